@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath import engine
+from slowpath.engine import estimates
+from slowpath.engine.targets import described_target
 from slowpath.experiments.cores.observations import observations
 from slowpath.experiments.evaluation import evaluate as evaluated
 from slowpath.experiments.results.documents import ModelDocument
@@ -133,7 +134,7 @@ def targets(runs: Sequence[RunFolder]) -> None:
     if not all(file.exists() for file in files):
         return
     texts = [file.read_text() for file in files]
-    known = [engine.described_target(str(f), t) for f, t in zip(files, texts, strict=True)]
+    known = [described_target(str(f), t) for f, t in zip(files, texts, strict=True)]
     limits = tomllib.loads(texts[0])["timing"]["error"]
     flows = {
         each.flow.text(): each.flow
@@ -142,7 +143,7 @@ def targets(runs: Sequence[RunFolder]) -> None:
         if run.of(name).measured
         for each in observations(name, run.of(name))
     }
-    one, other = (np.array(engine.nanoseconds(list(flows.values()), target)) for target in known)
+    one, other = (np.array(estimates.nanoseconds(list(flows.values()), target)) for target in known)
     apart = np.abs(one - other) / ((one + other) / 2)
     inside = (other >= limits["low"] * one) & (other <= limits["high"] * one)
     print(f"\ntimes of {len(flows)} programs by both target files: {np.median(apart):.1%} apart in")

@@ -10,19 +10,18 @@ Run it with an interpreter that has slowpath: .venv/bin/python bench/chain_figur
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import figures
+import sections
 from chains import fused, growth, walk_through
 from figures import Row
 from measure import ROOT
 
 PAGE = ROOT / "docs/chains.md"
 FOLDER = ROOT / "docs/chains"
-SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 class Renewal:
@@ -86,13 +85,8 @@ def main() -> int:
         arguments.error(f"no section {', '.join(sorted(unknown))}")
     for name in chosen:
         text = renewal.sections[name]()
-        print(f"{name}\n{text}\n", flush=True)
-
-        def renewed(found: re.Match[str], name: str = name, text: str = text) -> str:
-            return f"{found[1]}{text}\n{found[3]}" if found[2] == name else found[0]
-
         # Section by section, so that nothing is lost when it ends early.
-        PAGE.write_text(SECTION.sub(renewed, PAGE.read_text()))
+        sections.renew(PAGE, name, text)
     return 0
 
 

@@ -9,10 +9,10 @@ import argparse
 import json
 from pathlib import Path
 
-from slowpath import engine
 from slowpath.commands.chain.loading import load_chain
 from slowpath.commands.chain.page.graphs import Graphs
 from slowpath.commands.chain.page.shapes import flow_of
+from slowpath.engine import chains
 from slowpath.html.flow import Flow, picture, shape
 from slowpath.programs.sources import Clang
 from slowpath.work.stopping import heeding_signals
@@ -30,10 +30,10 @@ STYLE = (
 def graphs_of(file: str) -> tuple[list[str], Graphs]:
     """The programs of a chain, and the graphs of those that are rewritten."""
     loaded = load_chain(file, Clang((), SECONDS, memory_bytes=None))
-    subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
-    rewriting = engine.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
+    subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
+    rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
     with heeding_signals() as stopping:
-        said = engine.rewrite_messages(subject, rewriting, stopping)
+        said = chains.rewrite_messages(subject, rewriting, stopping)
         ((*_, graphs),) = [message for message in said if message[0] == "rewritten"]
     return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
 

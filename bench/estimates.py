@@ -28,8 +28,8 @@ from estimation.stored import NEARLY, QUIET, Program, contenders, read
 from estimation.taking import Plan, take
 from scipy.stats import spearmanr
 
-from slowpath import engine
 from slowpath.analysis.options import choose_target
+from slowpath.engine import estimates
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0
@@ -41,7 +41,7 @@ FEW = 4
 def estimating(name: str) -> Model:
     """What a target estimates."""
     target = choose_target(name)
-    return lambda flow: engine.nanoseconds([engine.flow_of(flow)], target)[0]
+    return lambda flow: estimates.nanoseconds([estimates.flow_of(flow)], target)[0]
 
 
 def error_of_target(name: str) -> tuple[float, float]:

@@ -20,10 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.session import Session
+from slowpath.engine.kernel import probes, stations
 from slowpath.measurements.paths import slowest_to_fastest
 from slowpath.measurements.programs import prepare_program
 from slowpath.measurements.timing.sampling import DISTURBED, Reference
@@ -58,23 +58,23 @@ def by_bpftool(number: int, packet: Path, cpu: int) -> float:
     return float(json.loads(run.stdout)["duration"])
 
 
-def by_slowpath(station: engine.Station, load: engine.Load, case: int, call: float) -> float:
+def by_slowpath(station: stations.Station, load: stations.Load, case: int, call: float) -> float:
     """The same, as slowpath tells; a call takes so many nanoseconds besides."""
-    nanoseconds, runs, _ = engine.sample(station, load, case, REPEAT)
+    nanoseconds, runs, _ = stations.sample(station, load, case, REPEAT)
     return (nanoseconds - call) / runs
 
 
 class Turns:
     """Runs of both, and the busy loop beside them."""
 
-    def __init__(self, station: engine.Station) -> None:
+    def __init__(self, station: stations.Station) -> None:
         """Loads the busy loop, and finds out what it takes."""
         self._station = station
-        self._loop = engine.load_busy(station)
+        self._loop = probes.load_busy(station)
         self._told = [self._busy() for _ in range(KEPT)]
 
     def _busy(self) -> int:
-        return engine.sample_busy(self._station, self._loop, BUSY)[0]
+        return probes.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
         """The busy loop as soon as it is undisturbed, or after so many tries."""
@@ -106,7 +106,7 @@ class Turns:
 
 
 def compare(
-    file: Path, station: engine.Station, turns: Turns, folder: Path
+    file: Path, station: stations.Station, turns: Turns, folder: Path
 ) -> list[tuple[float, float]]:
     """Ours and bpftool's times of the paths of an object."""
     written = WrittenOptions(target="ebpf", metric="instructions", paths="all", deadline=3.0)
@@ -114,12 +114,12 @@ def compare(
     for analysed in Session(read_request([str(file)], written)).analyse(Audience(Stopping())):
         program = prepare_program(station, analysed, slowest_to_fastest, lambda *_: True)
         # Loaded in the order of the cases, so that the numbers are those of the paths.
-        load = engine.load_cases(station, program.cases)
+        load = stations.load_cases(station, program.cases)
         numbers = loaded(analysed.result["program"] or "")
         if len(numbers) != len(program.cases):
             print(f"{file.name}: other programs of that name are loaded", file=sys.stderr)
             continue
-        empty = (engine.sample(station, load, Reference.EMPTY, 1)[0] for _ in range(99))
+        empty = (stations.sample(station, load, Reference.EMPTY, 1)[0] for _ in range(99))
         call = statistics.median(empty)
         for case, number in enumerate(numbers):
             path = program.record["paths"][program.numbers[case]]
@@ -142,7 +142,7 @@ def compare(
 
 def main() -> None:
     files = [Path(word) for word in sys.argv[1:]] or sorted((ROOT / "examples").glob("*.bpf.o"))
-    station = engine.open_station(engine.open_kernel(), max(os.sched_getaffinity(0)))
+    station = stations.open_station(stations.open_kernel(), max(os.sched_getaffinity(0)))
     turns, found = Turns(station), list[tuple[float, float]]()
     with tempfile.TemporaryDirectory() as folder:
         for file in files:

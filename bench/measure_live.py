@@ -21,7 +21,8 @@ import sys
 import time
 from pathlib import Path
 
-from slowpath import engine
+from slowpath.engine import objects
+from slowpath.engine.kernel import live_packets, stations
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "examples/ddos_filter.bpf.o"
@@ -131,18 +132,18 @@ class Ours:
         )
         path = json.loads(answer.stdout)["results"][0]["paths"][0]
         self.length = len(path["witness"]["packet"]) // 2
-        self._station = engine.open_station(engine.open_kernel(), cpu)
-        found = engine.read_object(str(PROGRAM), PROGRAM.read_bytes())
-        subject = engine.Subject(str(PROGRAM), found, 0, None)
+        self._station = stations.open_station(stations.open_kernel(), cpu)
+        found = objects.read_object(str(PROGRAM), PROGRAM.read_bytes())
+        subject = objects.Subject(str(PROGRAM), found, 0, None)
         witness = json.dumps(path["witness"])
-        case = engine.prepare_case(self._station, subject, witness, None)
-        live = engine.prepare_live_case(self._station, str(PROGRAM), case, BATCH)
-        self._load = engine.load_live_cases(self._station, [live])
+        case = stations.prepare_case(self._station, subject, witness, None)
+        live = live_packets.prepare_live_case(self._station, str(PROGRAM), case, BATCH)
+        self._load = live_packets.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
         """Nanoseconds of a packet, and how many came."""
         asked = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
-        taken, sent, arrived, _ = engine.sample_live(*asked)
+        taken, sent, arrived, _ = live_packets.sample_live(*asked)
         return taken / sent, arrived
 
 

@@ -16,11 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.session import Session
+from slowpath.engine.kernel import stations
 from slowpath.measurements.comparison import FEWEST_LOADS, SamePacket, compare
 from slowpath.measurements.documents import ComparedPath
 from slowpath.measurements.paths import slowest
@@ -48,7 +48,9 @@ def analysed(values: dict[str, int]) -> Analysed:
     return next(Session(read_request([str(SOURCE)], written)).analyse(Audience(Stopping())))
 
 
-def compared(station: engine.Station, old: Analysed, new: Analysed, seconds: float) -> ComparedPath:
+def compared(
+    station: stations.Station, old: Analysed, new: Analysed, seconds: float
+) -> ComparedPath:
     """Compares the slowest paths once."""
     prepared = [
         prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
@@ -68,7 +70,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
-    station = engine.open_station(engine.open_kernel(), max(os.sched_getaffinity(0)))
+    station = stations.open_station(stations.open_kernel(), max(os.sched_getaffinity(0)))
     base = analysed(BASE)
     rows: list[dict[str, Any]] = []
 

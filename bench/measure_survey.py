@@ -15,14 +15,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from slowpath import engine
+from slowpath.engine.kernel import stations
 
 LIMIT = 300
 """Seconds that one object may take."""
 
 
 def held() -> list[set[int]]:
-    return [set(numbers) for numbers in engine.open_kernel().objects()]
+    return [set(numbers) for numbers in stations.open_kernel().objects()]
 
 
 def measured(file: str, names: list[str], options: list[str]) -> list[dict[str, Any]]:

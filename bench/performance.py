@@ -23,6 +23,7 @@ import guarantees
 import programs
 import published
 import scaling
+import sections
 import survey
 import variants
 from families import FAMILIES, Family
@@ -31,7 +32,6 @@ from measure import PYTHON, ROOT, TOOL, Program, start_up, take_turns
 
 PAGE = ROOT / "docs/performance.md"
 FOLDER = ROOT / "docs/performance"
-SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SHOWN = [column for column in guarantees.COLUMNS if column.key != "solver_seconds"]
 OURS = [column for column in SHOWN if column.key not in ("published_seconds", "ratio")]
 KIBIBYTES = 1 << 20  # in a gibibyte
@@ -156,8 +156,7 @@ class Renewal:
 
 
 def main() -> int:
-    page = PAGE.read_text()
-    names = [name for _, name, _ in SECTION.findall(page)]
+    names = sections.names(PAGE)
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(names))
     arguments.add_argument("--listings", type=Path, help="folder of the published listings")
@@ -176,13 +175,8 @@ def main() -> int:
         if text is None:
             print(f"{name}: left as it is, for want of --listings or --manifest")
             continue
-        print(f"{name}\n{text}\n", flush=True)
-
-        def renewed(found: re.Match[str], name: str = name, text: str = text) -> str:
-            return f"{found[1]}{text}\n{found[3]}" if found[2] == name else found[0]
-
         # Section by section, so that nothing is lost when it ends early.
-        PAGE.write_text(SECTION.sub(renewed, PAGE.read_text()))
+        sections.renew(PAGE, name, text)
     return 0
 
 

@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-from slowpath import engine
+from slowpath.engine import analyses, objects, targets
 from slowpath.work.stopping import Stopping
 
 
@@ -21,25 +21,25 @@ def main() -> None:
     arguments.add_argument("--unroll", action="append", default=[])
     arguments.add_argument("--deadline", type=float)
     given = arguments.parse_args()
-    options = engine.Options(
+    options = analyses.Options(
         cores=given.cores, unroll=given.unroll, deadline_seconds=given.deadline
     )
     name = str(given.file)
-    subject = engine.Subject(name, engine.read_object(name, given.file.read_bytes()), 0, None)
-    run, bounds = engine.Run(), list[tuple[float, float]]()
-    for message in engine.messages(subject, _target(given.target), options, Stopping()):
+    subject = objects.Subject(name, objects.read_object(name, given.file.read_bytes()), 0, None)
+    run, bounds = analyses.Run(), list[tuple[float, float]]()
+    for message in analyses.messages(subject, _target(given.target), options, Stopping()):
         found = run.take(message)
         if message[0] == "bound" and not run.news.paths:
             bounds.append((run.news.seconds, run.news.value))
         if found is not None:
-            seconds = engine.outcome(*found).result["stats"]["seconds"]
+            seconds = analyses.outcome(*found).result["stats"]["seconds"]
             print(json.dumps({"bounds": bounds, "seconds": seconds}))
 
 
-def _target(name: str) -> engine.Target:
-    if name in engine.target_names():
-        return engine.builtin_target(name)
-    return engine.described_target(name, Path(name).read_text())
+def _target(name: str) -> targets.Target:
+    if name in targets.target_names():
+        return targets.builtin_target(name)
+    return targets.described_target(name, Path(name).read_text())
 
 
 if __name__ == "__main__":

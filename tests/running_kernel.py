@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import oracles
-from slowpath import engine
 from slowpath.cli.errors import UnavailableError
+from slowpath.engine.kernel import stations
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
 """Numbers of programs, maps and links that the kernel has, and namespaces that processes are in."""
@@ -16,7 +16,7 @@ Held = tuple[set[int], set[int], set[int], set[Path]]
 def needs_kernel() -> None:
     """Leaves a test out where the kernel runs no programs for us."""
     try:
-        engine.open_kernel()
+        stations.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 
@@ -36,7 +36,7 @@ def held() -> Held:
                 spaces.add((task / "ns/net").readlink())
         except OSError:  # it has ended, or is no process
             continue
-    programs, maps, links = engine.open_kernel().objects()
+    programs, maps, links = stations.open_kernel().objects()
     return set(programs), set(maps), set(links), spaces
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import slowpath
 from slowpath.commands.bound.command import BOUND
-from slowpath.engine import Progress
+from slowpath.engine.analyses import Progress
 from support import ROOT
 from support import slowpath as command
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath import engine
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.commands.chain.rewriting import Job, optimize
+from slowpath.engine import chains
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 from support import ROOT
@@ -20,17 +20,17 @@ NOT_YET = "there was no time to rewrite it"
 
 def killed_behind(messages: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rewriting says so much, and then nothing, however long it takes."""
-    rewrite = engine.rewrite_messages
+    rewrite = chains.rewrite_messages
 
     def endless(
-        subject: engine.ChainSubject, rewriting: engine.Rewriting, stopping: Stopping
+        subject: chains.ChainSubject, rewriting: chains.Rewriting, stopping: Stopping
     ) -> Iterator[Message]:
         all_said = rewrite(subject, rewriting, stopping)
         said = (message for message in all_said if message[0] == "rewritten")
         yield from (message for message, _ in zip(said, range(messages), strict=False))
         time.sleep(600)
 
-    monkeypatch.setattr(engine, "rewrite_messages", endless)
+    monkeypatch.setattr(chains, "rewrite_messages", endless)
 
 
 def ended(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

@@ -15,7 +15,8 @@ import pytest
 from slowpath.analysis import progress, watching
 from slowpath.analysis.watching import Looking, WorkWatch, describe, ending
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.engine import Doing, Run
+from slowpath.engine.analyses import Run
+from slowpath.engine.meanwhile import Doing
 from support import ROOT
 
 PROVING = Doing("balancer", "proving that it does the same", 12, "pairs of paths")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from slowpath import _core, engine
+from slowpath import _core
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.commands.compile.verdict import judge, verdict
+from slowpath.engine import targets
 from slowpath.schema.compiled import Counterexample, Verification
 from support import GOLDEN, ROOT, check_golden, slowpath
 
@@ -257,7 +258,7 @@ def test_verification_that_is_interrupted() -> None:
     stop.set()
     text = _core.verify_program(
         (TRANSCODER, _core.Object(Path(ROOT / TRANSCODER).read_bytes()), 0, None),
-        engine.builtin_target("agilio-cx-2x40"),
+        targets.builtin_target("agilio-cx-2x40"),
         {},
         stop,
     )

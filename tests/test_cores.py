@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="the extra `models` is not installed")
 
-from slowpath import engine
+from slowpath.engine import estimates, targets
 from slowpath.experiments.cores.description import Machine, target_text, timing_text
 from slowpath.experiments.cores.fitting import fit
 from slowpath.experiments.cores.observations import Observation
@@ -23,12 +23,12 @@ CALLS = {
 WORKS = ("alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch", "renamed")
 
 
-def chain(work: str, count: int, *, dependent: bool) -> engine.Flow:
+def chain(work: str, count: int, *, dependent: bool) -> estimates.Flow:
     step = [work, [1] if dependent else [], 1, False, None, None]
-    return engine.flow_of(json.dumps({"steps": [step] * count, "calls": []}))
+    return estimates.flow_of(json.dumps({"steps": [step] * count, "calls": []}))
 
 
-def mixed(luck: random.Random) -> engine.Flow:
+def mixed(luck: random.Random) -> estimates.Flow:
     """A path of random instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
@@ -40,15 +40,15 @@ def mixed(luck: random.Random) -> engine.Flow:
         work, reads = luck.choice(WORKS), [luck.randrange(10) for _ in range(luck.randrange(3))]
         jumps = work == "branch" and luck.random() < 0.5
         steps.append([work, reads, luck.randrange(10), jumps, None, None])
-    return engine.flow_of(json.dumps({"steps": steps, "calls": calls}))
+    return estimates.flow_of(json.dumps({"steps": steps, "calls": calls}))
 
 
-def called(name: str, count: int) -> engine.Flow:
+def called(name: str, count: int) -> estimates.Flow:
     steps: list[object] = [["call", [], 0, False, None, number] for number in range(count)]
-    return engine.flow_of(json.dumps({"steps": steps, "calls": [[name, 0, False]] * count}))
+    return estimates.flow_of(json.dumps({"steps": steps, "calls": [[name, 0, False]] * count}))
 
 
-def flows() -> Iterator[tuple[str, engine.Flow]]:
+def flows() -> Iterator[tuple[str, estimates.Flow]]:
     for work in WORKS:
         for count in (8, 64, 256):
             for dependent in (True, False):
@@ -59,7 +59,7 @@ def flows() -> Iterator[tuple[str, engine.Flow]]:
 
 
 @pytest.fixture(scope="module")
-def truth() -> engine.Target:
+def truth() -> targets.Target:
     """A core other than the one that the search begins at."""
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
@@ -68,31 +68,33 @@ def truth() -> engine.Target:
     }
     calls = {name: {"cycles": cycles, "zero_cycles": cycles} for name, cycles in CALLS.items()}
     text = target_text(timing_text(MACHINE, parameters, calls, (0.9, 1.1)))  # type: ignore[arg-type]
-    target = engine.described_target("truth", text)
+    target = targets.described_target("truth", text)
     assert target.problems() == []
     assert target.machine == ('a "machine" ', "2026-01-01")
     return target
 
 
-def test_a_core_is_found_that_explains_what_was_seen(truth: engine.Target) -> None:
+def test_a_core_is_found_that_explains_what_was_seen(truth: targets.Target) -> None:
     names, seen = zip(*flows(), strict=True)
-    times = engine.nanoseconds(seen, truth)
+    times = estimates.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
     looks = iter(range(400))
     fitted = fit(observed, MACHINE, lambda _: next(looks, None) is not None)
     assert sum(abs(error) for error in fitted.errors) / len(fitted.errors) < 0.02
-    found = engine.described_target("found", fitted.text)
+    found = targets.described_target("found", fitted.text)
     assert found.problems() == []
     luck = random.Random(2)  # noqa: S311 - no secret
     others = [mixed(luck) for _ in range(100)]
-    pairs = zip(engine.nanoseconds(others, found), engine.nanoseconds(others, truth), strict=True)
+    pairs = zip(
+        estimates.nanoseconds(others, found), estimates.nanoseconds(others, truth), strict=True
+    )
     errors = [abs(mine / real - 1) for mine, real in pairs]
     assert sum(errors) / len(errors) < 0.05
 
 
-def test_the_same_observations_come_to_the_same_core(truth: engine.Target) -> None:
+def test_the_same_observations_come_to_the_same_core(truth: targets.Target) -> None:
     names, seen = zip(*flows(), strict=True)
-    times = engine.nanoseconds(seen, truth)
+    times = estimates.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
 
     def once() -> str:
@@ -104,6 +106,6 @@ def test_the_same_observations_come_to_the_same_core(truth: engine.Target) -> No
 
 def test_a_path_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="instruction 0 of the path is none"):
-        engine.flow_of('{"steps": [["alu", [99], 0, false, null, null]], "calls": []}')
+        estimates.flow_of('{"steps": [["alu", [99], 0, false, null, null]], "calls": []}')
     with pytest.raises(ValueError, match="expected"):
-        engine.flow_of("nothing")
+        estimates.flow_of("nothing")

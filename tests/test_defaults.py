@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import slowpath
-from slowpath import engine
 from slowpath.analysis.defaults import CARD, SERVER, default_target
 from slowpath.cli.calibration import keep_calibration
+from slowpath.engine.targets import builtin_target, target_text
 from support import ROOT
 from support import slowpath as command
 from test_sources import stand_in
@@ -93,7 +93,7 @@ def test_bound_names_the_machine_and_guarantees_counts() -> None:
     result = only("results", "bound", OBJECT)
     assert result["metric"] == "instructions"
     assert result["guarantee"]["counts"] is not None
-    machine = engine.builtin_target(SERVER).machine
+    machine = builtin_target(SERVER).machine
     assert machine is not None
     assert result["estimate"]["machine"] == machine[0]
     assert f"on {machine[0]}" in " ".join(command("bound", OBJECT).stdout.split())
@@ -103,7 +103,7 @@ def test_the_calibration_of_this_machine_is_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    text = engine.target_text(SERVER) or ""
+    text = target_text(SERVER) or ""
     machine = next(line for line in text.splitlines() if line.startswith("machine = "))
     keep_calibration(text.replace(machine, 'machine = "the one in the corner"'))
     assert "the one in the corner" in command("bound", OBJECT).stdout

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from slowpath import engine
 from slowpath.analysis.analyst import Analyst
 from slowpath.analysis.options import WrittenOptions
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.commands.diff.machine import CSV_COLUMNS
 from slowpath.commands.diff.sides import Sides, load_sides
+from slowpath.engine import analyses
 from slowpath.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
@@ -279,11 +279,11 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first Ctrl-C stops the analysis of OLD; that of NEW is not begun."""
     analysed = list[str]()
 
-    def interrupted(*_: object) -> engine.Outcome:
+    def interrupted(*_: object) -> analyses.Outcome:
         analysed.append(files[len(analysed)])
         os.kill(os.getpid(), signal.SIGINT)
         stopped = make_result(guarantee=make_bound(exact=False, stopped="interrupted"), paths=[])
-        return engine.Outcome(stopped, json.dumps(stopped), NO_DETAIL)
+        return analyses.Outcome(stopped, json.dumps(stopped), NO_DETAIL)
 
     heed_interrupts()
     monkeypatch.setattr(Analyst, "analyse", interrupted)

@@ -1,4 +1,4 @@
-"""The one module that talks to the compiled engine, against an engine made for the test."""
+"""The modules that talk to the compiled engine, against an engine made for the test."""
 
 import json
 import os
@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 import slowpath
-from slowpath import _core, engine
+from slowpath import _core
 from slowpath.analysis.progress import describe
-from slowpath.engine import Options, Outcome, Progress, Run, Subject, messages
+from slowpath.engine import analyses, objects, targets
+from slowpath.engine.analyses import Options, Outcome, Progress, Run, messages
+from slowpath.engine.objects import Subject
 from slowpath.work.stopping import heeding_signals
 from support import ROOT, heed_interrupts
 
@@ -74,10 +76,10 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
             Path=Path,
             Result=Result,
             SoFar=SoFar,
-            Target=engine.Target,
+            Target=targets.Target,
             Analysis=lambda file, *_: FakeAnalysis(script, file),
         )
-        monkeypatch.setattr(engine, "_core", core)
+        monkeypatch.setattr(analyses, "_core", core)
 
     return replace
 
@@ -85,12 +87,12 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None) -> Outcome | None:
     """The outcome of the script; None if it ends without one."""
     run = Run()
-    subject = Subject(file, engine.Object(b""), 0, None)
+    subject = Subject(file, objects.Object(b""), 0, None)
     with heeding_signals() as stopping:
-        for message in messages(subject, engine.builtin_target("ebpf"), Options(), stopping):
+        for message in messages(subject, targets.builtin_target("ebpf"), Options(), stopping):
             done = run.take(message)
             if done is not None:
-                return engine.outcome(*done)
+                return analyses.outcome(*done)
             if message[0] in {"bound", "path"}:
                 on_progress(run.news)
     return None
@@ -191,9 +193,8 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
         return made
 
-    counted = {name: counting(name) for name in ("Object", "Target")}
-    core = SimpleNamespace(**{name: getattr(_core, name) for name in dir(_core)} | counted)
-    monkeypatch.setattr(engine, "_core", core)
+    for name in ("Object", "Target"):
+        monkeypatch.setattr(_core, name, counting(name))
     results = slowpath.bound(ROOT / FEATURES, prog_name="*", target="ebpf", deadline=20)
     assert len(results) > 3
     assert read == ["Target", "Object"]
@@ -201,7 +202,7 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_options_are_those_of_the_engine() -> None:
     """Every field is known there, and what there is not is refused."""
-    program = (Subject("x", engine.Object(b""), 0, None), engine.builtin_target("ebpf"))
+    program = (Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
     given = Options()._asdict()
     _core.Analysis(*program[0], program[1], given)
     with pytest.raises(TypeError, match="unknown field `speed`"):
@@ -215,7 +216,7 @@ def test_errors_have_fields() -> None:
     with pytest.raises(_core.Error) as caught:
         _core.Object(data[:100])
     assert (caught.value.kind, caught.value.what) == ("input", str(caught.value))
-    card = engine.builtin_target("agilio-cx-2x40")
+    card = targets.builtin_target("agilio-cx-2x40")
     with pytest.raises(_core.Error) as refused:
         _core.compile_program(("x", _core.Object(data), 99, None), card, {}, _core.Stop(None, None))
     assert refused.value.kind == "input"

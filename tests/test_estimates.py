@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from slowpath import engine
 from slowpath.analysis.options import choose_target
 from slowpath.analysis.requirement import Decision, decide, explain, hold_against
 from slowpath.cli.calibration import calibration_file, keep_calibration
 from slowpath.commands.sweep.sweeping import swept_result
+from slowpath.engine import targets
 from slowpath.report.counts import CountTable
 from slowpath.schema.rates import Rate
 from slowpath.schema.results import Estimate, Result
@@ -101,7 +101,7 @@ def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
     saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
     gate = ("--fail-on", "estimated_ns_pct > 5")
     assert slowpath("diff", str(saved), FIREWALL, *gate).returncode == 0
-    text = engine.target_text("linux-xdp") or ""
+    text = targets.target_text("linux-xdp") or ""
     slower, clocks = re.subn(r"(?m)^clock_hz = \d+$", "clock_hz = 1000000000", text)
     assert clocks == 1
     keep_calibration(slower.replace('machine = "AMD', 'machine = "Old AMD'))
@@ -199,7 +199,7 @@ def test_cut_loops_are_an_estimates_condition_too() -> None:
 
 
 def test_what_an_estimate_takes_for_granted_is_said_wherever_it_is_used(tmp_path: Path) -> None:
-    text = engine.target_text("linux-xdp") or ""
+    text = targets.target_text("linux-xdp") or ""
     lines = [line for line in text.splitlines() if not line.startswith('"map_lookup_elem.lpm')]
     less = tmp_path / "less.toml"
     less.write_text("\n".join(lines))
@@ -268,7 +268,7 @@ def test_requirements_on_the_command_line() -> None:
 
 
 def test_this_machines_calibration_is_taken_where_there_is_one(tmp_path: Path) -> None:
-    text = engine.target_text("linux-xdp") or ""
+    text = targets.target_text("linux-xdp") or ""
     machine = next(line for line in text.splitlines() if line.startswith("machine = "))
     kept = keep_calibration(text.replace(machine, 'machine = "the one in the corner"'))
     assert kept == calibration_file()
@@ -306,7 +306,7 @@ def test_a_broken_calibration_is_named_and_not_passed_over(
 
 
 def test_calls_that_nobody_has_measured_are_named(tmp_path: Path) -> None:
-    text = engine.target_text("linux-xdp") or ""
+    text = targets.target_text("linux-xdp") or ""
     lines = [line for line in text.splitlines() if not line.startswith('"map_lookup_elem.lpm')]
     file = tmp_path / "less.toml"
     file.write_text("\n".join(lines))
@@ -316,10 +316,10 @@ def test_calls_that_nobody_has_measured_are_named(tmp_path: Path) -> None:
 
 
 def test_the_shipped_description_says_what_it_is() -> None:
-    known = engine.builtin_target("linux-xdp")
+    known = targets.builtin_target("linux-xdp")
     assert known.problems() == []
     assert known.machine is not None
-    assert (ROOT / "targets/linux-xdp.toml").read_text() == engine.target_text("linux-xdp")
+    assert (ROOT / "targets/linux-xdp.toml").read_text() == targets.target_text("linux-xdp")
 
 
 def estimated(*words: str) -> Estimate:
@@ -335,7 +335,7 @@ def test_estimates_grow_with_entries_as_models_say() -> None:
     many = [estimated(FIREWALL, *TARGET, "--entries", str(count)) for count in (1000, 30_000)]
     assert one["ns"] < many[0]["ns"] < many[1]["ns"]
     # It has one table of hashes and one of prefixes; others have room for one entry only.
-    models = {model.name: model for model in engine.builtin_target("linux-xdp").models}
+    models = {model.name: model for model in targets.builtin_target("linux-xdp").models}
     most = sum(
         (models[name].at(30_000) or 0) - (models[name].at(1) or 0)
         for name in ("table-exact-entries", "table-lpm-entries", "array-percpu-entries")
@@ -353,7 +353,7 @@ def test_entries_are_for_targets_that_estimate() -> None:
 
 
 def test_what_entries_do_to_calls_without_a_model_is_said(tmp_path: Path) -> None:
-    text = (engine.target_text("linux-xdp") or "").partition("[timing.model")[0]
+    text = (targets.target_text("linux-xdp") or "").partition("[timing.model")[0]
     file = tmp_path / "flat.toml"
     file.write_text(text)
     run = slowpath("bound", FIREWALL, "--target", str(file), "--entries", "100")
@@ -373,7 +373,7 @@ def test_models_of_a_target_are_listed() -> None:
 
 
 def test_models_need_a_valid_description_and_no_more(tmp_path: Path) -> None:
-    text = engine.target_text("linux-xdp") or ""
+    text = targets.target_text("linux-xdp") or ""
     file = tmp_path / "mine.toml"
     file.write_text("\n".join(x for x in text.splitlines() if not x.startswith("source =")))
     assert "packet.source" in slowpath("targets", "check", str(file)).stderr

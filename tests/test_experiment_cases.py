@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath import engine
+from slowpath.engine import estimates, objects
+from slowpath.engine.kernel import stations
 from slowpath.experiments.overriding import with_range
 from slowpath.experiments.shipped import shipped_experiment
 from slowpath.experiments.specification.points import points_of
@@ -21,26 +22,26 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often the engine was asked for each program; it says that all is well."""
     asked = Counter[str]()
 
-    def prepare(_station: object, subject: engine.Subject, witness: str, _known: None) -> str:
+    def prepare(_station: object, subject: objects.Subject, witness: str, _known: None) -> str:
         asked[Path(subject.file).name] += 1
         found = json.loads(witness)
         assert len(bytes.fromhex(found["packet"])) == found["length"]
         return f"{subject.file} with {json.dumps(found['maps'])}"
 
-    monkeypatch.setattr(engine, "prepare_case", prepare)
-    monkeypatch.setattr(engine, "flow", lambda _case: None)
+    monkeypatch.setattr(stations, "prepare_case", prepare)
+    monkeypatch.setattr(estimates, "flow", lambda _case: None)
     return asked
 
 
 def cases_of(folder: Path) -> Cases:
     experiment = with_range(shipped_experiment("table-exact-entries"), 1, 100, 3)
-    station: engine.Station = None  # type: ignore[assignment] # the engine is not asked
+    station: stations.Station = None  # type: ignore[assignment] # the engine is not asked
     folder.mkdir(exist_ok=True)
     job = Job(experiment, "ns", points_of(experiment), folder, lambda _text: None)
     return Cases(station, Compiler(), job, Room())
 
 
-def blocks(cases: Cases, count: int) -> list[list[engine.Case]]:
+def blocks(cases: Cases, count: int) -> list[list[stations.Case]]:
     found = []
     for _ in range(count):
         assert cases.prepare(lambda _text: None, lambda: False)

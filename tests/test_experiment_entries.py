@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath import engine
+from slowpath.engine import objects
+from slowpath.engine.kernel import stations
 from slowpath.experiments.programs.entries import address_of, prefix_of, prefix_shape
 from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, xdp_program
 from slowpath.experiments.specification.reading import read_experiment
@@ -86,8 +87,8 @@ def action(folder: Path, program: XdpProgram, maps: str) -> int:
     """What a program returns in the kernel, and in the interpreter: it is held against that."""
     file = folder / "program.bpf.c"
     file.write_text(program.text)
-    found = engine.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
-    number = next(each.number for each in engine.programs(found) or [] if each.name == ENTRY)
+    found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
+    number = next(each.number for each in objects.programs(found) or [] if each.name == ENTRY)
     witness = {
         "packet": program.packet.hex(),
         "length": len(program.packet),
@@ -95,9 +96,9 @@ def action(folder: Path, program: XdpProgram, maps: str) -> int:
         "unknowns": [],
         "environment": [],
     }
-    station = engine.open_station(engine.open_kernel(), None)
-    subject = engine.Subject(str(file), found, number, None)
-    return engine.prepare_case(station, subject, json.dumps(witness), None).action
+    station = stations.open_station(stations.open_kernel(), None)
+    subject = objects.Subject(str(file), found, number, None)
+    return stations.prepare_case(station, subject, json.dumps(witness), None).action
 
 
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)

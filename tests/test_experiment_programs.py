@@ -7,8 +7,9 @@ import pytest
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import objects
+from slowpath.engine.kernel import stations
 from slowpath.experiments.programs.template import TemplateError, expand
 from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
@@ -55,20 +56,20 @@ def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
     assert {*kinds()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
-def written(folder: Path, program: XdpProgram) -> engine.Subject:
+def written(folder: Path, program: XdpProgram) -> objects.Subject:
     """A program compiled."""
     file = folder / "program.bpf.c"
     file.write_text(program.text)
-    found = engine.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
-    number = next(each.number for each in engine.programs(found) or [] if each.name == ENTRY)
-    return engine.Subject(str(file), found, number, None)
+    found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
+    number = next(each.number for each in objects.programs(found) or [] if each.name == ENTRY)
+    return objects.Subject(str(file), found, number, None)
 
 
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
     """Of the fewest and the most, with and without the component: no look-up fails."""
     needs_kernel()
-    station = engine.open_station(engine.open_kernel(), None)
+    station = stations.open_station(stations.open_kernel(), None)
     experiment = shipped_experiment(name)
     points = [value for value in points_of(experiment) if value <= 3000]
     counted = []
@@ -84,7 +85,7 @@ def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_pat
                 "environment": [],
             }
             subject = written(tmp_path, program)
-            case = engine.prepare_case(station, subject, json.dumps(witness), None)
+            case = stations.prepare_case(station, subject, json.dumps(witness), None)
             assert case.action == (3 if experiment["component"]["kind"] == "forward" else 2)
             instructions.append(case.instructions)
         assert instructions[0] <= instructions[1], "the component takes instructions"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import oracles
-from slowpath import engine
 from slowpath.cli.errors import UnavailableError
 from slowpath.commands.measure.reports.cold import cell, is_shown
+from slowpath.engine.kernel import stations
 from slowpath.measurements.cold import last_level
 from support import ROOT, slowpath
 
@@ -20,7 +20,7 @@ EXAMPLES = ("firewall", "flow_monitor", "dns_cache", "ipv6_lb")
 @pytest.fixture
 def kernel() -> None:
     try:
-        engine.open_kernel()
+        stations.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

@@ -18,9 +18,10 @@ import pytest
 
 import oracles
 from running_kernel import held, needs_kernel, paths_of, stayed
-from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode
+from slowpath.engine import objects
+from slowpath.engine.kernel import live_packets, stations
 from slowpath.programs import clang
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
@@ -150,16 +151,16 @@ def test_csv_has_a_row_for_each_path() -> None:
     assert all(row.count(",") == header.count(",") for row in rows)
 
 
-def live_case(station: engine.Station) -> tuple[engine.Station, str, engine.Case, int]:
+def live_case(station: stations.Station) -> tuple[stations.Station, str, stations.Case, int]:
     """What it takes to prepare a path live, such that it lasts: each packet is sent by itself."""
-    found = engine.read_object(str(FIREWALL), FIREWALL.read_bytes())
-    subject = engine.Subject(str(FIREWALL), found, 0, None)
+    found = objects.read_object(str(FIREWALL), FIREWALL.read_bytes())
+    subject = objects.Subject(str(FIREWALL), found, 0, None)
     witness = json.dumps({"packet": "00" * 64, "maps": {}})
-    return station, str(FIREWALL), engine.prepare_case(station, subject, witness, None), 1
+    return station, str(FIREWALL), stations.prepare_case(station, subject, witness, None), 1
 
 
 def test_signals_are_heeded_while_the_kernel_works() -> None:
-    station = engine.open_station(engine.open_kernel(), None)
+    station = stations.open_station(stations.open_kernel(), None)
     asked = live_case(station)
     handled = 0
 
@@ -174,7 +175,7 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
     try:
         # If nobody looked for them meanwhile, they would be one signal, heeded afterwards.
         with pytest.raises(InterruptedError):
-            engine.prepare_live_case(*asked)
+            live_packets.prepare_live_case(*asked)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -182,12 +183,12 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
 
 
 def test_work_that_lasts_is_not_waited_for_once_asked_to_end() -> None:
-    station = engine.open_station(engine.open_kernel(), None)
+    station = stations.open_station(stations.open_kernel(), None)
     asked = live_case(station)
     station.stop()
     time.sleep(1.2)
     with pytest.raises(InputError, match="interrupted before it was done"):
-        engine.prepare_live_case(*asked)
+        live_packets.prepare_live_case(*asked)
     oracles.compared("kernel", 1, "paths that are not waited for")
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from slowpath import engine
 from slowpath.analysis.defaults import CARD
 from slowpath.analysis.options import (
     WrittenOptions,
@@ -17,6 +16,7 @@ from slowpath.analysis.options import (
 from slowpath.analysis.plan import Request
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.commands.bound.command import BOUND
+from slowpath.engine import analyses, targets
 from slowpath.schema.rates import Rate
 
 PLAIN = WrittenOptions(
@@ -35,7 +35,7 @@ def request(written: WrittenOptions) -> Request:
 
 
 def test_defaults() -> None:
-    assert request(PLAIN).options == engine.Options(
+    assert request(PLAIN).options == analyses.Options(
         cores=None,
         unroll=[],
         paths=1,
@@ -146,7 +146,7 @@ def test_reproduction_states_the_defaults() -> None:
 def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
     """The engine is not told one; what repeats an analysis states it."""
     file = tmp_path / "long.toml"
-    text = engine.target_text("ebpf") or ""
+    text = targets.target_text("ebpf") or ""
     file.write_text(text.replace("max_size_bytes = 1500", "max_size_bytes = 9000"))
     made = request(PLAIN._replace(target=str(file)))
     assert (made.options.mtu, made.target.max_packet) == (None, 9000)

@@ -4,8 +4,9 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import objects
+from slowpath.engine.kernel import rehearsals, stations
 from slowpath.work.stopping import Stopping
 from support import ROOT
 
@@ -27,12 +28,12 @@ def _seed() -> bytes:
 
 def _rehearsed(
     rewritten: bytes, *, maps: str = "", upstream: bool = True, rounds: int = 0
-) -> engine.RehearsalReport:
-    first, second = (engine.read_object(name, _content(name)) for name in _NAMES)
-    stages = [engine.Stage(first, 0, [2])] if upstream else []
-    chain = engine.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
-    rehearsing = engine.Rehearsing(packets=3000, rounds=rounds)
-    return engine.rehearse(engine.open_kernel(), chain, rehearsing, Stopping())
+) -> rehearsals.RehearsalReport:
+    first, second = (objects.read_object(name, _content(name)) for name in _NAMES)
+    stages = [rehearsals.Stage(first, 0, [2])] if upstream else []
+    chain = rehearsals.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
+    rehearsing = rehearsals.Rehearsing(packets=3000, rounds=rounds)
+    return rehearsals.rehearse(stations.open_kernel(), chain, rehearsing, Stopping())
 
 
 _NAMES = ("chain_first", "chain_second")

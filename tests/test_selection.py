@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.engine import ProgramInfo
+from slowpath.engine.objects import ProgramInfo
 from slowpath.programs.selection import Selection, choose
 from support import ROOT, slowpath
 

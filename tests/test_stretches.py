@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import oracles
-from slowpath import engine
 from slowpath.cli.errors import UnavailableError
+from slowpath.engine.kernel import stations
 from slowpath.measurements.stretches.conclusions import conclude_where
 from slowpath.measurements.stretches.differences import Beginnings, take_apart
 from slowpath.measurements.stretches.documents import Breakdown, MeasuredStretch
@@ -83,7 +83,7 @@ def test_the_largest_stretch_is_said_only_where_it_is_sure() -> None:
 @pytest.fixture
 def _kernel() -> None:
     try:
-        engine.open_kernel()
+        stations.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

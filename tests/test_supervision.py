@@ -11,7 +11,7 @@ import pytest
 from slowpath.analysis import progress
 from slowpath.analysis.progress import Watch
 from slowpath.cli.errors import InputError
-from slowpath.engine import Run
+from slowpath.engine.analyses import Run
 from slowpath.work.companion import Companion
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Doer, Message, Send

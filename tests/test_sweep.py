@@ -16,7 +16,6 @@ import pytest
 import oracles
 from running_kernel import needs_kernel
 from slowpath import app as cli
-from slowpath import engine
 from slowpath.cli.errors import UnavailableError
 from slowpath.commands.sweep.definitions import (
     Definition,
@@ -25,6 +24,7 @@ from slowpath.commands.sweep.definitions import (
     parse_definition,
     points,
 )
+from slowpath.engine.kernel import stations
 from slowpath.programs import clang
 from support import ROOT, heed_interrupts, slowpath
 from test_schema import check
@@ -359,7 +359,7 @@ def test_a_kernel_that_measures_nothing_is_told_and_the_rest_is_there(
     def refuse() -> None:
         raise UnavailableError("the kernel runs no programs for us")
 
-    monkeypatch.setattr(engine, "open_kernel", refuse)
+    monkeypatch.setattr(stations, "open_kernel", refuse)
     monkeypatch.chdir(ROOT)
     words = ["sweep", COUNT_MIN, "-D", "HASHES=1,2", "--target", "ebpf", "--measure"]
     assert cli.app(words) == 3

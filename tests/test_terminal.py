@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 
 from slowpath.analysis.progress import Watch, cut
-from slowpath.engine import Run
+from slowpath.engine.analyses import Run
 from support import ROOT
 
 COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.asm"]

@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 import oracles
-from slowpath import engine
 from slowpath.cli.errors import UnavailableError
 from slowpath.cli.exit_codes import ExitCode
+from slowpath.engine.kernel import stations
 from slowpath.measurements.timing.sampling import Measured
 from slowpath.measurements.timing.statistics import estimate
 from slowpath.measurements.trace.plot import distribution, draw
@@ -37,7 +37,7 @@ DISTURBED = "the CPU was slowed down whenever it was timed"
 @pytest.fixture
 def kernel() -> None:
     try:
-        engine.open_kernel()
+        stations.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

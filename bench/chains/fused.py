@@ -14,7 +14,8 @@ from figures import Column, Row
 
 from chains import tail_calls
 from chains.description import median, slowpath, write
-from slowpath import engine
+from slowpath.engine import objects
+from slowpath.engine.kernel import rehearsals, stations
 from slowpath.packet.witness import wire_bytes
 from slowpath.schema.results import Witness
 from slowpath.work.stopping import Stopping
@@ -84,21 +85,23 @@ def _row(
     }
 
 
-def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> engine.RehearsalReport:
+def _rehearse(
+    chained: Path, fused: bytes, witness: Witness, rounds: int
+) -> rehearsals.RehearsalReport:
     """What the kernel says of both.
 
     Raises:
         SystemExit: when they do not do the same, or are not timed.
     """
-    read = engine.read_object(str(chained), chained.read_bytes())
-    (first,) = [p for p in engine.programs(read) or [] if p.name == f"{tail_calls.STEP}_0"]
+    read = objects.read_object(str(chained), chained.read_bytes())
+    (first,) = [p for p in objects.programs(read) or [] if p.name == f"{tail_calls.STEP}_0"]
     # What maps are called does not tell of which program they are: no two have the same name.
     maps = {name.rsplit(":", 1)[-1]: content for name, content in witness["maps"].items()}
-    both = engine.Rehearsed(
+    both = rehearsals.Rehearsed(
         [], (read, first.number), fused, [wire_bytes(witness)], json.dumps(maps)
     )
-    how = engine.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
-    said = engine.rehearse(engine.open_kernel(), both, how, Stopping())
+    how = rehearsals.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
+    said = rehearsals.rehearse(stations.open_kernel(), both, how, Stopping())
     if said["difference"] or said["undetermined"] or not said["rate"]:
         raise SystemExit(f"error: {chained.name}: {json.dumps(said)}")
     return said

@@ -10,7 +10,8 @@ from typing import Any
 from figures import Column, Row
 
 from chains.description import EXAMPLES, ROOT, median, slowpath
-from slowpath import engine
+from slowpath.engine import objects
+from slowpath.engine.kernel import rehearsals, stations
 from slowpath.packet.witness import wire_bytes
 from slowpath.work.stopping import Stopping
 
@@ -106,18 +107,18 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
     witness = _result(python, "chain", "bound", chain, "--target", "ebpf")["paths"][0]["witness"]
     maps = json.dumps(witness["maps"]).replace("--", "00")
     first, original = (
-        engine.read_object(str(file), file.read_bytes())
+        objects.read_object(str(file), file.read_bytes())
         for file in (EXAMPLES / "firewall.bpf.o", both[0])
     )
-    subject = engine.Rehearsed(
-        [engine.Stage(first, 0, [XDP_PASS])],
+    subject = rehearsals.Rehearsed(
+        [rehearsals.Stage(first, 0, [XDP_PASS])],
         (original, 0),
         both[1].read_bytes(),
         [wire_bytes(witness)],
         maps,
     )
-    how = engine.Rehearsing(packets=1, rounds=ROUNDS)
-    said = engine.rehearse(engine.open_kernel(), subject, how, Stopping())
+    how = rehearsals.Rehearsing(packets=1, rounds=ROUNDS)
+    said = rehearsals.rehearse(stations.open_kernel(), subject, how, Stopping())
     rate = said["rate"]
     if rate is None or rate["restored"]:
         raise SystemExit(f"error: {chain.name}: the packet does not repeat: {said['notes']}")

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from estimation.stored import NEARLY, Program, contenders, is_undecided, read
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.session import Session
 from slowpath.cli.errors import InputError
+from slowpath.engine import estimates
+from slowpath.engine.kernel import stations
 from slowpath.measurements.paths import slowest
 from slowpath.measurements.programs import PreparedProgram, prepare_program
 from slowpath.measurements.timing.bench import KernelBench
@@ -44,7 +45,7 @@ def take(out: Path, files: Sequence[str], plan: Plan) -> None:
     if out.exists():
         known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
     cpu = max(os.sched_getaffinity(0)) if plan.cpu is None else plan.cpu
-    station = engine.open_station(engine.open_kernel(), cpu)
+    station = stations.open_station(stations.open_kernel(), cpu)
     for file in objects(files):
         try:
             for program in programs(file, station, known, plan):
@@ -66,7 +67,7 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 
 
 def programs(
-    file: str, station: engine.Station, known: Mapping[tuple[str, str], Program], plan: Plan
+    file: str, station: stations.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
     """Those of a file of which something was left to measure."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
@@ -95,7 +96,7 @@ def programs(
 
 
 def first(
-    station: engine.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
+    station: stations.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
     """All paths of a program: the limit of disturbance, and what each takes."""
     quota = Quota(0.01, max(1.0, seconds * len(chosen.cases)))
@@ -121,14 +122,14 @@ def first(
     return outcome.limit, rows
 
 
-def flow_of(case: engine.Case) -> str | None:
+def flow_of(case: stations.Case) -> str | None:
     """The text of what the models see of a path."""
-    flow = engine.flow(case)
+    flow = estimates.flow(case)
     return None if flow is None else flow.text()
 
 
 def decide(
-    station: engine.Station, cases: Sequence[engine.Case], paths: Sequence[dict[str, Any]]
+    station: stations.Station, cases: Sequence[stations.Case], paths: Sequence[dict[str, Any]]
 ) -> None:
     """Measures those paths together that may be the slowest, and adds what they take.
 
@@ -139,7 +140,7 @@ def decide(
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]
-    asked = list[tuple[dict[str, Any], engine.Case]]()
+    asked = list[tuple[dict[str, Any], stations.Case]]()
     for path in several:
         key = (path["instructions"], path["flow"])
         if key in flows:

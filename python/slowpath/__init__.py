@@ -33,9 +33,9 @@ __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", 
 def __getattr__(name: str) -> object:
     """A public name, imported when it is first used (PEP 562)."""
     if name == "__version__":
-        from slowpath import engine
+        from slowpath.engine import identity
 
-        return engine.version()
+        return identity.version()
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

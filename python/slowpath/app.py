@@ -13,9 +13,9 @@ from slowpath.cli.terminal import error, note, tell
 
 
 def _version(_parser: ArgumentParser) -> str:
-    from slowpath import engine
+    from slowpath.engine import identity
 
-    return f"slowpath {engine.version()}"
+    return f"slowpath {identity.version()}"
 
 
 ROOT = Group(

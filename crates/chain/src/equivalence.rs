@@ -29,7 +29,7 @@ use serde::Serialize;
 use slowpath_bpf::lift::{self, LiftError, LiftOptions};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_product::{Answer, NextPath, Path, PathEnumerator, Queries};
+use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, Queries, leave_open};
 use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
@@ -41,9 +41,6 @@ pub use executed::Executed;
 pub use facts::Packets;
 pub use guard::prove_guard;
 pub use replay::{Counterexample, FinalState};
-
-/// Most sentences about what could not be decided.
-const MAX_REASONS: usize = 20;
 
 /// What is known about the equivalence of two programs.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -188,13 +185,6 @@ struct Validation<'a, 'b> {
     /// Whether the solver has been told what is known of single bytes.
     knows_bits: bool,
     found: Proof,
-}
-
-enum Equivalence {
-    Proved,
-    Undecided,
-    Differs,
-    Stopped,
 }
 
 impl Validation<'_, '_> {
@@ -366,9 +356,6 @@ impl Validation<'_, '_> {
     }
 
     fn gap(&mut self, why: String) {
-        let reasons = &mut self.found.undecided;
-        if reasons.len() < MAX_REASONS && !reasons.contains(&why) {
-            reasons.push(why);
-        }
+        leave_open(&mut self.found.undecided, why);
     }
 }

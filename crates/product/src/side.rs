@@ -1,7 +1,9 @@
 //! One of the programs, and how far its execution is.
 
+use slowpath_exec::concrete::Environment;
 use slowpath_exec::{ExecError, Executor, Resolver, Start, SymbolicState};
-use slowpath_ir::Program;
+use slowpath_ir::{InputId, InputKind, Program, RegionId};
+use slowpath_smt::TermId;
 use std::rc::Rc;
 
 /// A program and its execution. Terms are shared by exchanging [`Executor::pool`] between sides.
@@ -24,5 +26,36 @@ impl Side {
     pub fn new(program: Program, start: Start) -> Result<Self, ExecError> {
         let (executor, start) = Executor::from_start(Rc::new(program), start)?;
         Ok(Side { executor, start, resolver: Resolver::new(), points: 0 })
+    }
+
+    /// What a region holds in a state, in bytes. The program has to have the terms.
+    ///
+    /// # Errors
+    /// Why that is not known, in words.
+    pub fn content(
+        &mut self,
+        state: &SymbolicState,
+        region: RegionId,
+        offset: TermId,
+        bytes: u8,
+    ) -> Result<TermId, String> {
+        let content = self.executor.content(state, region, offset, bytes);
+        let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
+        self.resolver.resolve(&mut self.executor, content).map_err(|error| error.to_string())
+    }
+
+    /// What a concrete run starts from: its inputs have these values, but for addresses, and are
+    /// within their limits; `unknowns` are drawn; memory holds zeros.
+    pub fn environment(&self, values: &[u64], unknowns: Vec<u64>) -> Environment {
+        let program = self.executor.program();
+        let mut environment = Environment::with_fill(program, 0);
+        for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
+            if !matches!(input.kind, InputKind::BaseAddress(_)) {
+                let value = value.clamp(input.min, input.max);
+                environment.inputs.insert(InputId::from(index), value);
+            }
+        }
+        environment.unknowns = unknowns;
+        environment
     }
 }

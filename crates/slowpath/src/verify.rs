@@ -27,15 +27,13 @@ use preconditions::CardPreconditions;
 use product::Product;
 use serde::Serialize;
 use slowpath_nfp::{Listing, MapAbi};
-use slowpath_product::{Answer, NextPath, Path, PathEnumerator, Queries, Sequence};
+use slowpath_product::{
+    Answer, Equivalence, NextPath, Path, PathEnumerator, Queries, Sequence, leave_open,
+};
 use slowpath_stop::Stop;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 pub use replay::{Counterexample, ElementByte, FinalState};
-
-/// Most sentences about what could not be decided.
-const MAX_REASONS: usize = 20;
 
 /// What is known about the equivalence of a BPF program and the one for the card.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -267,17 +265,6 @@ impl<'a> Validation<'a> {
     }
 
     fn gap(&mut self, why: String) {
-        let reasons = &mut self.found.undecided;
-        let known: BTreeSet<&String> = reasons.iter().collect();
-        if reasons.len() < MAX_REASONS && !known.contains(&why) {
-            reasons.push(why);
-        }
+        leave_open(&mut self.found.undecided, why);
     }
-}
-
-enum Equivalence {
-    Proved,
-    Undecided,
-    Differs,
-    Stopped,
 }

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.plan import Task
 from slowpath.analysis.progress import Watch, Watching
 from slowpath.cli.errors import InputError
 from slowpath.cli.printable import json_line
+from slowpath.engine import analyses, objects, targets
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 from slowpath.work.jobs import Doer, Job, Message, Send
@@ -40,8 +40,8 @@ class Analyst:
     def __init__(
         self,
         tasks: Sequence[Task],
-        target: engine.Target,
-        options: engine.Options,
+        target: targets.Target,
+        options: analyses.Options,
         btf: KernelBtf,
         audience: Audience,
     ) -> None:
@@ -80,14 +80,14 @@ class Analyst:
             self._most = (self.options.memory_bytes or default_limit(),)
         return self._most[0]
 
-    def analyse(self, number: int, seconds: float | None) -> engine.Outcome:
+    def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
         """Analyses a program within so much time.
 
         Raises:
             InputError: when the types of the kernel cannot be read.
         """
         task = self._tasks[number]
-        run, done = engine.Run(), list[tuple[str, str] | InputError | str]()
+        run, done = analyses.Run(), list[tuple[str, str] | InputError | str]()
         watch = self._watching(task.label, task.metric, seconds)
 
         def take(message: Message) -> bool:
@@ -114,7 +114,7 @@ class Analyst:
             case [InputError() as problem]:
                 raise problem
             case [(text, detail)]:
-                return engine.outcome(text, detail)
+                return analyses.outcome(text, detail)
             case _:
                 return defect(task, f"internal error: {done[0]}; please report it")
 
@@ -132,7 +132,7 @@ class Analyst:
 
     def _messages(
         self, task: Task, seconds: float | None, stopping: Stopping
-    ) -> Iterator[engine.Message]:
+    ) -> Iterator[analyses.Message]:
         if task.object is None:
             raise InputError(task.file, task.error or "cannot be read")
         number, btf = 0, None
@@ -144,9 +144,9 @@ class Analyst:
             deadline_seconds=seconds,
             memory_bytes=self._memory(),
         )
-        subject = engine.Subject(task.file, task.object, number, btf)
+        subject = objects.Subject(task.file, task.object, number, btf)
         last = 0.0
-        for message in engine.messages(subject, self._target, options, stopping):
+        for message in analyses.messages(subject, self._target, options, stopping):
             now = time.monotonic()
             if message[0] == "bound" and now - last < _QUIET:
                 continue  # they can come by the thousand, and the last one counts
@@ -157,7 +157,7 @@ class Analyst:
         yield ("failed", "the engine ended without a result")
 
 
-def _cut(task: Task, run: engine.Run, ending: Ending) -> engine.Outcome:
+def _cut(task: Task, run: analyses.Run, ending: Ending) -> analyses.Outcome:
     """The result of an analysis that did not end by itself: what it reported last."""
     doing = run.stage or "reading the program"
     if ending.defect:
@@ -171,27 +171,27 @@ def _cut(task: Task, run: engine.Run, ending: Ending) -> engine.Outcome:
         result["guarantee"]["stopped"] = named or why
     news = run.news
     result["stats"] |= {"candidates": news.candidates, "nogoods": news.nogoods}
-    return engine.Outcome(result, json_line(result), NO_DETAIL)
+    return analyses.Outcome(result, json_line(result), NO_DETAIL)
 
 
-def unreadable(task: Task, reason: str) -> engine.Outcome:
+def unreadable(task: Task, reason: str) -> analyses.Outcome:
     """The outcome of a file without a program."""
     return _failed(task, NO_FAILURE | {"what": reason})
 
 
-def stopped(task: Task, message: str, reason: str) -> engine.Outcome:
+def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
     """The outcome of a program that was stopped before it had a bound."""
     return _failed(task, NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason})
 
 
-def defect(task: Task, message: str) -> engine.Outcome:
+def defect(task: Task, message: str) -> analyses.Outcome:
     """The outcome of a program whose analysis failed."""
     return _failed(task, NO_FAILURE | {"kind": "defect", "what": message})
 
 
-def _failed(task: Task, failure: Failure) -> engine.Outcome:
+def _failed(task: Task, failure: Failure) -> analyses.Outcome:
     result = failed_result(task.file, task.target, task.metric, failure["what"])
     if task.program is not None:
         program = task.program
         result |= {"section": program.section, "program": program.name, "kind": program.kind}
-    return engine.Outcome(result, json_line(result), NO_DETAIL | {"failure": failure})
+    return analyses.Outcome(result, json_line(result), NO_DETAIL | {"failure": failure})

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from slowpath import engine
 from slowpath.analysis.defaults import CARD, default_target
 from slowpath.analysis.plan import Request
 from slowpath.cli.calibration import CALIBRATED, calibration, calibration_file
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.inputs import read_text
+from slowpath.engine import analyses, targets
 from slowpath.programs.selection import Selection
 from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.rates import METRICS, Rate, Requirement
@@ -108,7 +108,7 @@ def _words(metric: str) -> str:
     return {"bitrate": "bit rate", "packetrate": "packet rate"}.get(metric, metric_words(metric))
 
 
-def check_metric(metric: str | None, target: engine.Target) -> str | None:
+def check_metric(metric: str | None, target: targets.Target) -> str | None:
     """A metric that there is on a target, or a rate, None or not.
 
     Raises:
@@ -119,8 +119,8 @@ def check_metric(metric: str | None, target: engine.Target) -> str | None:
     counters = target.counters
     if metric in (*METRICS, *(counters or [])):
         return metric
-    named = engine.target_names()
-    others = [n for n in named if metric in (engine.builtin_target(n).counters or [])]
+    named = targets.target_names()
+    others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
     hint = f"; --target {others[0]} has it" if others else ""
     raise ValueError(
         f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
@@ -128,7 +128,7 @@ def check_metric(metric: str | None, target: engine.Target) -> str | None:
     )
 
 
-def check_required(requirement: Requirement | None, target: engine.Target) -> None:
+def check_required(requirement: Requirement | None, target: targets.Target) -> None:
     """A rate is required on targets that have rates, a count on those that count it.
 
     Raises:
@@ -157,7 +157,7 @@ def check_required(requirement: Requirement | None, target: engine.Target) -> No
         raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
 
 
-def choose_target(name: str) -> engine.Target:
+def choose_target(name: str) -> targets.Target:
     """A built-in target by its name, or the description in a file.
 
     Of `linux-xdp`, this machine's calibration is taken, where there is one.
@@ -166,27 +166,27 @@ def choose_target(name: str) -> engine.Target:
         ValueError: when it is neither a known name nor looks like a file.
         InputError: when the file cannot be read, or this machine's calibration is not valid.
     """
-    names = engine.target_names()
+    names = targets.target_names()
     if name == CALIBRATED:
         text = calibration()
         if text is not None:
             return _calibrated_target(text)
     if name in names:
-        return engine.builtin_target(name)
+        return targets.builtin_target(name)
     if name.endswith(".toml") or "/" in name:
-        return engine.described_target(name, read_text(name))
+        return targets.described_target(name, read_text(name))
     raise ValueError(
         f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
     )
 
 
-def _calibrated_target(text: str) -> engine.Target:
+def _calibrated_target(text: str) -> targets.Target:
     """This machine's calibration.
 
     Raises:
         InputError: when it is not valid: whoever names no file has to be told of which one.
     """
-    target = engine.described_target(CALIBRATED, text)
+    target = targets.described_target(CALIBRATED, text)
     try:
         check_valid(target, calibration_file())
     except InputError as problem:
@@ -195,7 +195,7 @@ def _calibrated_target(text: str) -> engine.Target:
     return target
 
 
-def check_valid(target: engine.Target, file: str) -> None:
+def check_valid(target: targets.Target, file: str) -> None:
     """A target has to be valid; what keeps nobody from using it is no matter.
 
     Raises:
@@ -240,7 +240,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     )
 
 
-def read_options(written: WrittenOptions) -> engine.Options:
+def read_options(written: WrittenOptions) -> analyses.Options:
     """The options of the engine: those that are texts or names of files, read; others as they are.
 
     Raises:
@@ -258,8 +258,8 @@ def read_options(written: WrittenOptions) -> engine.Options:
         "assume": None if written.assume is None else read_text(written.assume),
         "maps": None if written.maps is None else read_text(written.maps),
     }
-    plain = {name: v for name, v in written._asdict().items() if name in engine.Options._fields}
-    return engine.Options(**(plain | read))
+    plain = {name: v for name, v in written._asdict().items() if name in analyses.Options._fields}
+    return analyses.Options(**(plain | read))
 
 
 def _read_requirement(written: WrittenOptions) -> Requirement | None:
@@ -365,7 +365,7 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
             raise ValueError(f"{output!r} is a program and would be overwritten")
 
 
-def repeat(written: WrittenOptions, target: engine.Target) -> list[str]:
+def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
     """Options that repeat an analysis on a target, whatever its greatest packet is by then.
 
     Target and metric are those of a program, and time for all programs is not for one.

@@ -4,9 +4,9 @@ import os.path
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.defaults import CARD
 from slowpath.cli.errors import InputError, OptionError, StoppedError
+from slowpath.engine import analyses, objects, targets
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import (
     Selection,
@@ -26,8 +26,8 @@ class Request(NamedTuple):
     files: Sequence[str]
     selection: Selection
     clang: Clang
-    target: engine.Target
-    options: engine.Options  # whose metric is None where the target's first one is meant
+    target: targets.Target
+    options: analyses.Options  # whose metric is None where the target's first one is meant
     btf: str | None
     until: float | None  # when all of it has to be done, by the monotonic clock
     requirement: Requirement | None
@@ -45,9 +45,9 @@ class Task(NamedTuple):
     """One program to analyse, or a file without any."""
 
     file: str
-    object: engine.Object | None  # None: not readable
+    object: objects.Object | None  # None: not readable
     size: int  # of the file, in bytes
-    program: engine.ProgramInfo | None  # None: a listing, or not readable
+    program: objects.ProgramInfo | None  # None: a listing, or not readable
     target: str
     metric: str
     error: str | None = None  # why there is nothing to analyse
@@ -104,13 +104,13 @@ def _tasks(
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
         data = load_program(file, request.clang)
-        found = engine.read_object(file, data)
+        found = objects.read_object(file, data)
     except InputError as problem:
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.reason, stopped=stopped)
         return
     task = task._replace(object=found, size=len(data))
-    programs = engine.programs(found)
+    programs = objects.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))
         if selection.matches("", name):

@@ -2,20 +2,21 @@
 
 from functools import cache
 
-from slowpath import engine
 from slowpath.analysis.options import choose_target
 from slowpath.cli.calibration import CALIBRATED
+from slowpath.engine import estimates, targets
+from slowpath.engine.kernel import stations
 
 
 @cache
-def _target() -> engine.Target:
+def _target() -> targets.Target:
     return choose_target(CALIBRATED)
 
 
-def predicted(case: engine.Case) -> float | None:
+def predicted(case: stations.Case) -> float | None:
     """Nanoseconds of one run of a path; None where the path depends on answers of the kernel."""
-    flow = engine.flow(case)
-    return None if flow is None else engine.nanoseconds([flow], _target())[0]
+    flow = estimates.flow(case)
+    return None if flow is None else estimates.nanoseconds([flow], _target())[0]
 
 
 def predicted_for() -> str | None:

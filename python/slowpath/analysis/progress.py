@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import is_terminal, note, tell
-from slowpath.engine import Progress, Run
+from slowpath.engine.analyses import Progress, Run
 from slowpath.schema.rates import as_metric, format_rate
 from slowpath.schema.wording import metric_words
 

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterator
 
-from slowpath import engine
 from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
 from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.plan import Plan, Request, Task, for_target, make_plan
 from slowpath.cli.printable import json_line
+from slowpath.engine import analyses
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.work.stopping import Stopping
 
@@ -30,7 +30,7 @@ class Session:
         self.plan = make_plan(request) if plan is None else for_target(plan, request)
 
     def analyse(
-        self, audience: Audience, options: engine.Options | None = None
+        self, audience: Audience, options: analyses.Options | None = None
     ) -> Iterator[Analysed]:
         """Analyses every program; a failure does not stop the rest, being asked to stop does.
 
@@ -50,7 +50,7 @@ class Session:
 
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
-) -> engine.Outcome:
+) -> analyses.Outcome:
     """What becomes of a program when so much time is left for all."""
     if stopping.asked:
         return stopped(task, "interrupted before it was analysed", "interrupted")
@@ -64,7 +64,7 @@ def _outcome(
     return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
 
 
-def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
+def _renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
     """The outcome with another word for why it ended early."""
     result, detail = outcome.result, outcome.detail
     ended = [

@@ -6,7 +6,8 @@ whatever it does one after the other.
 """
 
 from slowpath.analysis.progress import Shown, Watcher
-from slowpath.engine import Doing, Run
+from slowpath.engine.analyses import Run
+from slowpath.engine.meanwhile import Doing
 
 _SOON = 1.0
 """Seconds within which nothing is shown on a terminal."""

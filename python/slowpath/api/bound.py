@@ -13,7 +13,7 @@ from slowpath.analysis.options import (
 from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
 from slowpath.api.results import Program, Results
-from slowpath.engine import Progress, Run
+from slowpath.engine.analyses import Progress, Run
 from slowpath.programs.selection import Selection
 from slowpath.schema.results import DESCRIBED_PATHS
 from slowpath.work.stopping import heeding_signals

@@ -9,7 +9,7 @@ from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.plan import Request
 from slowpath.analysis.requirement import Decision, Judgement, hold_against
 from slowpath.api.html import page_part
-from slowpath.engine import version
+from slowpath.engine.identity import version
 from slowpath.packet.pcap import write_pcap
 from slowpath.packet.witness import wire_bytes
 from slowpath.report.reporters import text_reporter

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import identity
 from slowpath.experiments.results.documents import State
 from slowpath.experiments.results.folder import RunFolder, RunSettings
 from slowpath.experiments.results.record import Block, Record, recorded
@@ -198,7 +198,7 @@ class _Running:
         state = _state(bed, record, complete=complete and blocks == bed.blocks)
         self._into.keep(
             {
-                "slowpath": engine.version(),
+                "slowpath": identity.version(),
                 "testbed": bed.name,
                 "target": bed.target,
                 "metric": self._job.metric,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine.kernel import cold_caches, stations
 from slowpath.measurements.documents import ColdPath, MeasuredPath, MeasuredProgram
 from slowpath.measurements.machine.processor import Cache
 from slowpath.measurements.programs import PreparedProgram
@@ -20,7 +20,7 @@ _MUCH = 1.5
 
 class _Found(NamedTuple):
     path: MeasuredPath
-    case: engine.Cold
+    case: cold_caches.Cold
 
 
 def last_level(caches: Sequence[Cache]) -> int | None:
@@ -30,7 +30,7 @@ def last_level(caches: Sequence[Cache]) -> int | None:
 
 
 def measure_cold(
-    station: engine.Station,
+    station: stations.Station,
     program: PreparedProgram,
     cache_bytes: int | None,
     quota: Quota,
@@ -48,7 +48,7 @@ def measure_cold(
             path["cold_reason"] = "interrupted before it was measured"
         else:
             try:
-                found.append(_Found(path, engine.cool_case(station, case, cache_bytes)))
+                found.append(_Found(path, cold_caches.cool_case(station, case, cache_bytes)))
             except InputError as problem:
                 path["cold_reason"] = problem.reason
     if not found or cache_bytes is None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import DisagreementError, InputError
+from slowpath.engine import objects
+from slowpath.engine.kernel import stations
 from slowpath.measurements.documents import ComparedPath, ComparedVersions, MeasuredProgram
 from slowpath.measurements.programs import PreparedProgram, measure_together
 from slowpath.measurements.timing.sampling import Measured, Progress, Quota, ratio
@@ -38,13 +39,13 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
 class SamePacket(NamedTuple):
     """What the new program does with the packet and the maps of the old one's slowest path."""
 
-    case: engine.Case | None
+    case: stations.Case | None
     error: str | None = None  # why it cannot be timed
     report: str | None = None  # where kernel and interpreter disagree: what it takes to report it
 
 
 def same_packet(
-    station: engine.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
+    station: stations.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
 ) -> SamePacket:
     """Has the new program run with the packet and the maps of the old one's slowest path.
 
@@ -54,9 +55,9 @@ def same_packet(
         return SamePacket(None, "no path of the old program could be prepared")
     if new.task.object is None or new.task.program is None:
         return SamePacket(None, "the new program cannot be run")
-    subject = engine.Subject(new.task.file, new.task.object, new.task.program.number, None)
+    subject = objects.Subject(new.task.file, new.task.object, new.task.program.number, None)
     try:
-        case = engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
+        case = stations.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
     except DisagreementError as problem:
         return SamePacket(None, problem.reason, problem.report)
     except InputError as problem:
@@ -94,7 +95,7 @@ def _ratio_of_slowest(
 
 
 def compare(
-    station: engine.Station,
+    station: stations.Station,
     programs: tuple[PreparedProgram, PreparedProgram],
     same: SamePacket,
     quota: Quota,

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypedDict
 
-from slowpath import engine
+from slowpath.engine import identity
 from slowpath.measurements.machine.counters import Counters, left_out, read_counters
 from slowpath.measurements.machine.files import Files
 from slowpath.measurements.machine.host import Host, host
@@ -93,7 +93,7 @@ class Watch:
         after = self._read() if self._paused is None else self._paused
         where, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
         return {
-            "slowpath": engine.version(),
+            "slowpath": identity.version(),
             "kernel": kernel,
             "processor": where,
             "host": host(self._files, self._cpu),

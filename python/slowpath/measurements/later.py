@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from slowpath import engine
+from slowpath.engine.kernel import cold_caches, stations
 from slowpath.measurements.documents import LaterPath, action_name
 from slowpath.measurements.timing.sampling import Measured
 
@@ -12,10 +12,10 @@ class LaterCase(NamedTuple):
     """Packets from the second one on, as what can be timed."""
 
     record: LaterPath
-    case: engine.Case
+    case: stations.Case
 
 
-def later_path(later: engine.Later) -> LaterPath:
+def later_path(later: cold_caches.Later) -> LaterPath:
     """What is known of further packets before they are timed."""
     return {
         "instructions": later.instructions,

@@ -2,8 +2,8 @@
 
 import math
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine.kernel import live_packets, stations
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.live_documents import LivePath
 from slowpath.measurements.programs import PreparedProgram, without
@@ -17,7 +17,7 @@ _MANY_LOST = 0.001
 
 
 def measure_program_live(
-    station: engine.Station,
+    station: stations.Station,
     program: PreparedProgram,
     batch: int,
     quota: Quota,
@@ -32,7 +32,7 @@ def measure_program_live(
     record["mode"] = "live"
     for each in program.later:
         each.record["reason"] = "it is measured without --mode live"
-    cases: list[engine.LiveCase] = []
+    cases: list[live_packets.LiveCase] = []
     rows: list[MeasuredPath] = []
     prepared = zip(program.cases, program.numbers, strict=True)
     for done, (case, number) in enumerate(prepared):
@@ -41,7 +41,7 @@ def measure_program_live(
             row["error"] = "interrupted before it was measured"
             continue
         try:
-            cases.append(engine.prepare_live_case(station, record["file"], case, batch))
+            cases.append(live_packets.prepare_live_case(station, record["file"], case, batch))
         except InputError as problem:
             row["error"] = problem.reason
             continue
@@ -69,7 +69,9 @@ def measure_program_live(
     record["conclusion"] = _conclusion(record)
 
 
-def _path(case: engine.LiveCase, row: MeasuredPath, measured: MeasuredLive, batch: int) -> LivePath:
+def _path(
+    case: live_packets.LiveCase, row: MeasuredPath, measured: MeasuredLive, batch: int
+) -> LivePath:
     low, high = measured.program.interval.known
     notes = []
     if case.rewritten:

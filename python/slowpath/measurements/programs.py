@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.prediction import predicted, predicted_for
 from slowpath.cli.errors import DisagreementError, InputError
+from slowpath.engine import objects
+from slowpath.engine.kernel import stations
 from slowpath.measurements.conclusions import conclude, warnings_of
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
 from slowpath.measurements.later import LaterCase, fill_later, later_path
@@ -26,14 +27,14 @@ class PreparedProgram(NamedTuple):
     """A program, and those of its paths that the kernel takes."""
 
     record: MeasuredProgram
-    cases: list[engine.Case]
+    cases: list[stations.Case]
     numbers: list[int]  # of each case, its path in the record
     witnesses: list[Witness]  # of each case
     later: list[LaterCase]  # of paths whose further packets take another one
 
 
 def prepare_program(
-    station: engine.Station,
+    station: stations.Station,
     analysed: Analysed,
     choose: Choose,
     going: Callable[[int, int], bool],
@@ -77,7 +78,7 @@ def prepare_program(
         why = "" if guarantee is None else f" ({guarantee['stopped']})"
         record["error"] = f"no path was found that a packet takes{why}"
         return prepared
-    subject = engine.Subject(task.file, task.object, task.program.number, None)
+    subject = objects.Subject(task.file, task.object, task.program.number, None)
     chosen = choose(result["paths"])
     for done, (rank, path) in enumerate(chosen):
         if not going(done, len(chosen)):
@@ -87,8 +88,8 @@ def prepare_program(
 
 
 def _prepare_path(
-    station: engine.Station,
-    subject: engine.Subject,
+    station: stations.Station,
+    subject: objects.Subject,
     ranked: tuple[int, PathResult],
     program: PreparedProgram,
     maps: str | None,
@@ -121,7 +122,7 @@ def _prepare_path(
     }
     program.record["paths"].append(row)
     try:
-        case = engine.prepare_case(
+        case = stations.prepare_case(
             station, subject, json.dumps(path["witness"]), instructions_of(path), maps
         )
     except DisagreementError as problem:
@@ -159,11 +160,11 @@ class Together(NamedTuple):
 
 
 def measure_together(
-    station: engine.Station,
+    station: stations.Station,
     programs: Sequence[PreparedProgram],
     quota: Quota,
     go_on: Callable[[Progress], bool],
-    extra: Sequence[engine.Case] = (),
+    extra: Sequence[stations.Case] = (),
 ) -> Together:
     """Measures all paths of all programs in turns, and writes into their records what they take.
 
@@ -203,7 +204,7 @@ def measure_together(
 
 
 def add_breakdown(
-    station: engine.Station,
+    station: stations.Station,
     program: PreparedProgram,
     quota: Quota,
     go_on: Callable[[Progress], bool],

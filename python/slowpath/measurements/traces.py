@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import InputError
+from slowpath.engine import objects
+from slowpath.engine.kernel import stations, traces
 from slowpath.measurements.documents import MeasuredPath, action_name
 from slowpath.measurements.programs import PreparedProgram, Together
 from slowpath.measurements.timing.sampling import Measured
@@ -38,13 +39,13 @@ class PreparedTrace(NamedTuple):
     """A trace that has run, and those of its paths that can be timed."""
 
     record: MeasuredTrace
-    cases: list[engine.Case]
+    cases: list[stations.Case]
     numbers: list[int]  # of each case, its place in the record's paths
     known: bool  # whether the analysis has found the slowest path that there is
 
 
 def prepare_trace(
-    station: engine.Station,
+    station: stations.Station,
     analysed: Analysed,
     asked: AskedTrace,
     program: PreparedProgram,
@@ -61,13 +62,13 @@ def prepare_trace(
     if analysed.result["error"] is not None or task.object is None or task.program is None:
         record["error"] = "the program cannot be run"
         return prepared
-    subject = engine.Subject(task.file, task.object, task.program.number, None)
+    subject = objects.Subject(task.file, task.object, task.program.number, None)
     try:
-        trace = engine.open_trace(station, subject, asked.file, asked.maps)
+        trace = traces.open_trace(station, subject, asked.file, asked.maps)
         left = True
         while left and going(f"packet {trace.packets + 1:,} of the trace"):
-            left = engine.advance_trace(station, trace, _TURN)
-        report = engine.report_trace(trace)
+            left = traces.advance_trace(station, trace, _TURN)
+        report = traces.report_trace(trace)
     except InputError as problem:
         record["error"] = problem.reason
         return prepared
@@ -108,7 +109,7 @@ def _empty(file: str) -> MeasuredTrace:
 
 
 def _fill(
-    record: MeasuredTrace, report: engine.TraceReport, found: Sequence[PathResult]
+    record: MeasuredTrace, report: traces.TraceReport, found: Sequence[PathResult]
 ) -> list[int]:
     """What the engine says of a trace; of each path in the record, its place in the report."""
     record["format"], record["count"] = report["format"], report["packets"]
@@ -155,7 +156,7 @@ def _fill(
     return order
 
 
-def _map(told: engine.TraceMap) -> TraceMap:
+def _map(told: traces.TraceMap) -> TraceMap:
     return {"name": told["name"], "entries": told["entries"], "others": told["others"]}
 
 
@@ -196,8 +197,8 @@ def _chosen(record: MeasuredTrace) -> list[int]:
 
 
 def _prepare_path(
-    station: engine.Station,
-    subject: engine.Subject,
+    station: stations.Station,
+    subject: objects.Subject,
     witness: str | None,
     place: int,
     trace: PreparedTrace,
@@ -206,7 +207,7 @@ def _prepare_path(
     if witness is None:
         return
     try:
-        case = engine.prepare_case(station, subject, witness, row["instructions"])
+        case = stations.prepare_case(station, subject, witness, row["instructions"])
     except InputError as problem:
         row["error"], row["measured_packet"] = problem.reason, None
         return

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import OptionError
-from slowpath.engine import ProgramInfo
+from slowpath.engine.objects import ProgramInfo
 
 UNKNOWN = "unknown"
 """The kind of programs whose section does not name one that the kernel has."""

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from slowpath import engine
 from slowpath.cli.printable import json_ascii, json_line
 from slowpath.cli.terminal import Line
+from slowpath.engine import identity
 from slowpath.schema.derived import is_count
 from slowpath.schema.rates import as_metric
 from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result
@@ -69,7 +69,7 @@ class JsonReporter(Reporter):
 
     def start(self) -> Iterable[Line]:
         """The head of the document."""
-        return [Line(f'{{"slowpath": {json_line(engine.version())}, "results": [')]
+        return [Line(f'{{"slowpath": {json_line(identity.version())}, "results": [')]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """The result as it is."""

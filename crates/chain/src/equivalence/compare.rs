@@ -125,20 +125,6 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// What a region of one program holds, in bytes.
-fn content(
-    member: &mut Member,
-    state: &SymbolicState,
-    region: RegionId,
-    offset: TermId,
-    bytes: u8,
-) -> Result<TermId, String> {
-    let side = &mut member.side;
-    let content = side.executor.content(state, region, offset, bytes);
-    let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
-    side.resolver.resolve(&mut side.executor, content).map_err(|error| error.to_string())
-}
-
 /// What a region of the program that has not got the terms holds, in bytes.
 fn other_content(
     pair: &mut Pair,
@@ -147,7 +133,7 @@ fn other_content(
     Place { offset, bytes }: Place,
 ) -> Result<TermId, String> {
     pair.swap_terms();
-    let content = content(&mut pair.other, state, region, offset, bytes);
+    let content = pair.other.side.content(state, region, offset, bytes);
     pair.swap_terms();
     content
 }
@@ -163,12 +149,12 @@ fn both(
     let regions = [&pair.original, &pair.other].map(|member| member.regions.get(key).copied());
     match regions {
         [Some(mine), theirs] => {
-            let now = content(&mut pair.original, &path.state, mine, offset, bytes)?;
+            let now = pair.original.side.content(&path.state, mine, offset, bytes)?;
             let other = match theirs {
                 Some(theirs) => other_content(pair, &other.state, theirs, place)?,
                 None => {
                     let start = pair.original.side.start.clone();
-                    content(&mut pair.original, &start, mine, offset, bytes)?
+                    pair.original.side.content(&start, mine, offset, bytes)?
                 }
             };
             Ok((now, other))
@@ -204,7 +190,7 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let (context, packet) = (member.layout.context, member.layout.packet);
     let mut field = |offset| {
         let offset = member.side.executor.pool.constant(64, offset);
-        content(member, &path.state, context, offset, 4)
+        member.side.content(&path.state, context, offset, 4)
     };
     let (data, end, meta) = (field(DATA)?, field(DATA_END)?, field(DATA_META)?);
     let executor = &mut member.side.executor;

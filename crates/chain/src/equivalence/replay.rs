@@ -74,8 +74,8 @@ pub(super) fn confirm(
     let draws = [path, other].map(|path| values(&path.draws));
     let [original, specialised] = &inputs;
     let mut environments = [
-        environment(&pair.original, original, draws[0].clone()),
-        environment(&pair.other, specialised, draws[1].clone()),
+        pair.original.side.environment(original, draws[0].clone()),
+        pair.other.side.environment(specialised, draws[1].clone()),
     ];
     same_addresses(pair, &mut environments)?;
     let mut memory = shared_memory(pair, model);
@@ -146,21 +146,8 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Inputs as the model has them, but for addresses, which are far apart: no program depends on them.
-fn environment(member: &Member, values: &[u64], unknowns: Vec<u64>) -> Environment {
-    let program = member.side.executor.program();
-    let mut environment = Environment::with_fill(program, 0);
-    for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
-        if !matches!(input.kind, InputKind::BaseAddress(_)) {
-            let value = value.clamp(input.min, input.max);
-            environment.inputs.insert(InputId::from(index), value);
-        }
-    }
-    environment.unknowns = unknowns;
-    environment
-}
-
-/// Gives regions that both programs have the same addresses in both.
+/// Gives regions that both programs have the same addresses in both, far apart: no program depends on
+/// them.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
     /// Distance between regions: none reaches into another.
     const SPREAD: u64 = 0x0080_0000;

@@ -123,17 +123,9 @@ fn an_explicit_ingress_joins_what_cannot_be_told_apart() {
 
 #[test]
 fn neighbours_are_all_that_counts_if_asked_for() {
-    let whole = "schema: 1
-programs:
-- {name: firewall, object: firewall.bpf.o}
-- {name: counter, object: counter.bpf.o}
-- {name: balancer, object: load_balancer.bpf.o}
-nodes:
-- {name: edge, program: firewall}
-- {name: meter, program: counter}
-- {name: tor}
-- {name: server, program: balancer}
-paths:
+    let (nodes, _) = THREE_WAYS.split_once("paths:\n").expect("it has paths");
+    let whole = nodes.to_owned()
+        + "paths:
 - hops:
   - {node: edge, on: [XDP_PASS]}
   - {node: tor}
@@ -145,12 +137,12 @@ paths:
         let planned = planned(text, &options);
         planned.report.hot_spots.into_iter().find(|spot| spot.node == "server")
     };
-    let found = server(false, whole).expect("the firewall says enough");
+    let found = server(false, &whole).expect("the firewall says enough");
     assert_eq!(
         (found.rests_on, found.irrelevant),
         (vec!["edge".to_owned()], vec!["meter".to_owned(), "tor".to_owned()])
     );
-    assert!(server(true, whole).is_none());
+    assert!(server(true, &whole).is_none());
     // What is between is no neighbour.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
     assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);

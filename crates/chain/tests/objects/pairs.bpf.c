@@ -61,6 +61,12 @@ struct {
 	__u8 *end = (__u8 *)(long)(ctx)->data_end;                                                 \
 	(void)end
 
+/* Of 100 bytes at least; shorter ones are dropped. */
+#define LONG_PACKET(ctx)                                                                           \
+	PACKET(ctx);                                                                               \
+	if (data + 100 > end)                                                                      \
+		return XDP_DROP
+
 #define PROGRAM(name) SEC("xdp") int name(struct xdp_md *ctx)
 
 /* A parser, and what is left of it. */
@@ -228,9 +234,7 @@ PROGRAM(differs_magic_once)
 
 PROGRAM(loop)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	__u32 sum = 0;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < 8; i++)
@@ -250,9 +254,7 @@ PROGRAM(same_loop_unrolled)
 
 PROGRAM(differs_loop_one_less)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	__u32 sum = 0;
 #pragma unroll
 	for (int i = 0; i < 7; i++)
@@ -264,18 +266,14 @@ PROGRAM(differs_loop_one_less)
 
 PROGRAM(offset)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	data[60 + (data[50] & 7)] = 5;
 	return data[60 + (data[51] & 7)] & 3;
 }
 
 PROGRAM(same_offset_forwarded)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	__u32 to = data[50] & 7, from = data[51] & 7;
 	__u8 value = data[60 + from];
 	data[60 + to] = 5;
@@ -284,9 +282,7 @@ PROGRAM(same_offset_forwarded)
 
 PROGRAM(differs_offset_too_early)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	__u8 value = data[60 + (data[51] & 7)];
 	data[60 + (data[50] & 7)] = 5;
 	return value & 3;
@@ -296,25 +292,19 @@ PROGRAM(differs_offset_too_early)
 
 PROGRAM(found)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return data[50] == 20 ? data[data[50]] : XDP_PASS;
 }
 
 PROGRAM(same_found_known)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return data[50] == 20 ? TCP : XDP_PASS;
 }
 
 PROGRAM(differs_found_other)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return data[50] == 20 ? TCP + 1 : XDP_PASS;
 }
 
@@ -327,23 +317,25 @@ static __always_inline int put(struct key *key, __u64 value)
 
 #define KEY(name, at) struct key name = {*(__u64 *)(data + at), *(__u64 *)(data + at + 8)}
 
-PROGRAM(table)
-{
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
-	KEY(source, 22);
-	KEY(destination, 38);
-	__u64 *known = bpf_map_lookup_elem(&flows, &source);
-	if (known) {
-		*known += 1;
-		return XDP_TX;
+/* Counts a flow that is known, and learns another one in both directions. */
+#define TABLE(name, at, more, first, second)                                                       \
+	PROGRAM(name)                                                                              \
+	{                                                                                          \
+		LONG_PACKET(ctx);                                                                  \
+		KEY(source, 22);                                                                   \
+		KEY(destination, at);                                                              \
+		__u64 *known = bpf_map_lookup_elem(&flows, &source);                               \
+		if (known) {                                                                       \
+			*known += more;                                                            \
+			return XDP_TX;                                                             \
+		}                                                                                  \
+		if (first)                                                                         \
+			return XDP_DROP;                                                           \
+		second;                                                                            \
+		return XDP_PASS;                                                                   \
 	}
-	if (put(&source, 1))
-		return XDP_DROP;
-	put(&destination, 2);
-	return XDP_PASS;
-}
+
+TABLE(table, 38, 1, put(&source, 1), put(&destination, 2))
 
 PROGRAM(same_table_reads_later)
 {
@@ -363,66 +355,14 @@ PROGRAM(same_table_reads_later)
 	return XDP_TX;
 }
 
-PROGRAM(differs_table_swapped)
-{
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
-	KEY(source, 22);
-	KEY(destination, 38);
-	__u64 *known = bpf_map_lookup_elem(&flows, &source);
-	if (known) {
-		*known += 1;
-		return XDP_TX;
-	}
-	if (put(&destination, 2))
-		return XDP_DROP;
-	put(&source, 1);
-	return XDP_PASS;
-}
-
-PROGRAM(differs_table_other_key)
-{
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
-	KEY(source, 22);
-	KEY(destination, 37);
-	__u64 *known = bpf_map_lookup_elem(&flows, &source);
-	if (known) {
-		*known += 1;
-		return XDP_TX;
-	}
-	if (put(&source, 1))
-		return XDP_DROP;
-	put(&destination, 2);
-	return XDP_PASS;
-}
-
-PROGRAM(differs_table_other_value)
-{
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
-	KEY(source, 22);
-	KEY(destination, 38);
-	__u64 *known = bpf_map_lookup_elem(&flows, &source);
-	if (known) {
-		*known += 2;
-		return XDP_TX;
-	}
-	if (put(&source, 1))
-		return XDP_DROP;
-	put(&destination, 2);
-	return XDP_PASS;
-}
+TABLE(differs_table_swapped, 38, 1, put(&destination, 2), put(&source, 1))
+TABLE(differs_table_other_key, 37, 1, put(&source, 1), put(&destination, 2))
+TABLE(differs_table_other_value, 38, 2, put(&source, 1), put(&destination, 2))
 
 /* An effect after a helper that failed. */
 PROGRAM(differs_table_after_failure)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	KEY(destination, 38);
 	__u64 *known = bpf_map_lookup_elem(&flows, &source);
@@ -438,9 +378,7 @@ PROGRAM(differs_table_after_failure)
 /* The same, but for what other CPUs see. */
 PROGRAM(differs_table_atomically)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	KEY(destination, 38);
 	__u64 *known = bpf_map_lookup_elem(&flows, &source);
@@ -458,9 +396,7 @@ PROGRAM(differs_table_atomically)
 
 PROGRAM(twice)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	put(&source, 1);
 	put(&source, 2);
@@ -469,9 +405,7 @@ PROGRAM(twice)
 
 PROGRAM(differs_twice_swapped)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	put(&source, 2);
 	put(&source, 1);
@@ -482,18 +416,14 @@ PROGRAM(differs_twice_swapped)
 
 PROGRAM(deletes)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	return bpf_map_delete_elem(&flows, &source) ? XDP_DROP : XDP_PASS;
 }
 
 PROGRAM(differs_deletes_nothing)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	KEY(source, 22);
 	return bpf_map_lookup_elem(&flows, &source) ? XDP_PASS : XDP_DROP;
 }
@@ -502,9 +432,7 @@ PROGRAM(differs_deletes_nothing)
 
 PROGRAM(noted)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	__u32 key = data[30];
 	return bpf_map_lookup_elem(&recent, &key) ? XDP_PASS : XDP_PASS;
 }
@@ -528,9 +456,7 @@ PROGRAM(differs_noted_not)
 
 PROGRAM(redirects)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	if (data[20] == TCP)
 		return bpf_redirect(data[60], 0);
 	return bpf_redirect(7, 0);
@@ -568,9 +494,7 @@ PROGRAM(differs_redirects_without)
 
 PROGRAM(by_map)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return bpf_redirect_map(&devices, data[60] & 3, XDP_DROP);
 }
 
@@ -584,9 +508,7 @@ PROGRAM(same_by_map)
 
 PROGRAM(differs_by_map_other_key)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return bpf_redirect_map(&devices, data[60] & 1, XDP_DROP);
 }
 
@@ -596,9 +518,7 @@ PROGRAM(head)
 {
 	if (bpf_xdp_adjust_head(ctx, -4))
 		return XDP_ABORTED;
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	for (int i = 0; i < 4; i++)
 		data[i] = data[i + 4];
 	return XDP_TX;
@@ -619,9 +539,7 @@ PROGRAM(differs_head_other_delta)
 {
 	if (bpf_xdp_adjust_head(ctx, -8))
 		return XDP_ABORTED;
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	*(__u32 *)data = *(__u32 *)(data + 4);
 	return XDP_TX;
 }
@@ -708,9 +626,7 @@ struct event {
 
 PROGRAM(tells)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event event = {data[60], data[61]};
 	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, sizeof(event));
 	return XDP_PASS;
@@ -728,9 +644,7 @@ PROGRAM(same_tells)
 
 PROGRAM(differs_tells_other)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event event = {data[60], data[62]};
 	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, sizeof(event));
 	return XDP_PASS;
@@ -738,9 +652,7 @@ PROGRAM(differs_tells_other)
 
 PROGRAM(differs_tells_less)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event event = {data[60], data[61]};
 	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, 4);
 	return XDP_PASS;
@@ -748,9 +660,7 @@ PROGRAM(differs_tells_less)
 
 PROGRAM(reserves)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event)
 		return XDP_PASS;
@@ -762,9 +672,7 @@ PROGRAM(reserves)
 
 PROGRAM(same_reserves)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (event) {
 		event->second = TCP;
@@ -776,9 +684,7 @@ PROGRAM(same_reserves)
 
 PROGRAM(differs_reserves_other)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (event) {
 		event->second = TCP;
@@ -790,9 +696,7 @@ PROGRAM(differs_reserves_other)
 
 PROGRAM(differs_reserves_discarded)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	struct event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (event) {
 		event->second = TCP;
@@ -804,9 +708,7 @@ PROGRAM(differs_reserves_discarded)
 
 PROGRAM(prints)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	bpf_printk("%u of %d%%", data[60], data[20]);
 	return XDP_PASS;
 }
@@ -822,18 +724,14 @@ PROGRAM(same_prints)
 
 PROGRAM(differs_prints_other_number)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	bpf_printk("%u of %d%%", data[60], TCP + 1);
 	return XDP_PASS;
 }
 
 PROGRAM(differs_prints_other_text)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	bpf_printk("%u of %u%%", data[60], TCP);
 	return XDP_PASS;
 }
@@ -874,9 +772,7 @@ static __always_inline int route(struct xdp_md *ctx, __u8 family, __u32 flags)
 
 PROGRAM(routed)
 {
-	PACKET(ctx);
-	if (data + 100 > end)
-		return XDP_DROP;
+	LONG_PACKET(ctx);
 	return route(ctx, data[12] == 0x86 && data[13] == 0xdd ? 10 : 2, 0);
 }
 

@@ -29,20 +29,7 @@ struct Store {
     bytes: u8,
 }
 
-/// What a region holds at the end, in bytes.
-fn read(
-    side: &mut Side,
-    path: &Path,
-    region: RegionId,
-    offset: TermId,
-    bytes: u8,
-) -> Result<TermId, String> {
-    let content = side.executor.content(&path.state, region, offset, bytes);
-    let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
-    side.resolver.resolve(&mut side.executor, content).map_err(|error| error.to_string())
-}
-
-/// The same at a constant offset.
+/// What a region holds at the end at a constant offset, in bytes.
 fn read_at(
     side: &mut Side,
     path: &Path,
@@ -53,7 +40,7 @@ fn read_at(
     let base = side.executor.program().regions[region.index()].base;
     let width = side.executor.program().width(base);
     let offset = side.executor.pool.constant(width, offset);
-    read(side, path, region, offset, bytes)
+    side.content(&path.state, region, offset, bytes)
 }
 
 /// Where a path writes, in the regions that count.
@@ -212,9 +199,9 @@ fn memory(
         Area::Array => (product.values(), product.regions.array, "the array"),
     };
     let region = region.ok_or("the card writes to an array that the program does not have")?;
-    let a = read(&mut product.bpf, path, region, offset, bytes)?;
+    let a = product.bpf.content(&path.state, region, offset, bytes)?;
     product.swap_terms();
-    let b = read(&mut product.card, other, card_region, on_card, bytes);
+    let b = product.card.content(&other.state, card_region, on_card, bytes);
     product.swap_terms();
     let pool = &mut product.bpf.executor.pool;
     let b = b?;

@@ -72,8 +72,8 @@ pub(super) fn confirm(
     let bpf_inputs = values(product.bpf.executor.inputs());
     let card_inputs = values(product.card.executor.inputs());
     let (drawn, card_drawn) = (values(&path.draws), values(&other.draws));
-    let mut bpf = environment(&product.bpf, &bpf_inputs, drawn.clone());
-    let mut card = environment(&product.card, &card_inputs, card_drawn);
+    let mut bpf = product.bpf.environment(&bpf_inputs, drawn.clone());
+    let mut card = product.card.environment(&card_inputs, card_drawn);
     for (index, input) in product.card.executor.program().inputs.iter().enumerate() {
         if input.kind == InputKind::BaseAddress(product.regions.packet) {
             card.inputs.insert(InputId::from(index), CARD_ADDRESS);
@@ -103,20 +103,6 @@ pub(super) fn confirm(
         return Err("the two programs do the same when they are run".into());
     }
     Ok(Counterexample { packet, array, drawn, bpf, card })
-}
-
-/// Inputs as the model has them, but for addresses: no program depends on these.
-fn environment(side: &Side, values: &[u64], unknowns: Vec<u64>) -> Environment {
-    let program = side.executor.program();
-    let mut environment = Environment::with_fill(program, 0);
-    for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
-        if !matches!(input.kind, InputKind::BaseAddress(_)) {
-            let value = value.clamp(input.min, input.max);
-            environment.inputs.insert(InputId::from(index), value);
-        }
-    }
-    environment.unknowns = unknowns;
-    environment
 }
 
 /// Puts the bytes of the model into the memory of both.

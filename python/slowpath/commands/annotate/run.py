@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.outcomes import (
     Analysed,
@@ -19,6 +18,7 @@ from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.annotate.report import annotation_report, headline
+from slowpath.engine import identity
 from slowpath.work.stopping import heeding_signals
 
 
@@ -47,7 +47,7 @@ def _annotate(output: Output, analyses: Iterator[Analysed], request: Request) ->
     codes, unmatched = list[ExitCode](), Unmatched()
     complaints = Complaints(request, unmatched)
     if output.form == "json":
-        out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
+        out(f'{{"slowpath": {json_line(identity.version())}, "annotations": [')
     for number, analysed in enumerate(analyses):
         annotated = annotation(analysed.result, analysed.detail)
         if output.form == "json":

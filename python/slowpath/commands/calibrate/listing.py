@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
-from slowpath import engine
 from slowpath.cli.command import load
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import Line, out, out_lines
 from slowpath.commands.calibrate.settings import fits
+from slowpath.engine import identity
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.testbeds import TESTBEDS
@@ -69,7 +69,7 @@ def list_all(form: str) -> ExitCode:
 
 def _catalogue(beds: Sequence[Bed], experiments: Sequence[Experiment]) -> Catalogue:
     return {
-        "slowpath": engine.version(),
+        "slowpath": identity.version(),
         "testbeds": [
             {
                 "name": bed.name,

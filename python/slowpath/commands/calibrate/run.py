@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from slowpath import engine
 from slowpath.analysis.options import check_valid
 from slowpath.cli.calibration import CALIBRATED, keep_calibration
 from slowpath.cli.exit_codes import ExitCode, worst
@@ -12,6 +11,7 @@ from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.calibrate.live_line import LiveLine
 from slowpath.commands.calibrate.report import target_report, text_report
 from slowpath.commands.calibrate.settings import Settings
+from slowpath.engine import identity, targets
 from slowpath.experiments.cores.derivation import Derived, derive
 from slowpath.experiments.evaluating import evaluate_all
 from slowpath.experiments.results.documents import CalibratedExperiment
@@ -40,7 +40,7 @@ def calibrate(settings: Settings) -> ExitCode:
     code = _report(settings, found, derived)
     if derived is not None and kept:
         # Whatever names no target reads it from now on.
-        check_valid(engine.described_target(CALIBRATED, derived.text), derived.file)
+        check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
     if settings.html is not None:
         _page(settings.html, settings, found)
@@ -99,7 +99,7 @@ def _report(
 ) -> ExitCode:
     if settings.form == "json":
         document = {
-            "slowpath": engine.version(),
+            "slowpath": identity.version(),
             "directory": str(settings.folder.path),
             "target_file": None if derived is None else derived.file,
             "experiments": found,

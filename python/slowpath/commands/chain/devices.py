@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from slowpath import engine
 from slowpath.analysis.options import WrittenOptions, check_valid, choose_target, read_request
 from slowpath.analysis.plan import Plan, Request
 from slowpath.cli.errors import InputError
 from slowpath.commands.chain.loading import LoadedChain, load_chain, plan_for, task_of
+from slowpath.engine import chains
+from slowpath.engine.targets import Target
 from slowpath.schema.rates import METRICS
 
 
@@ -81,13 +82,11 @@ def conditions_of(loaded: LoadedChain) -> list[list[str]]:
         InputError: when the description has a target that is none.
     """
     compiled, members = compiled_of(loaded), loaded.members
-    subject = engine.ChainSubject(loaded.file, loaded.chain, members, None)
-    return [engine.as_compiled(subject, member, compiled) for member in range(len(members))]
+    subject = chains.ChainSubject(loaded.file, loaded.chain, members, None)
+    return [chains.as_compiled(subject, member, compiled) for member in range(len(members))]
 
 
-def _compiled(
-    loaded: LoadedChain, devices: Iterable[tuple[str | None, engine.Target]]
-) -> list[int]:
+def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:
     return [
         member
         for device, target in devices
@@ -97,11 +96,11 @@ def _compiled(
 
 
 def _without_others(
-    written: WrittenOptions, target: engine.Target, all_of_them: Sequence[engine.Target]
+    written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
 ) -> WrittenOptions:
     """Options for one of several targets: without those that only others of them have."""
 
-    def has_metric(one: engine.Target) -> bool:
+    def has_metric(one: Target) -> bool:
         return written.metric in (one.counters or METRICS)
 
     if not has_metric(target) and any(map(has_metric, all_of_them)):

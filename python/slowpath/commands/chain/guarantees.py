@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Analyst, Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.plan import Task
@@ -20,6 +19,9 @@ from slowpath.commands.chain.devices import compiled_of, targets_of
 from slowpath.commands.chain.documents import ChainProgram, Guarantee
 from slowpath.commands.chain.facts import maps_text
 from slowpath.commands.chain.loading import LoadedChain
+from slowpath.engine import chains
+from slowpath.engine.objects import Object, ProgramInfo, programs, read_object
+from slowpath.engine.targets import Target
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.schema.derived import counted, metric_rate
 from slowpath.schema.rates import METRICS, as_metric
@@ -32,14 +34,14 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 class About(NamedTuple):
     """A chain whose programs were rewritten, and what is asked about them."""
 
-    subject: engine.ChainSubject
+    subject: chains.ChainSubject
     loaded: LoadedChain
     objects: Sequence[bytes | None]  # those of rewritten programs
     targets: Sequence[str]
     seconds: float | None  # for all of it
     memory: int | None  # in bytes
     btf: KernelBtf
-    known: engine.Known  # for original programs
+    known: chains.Known  # for original programs
     watch: WorkWatch
 
     @property
@@ -58,8 +60,8 @@ class About(NamedTuple):
 
 
 def known_of(
-    programs: Sequence[ChainProgram], assumed: Sequence[str], maps: engine.MapsFile | None
-) -> engine.Known:
+    programs: Sequence[ChainProgram], assumed: Sequence[str], maps: chains.MapsFile | None
+) -> chains.Known:
     """What is known before runs begin: facts about packets, and what frozen maps hold."""
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
@@ -67,7 +69,7 @@ def known_of(
         guard = program["guard"]
         if guard and guard["generation"]:
             generations.append((member, guard["generation"]))
-    return engine.Known(assumed, maps, frozenset(frozen), generations)
+    return chains.Known(assumed, maps, frozenset(frozen), generations)
 
 
 def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
@@ -140,8 +142,8 @@ def _on_target(
 
 
 def _object(
-    about: About, member: int, target: engine.Target, *, rewritten: bool
-) -> tuple[engine.Object, engine.ProgramInfo]:
+    about: About, member: int, target: Target, *, rewritten: bool
+) -> tuple[Object, ProgramInfo]:
     """What is analysed: the chain as it was, or with rewritten programs in their place.
 
     Raises:
@@ -150,20 +152,18 @@ def _object(
     subject = about.subject
     (name, _, _) = about.loaded.chain.members[member]
     known = about.known if rewritten else about.known._replace(generations=())
-    start = engine.known_start(subject, known)
+    start = chains.known_start(subject, known)
     if rewritten:
         pairs = zip(subject.objects, about.objects, strict=True)
         objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
         subject = subject._replace(objects=objects)
-    make = engine.arriving if target.compiles else engine.combine_for
+    make = chains.arriving if target.compiles else chains.combine_for
     found = make(subject, name, member, compiled_of(about.loaded), start)
-    (entry,) = engine.programs(found) or []
+    (entry,) = programs(found) or []
     return found, entry
 
 
-def _replaced(
-    file: str, original: tuple[engine.Object, int], data: bytes | None
-) -> tuple[engine.Object, int]:
+def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
     """The object to load instead of one, with the number that its program has there.
 
     Raises:
@@ -172,9 +172,9 @@ def _replaced(
     if data is None:
         return original
     found, number = original
-    (name,) = [one.name for one in engine.programs(found) or [] if one.number == number]
-    read = engine.read_object(file, data)
-    (same,) = [one.number for one in engine.programs(read) or [] if one.name == name]
+    (name,) = [one.name for one in programs(found) or [] if one.number == number]
+    read = read_object(file, data)
+    (same,) = [one.number for one in programs(read) or [] if one.name == name]
     return read, same
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
+from slowpath.engine import chains, objects
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, choose, list_programs, nothing_to_choose
 from slowpath.programs.sources import Clang
@@ -19,8 +19,8 @@ class LoadedChain(NamedTuple):
     """A chain, and the objects of its programs."""
 
     file: str
-    chain: engine.Chain
-    members: list[tuple[engine.Object, int]]  # each with the number of its program there
+    chain: chains.Chain
+    members: list[tuple[objects.Object, int]]  # each with the number of its program there
     size: int  # of all objects, in bytes
     needs_kernel: bool  # whether a program depends on the types of the kernel
 
@@ -37,7 +37,7 @@ def load_chain(file: str, clang: Clang) -> LoadedChain:
         InputError: when it is no chain, or one of its objects cannot be read.
     """
     text = read_text(file) if _is_description(file) else _description(file)
-    chain = engine.read_chain(file, text)
+    chain = chains.read_chain(file, text)
     loaded = load_members(file, chain.members, clang)
     members = [(member.object, member.program) for member in loaded]
     size = sum(len(member.data) for member in loaded)
@@ -48,7 +48,7 @@ def load_chain(file: str, clang: Clang) -> LoadedChain:
 class LoadedMember(NamedTuple):
     """A program that a description names, and its object."""
 
-    object: engine.Object
+    object: objects.Object
     program: int  # its number there
     data: bytes  # the object's file
     needs_kernel: bool  # whether it depends on the types of the kernel
@@ -63,13 +63,13 @@ def load_members(
         InputError: when an object cannot be read, or has no such program.
     """
     folder = Path(file).parent
-    read = dict[str, tuple[bytes, engine.Object]]()
+    read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
     for name, place, program in members:
         path = str(folder / place)
         if path not in read:
             data = load_program(path, clang)
-            read[path] = data, engine.read_object(path, data)
+            read[path] = data, objects.read_object(path, data)
         data, found = read[path]
         chosen = _program(file, name, path, found, program)
         loaded.append(LoadedMember(found, chosen.number, data, chosen.needs_kernel))
@@ -88,7 +88,7 @@ def _description(file: str) -> str:
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
 
 
-def plan_for(loaded: LoadedChain, request: Request, known: engine.KnownStart | None = None) -> Plan:
+def plan_for(loaded: LoadedChain, request: Request, known: chains.KnownStart | None = None) -> Plan:
     """What there is to analyse of a chain on one target: once for each device of its programs.
 
     It is about what is known before the chain runs, if anything is.
@@ -106,7 +106,7 @@ def task_of(
     device: str | None,
     request: Request,
     compiled: Sequence[int],
-    known: engine.KnownStart | None = None,
+    known: chains.KnownStart | None = None,
 ) -> Task:
     """What there is to analyse of a chain on one of its devices, of the target of the request.
 
@@ -118,24 +118,24 @@ def task_of(
     file, chain = loaded.file, loaded.chain
     name = loaded.label if len(chain.devices) == 1 else f"{loaded.label}@{device or 'device'}"
     on_it = chain.on_device(device)
-    subject = engine.ChainSubject(file, chain, loaded.members, None)
+    subject = chains.ChainSubject(file, chain, loaded.members, None)
     if request.target.compiles and len(on_it) == 1:
-        found = engine.arriving(subject, name, on_it[0], compiled, known)
+        found = chains.arriving(subject, name, on_it[0], compiled, known)
     else:
-        found = engine.combine(subject, name, device, compiled, known)
-    (entry,) = engine.programs(found) or []
+        found = chains.combine(subject, name, device, compiled, known)
+    (entry,) = objects.programs(found) or []
     return Task(file, found, loaded.size, entry, request.target.name, request.metric)
 
 
 def _program(
-    file: str, name: str, path: str, read: engine.Object, wanted: str | None
-) -> engine.ProgramInfo:
+    file: str, name: str, path: str, read: objects.Object, wanted: str | None
+) -> objects.ProgramInfo:
     """The program that a member of a chain means.
 
     Raises:
         InputError: when the object has no such program, or several.
     """
-    programs = engine.programs(read)
+    programs = objects.programs(read)
     if programs is None:
         raise InputError(file, f"{name}: {path} is no BPF object; chains are of these")
     if wanted is not None:

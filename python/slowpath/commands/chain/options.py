@@ -14,7 +14,7 @@ from slowpath.analysis.options import (
 )
 from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
-from slowpath.engine import check_assumed
+from slowpath.engine.chains import check_assumed
 
 
 def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:

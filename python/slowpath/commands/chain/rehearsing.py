@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.session import Session
@@ -18,6 +17,9 @@ from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_for
+from slowpath.engine import chains, objects
+from slowpath.engine.kernel import rehearsals, stations
+from slowpath.engine.meanwhile import Doing
 from slowpath.packet.witness import wire_bytes
 from slowpath.programs.selection import Selection
 from slowpath.schema.results import Witness
@@ -54,12 +56,12 @@ _USUAL = [
 class Rehearsing(NamedTuple):
     """What is rehearsed, and how long."""
 
-    subject: engine.ChainSubject
+    subject: chains.ChainSubject
     loaded: LoadedChain
     packets: int
     guarded: bool
     seconds: float | None
-    frozen: engine.MapsFile | None  # content of maps that is frozen
+    frozen: chains.MapsFile | None  # content of maps that is frozen
     assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
     watch: WorkWatch
 
@@ -81,13 +83,13 @@ def rehearse(
 ) -> list[Rehearsal | None]:
     """What the kernel says of each program that was rewritten; why not, where it says nothing.
 
-    `rewritten` has their objects, and what each is tried on (`engine.Rehearsed.covers`).
+    `rewritten` has their objects, and what each is tried on (`rehearsals.Rehearsed.covers`).
     """
     nothing: list[Rehearsal | None] = [None for _ in programs]
     if not any(data for data, _ in rewritten):
         return nothing
     try:
-        kernel = engine.open_kernel()
+        kernel = stations.open_kernel()
     except UnavailableError as reason:
         return [_without(str(reason)) if data else None for data, _ in rewritten]
     witness = _witness(rehearsing, stopping)
@@ -107,7 +109,7 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     maps = rehearsing.frozen.name if rehearsing.frozen else None
     written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
     request = read_request([loaded.file], written)
-    known = engine.known_start(rehearsing.subject, engine.Known(rehearsing.assumed))
+    known = chains.known_start(rehearsing.subject, chains.Known(rehearsing.assumed))
     session = Session(request, plan_for(loaded, request, known))
     looking = Looking(rehearsing.watch, "a packet to begin with")
     audience = Audience(stopping, lambda *_: looking)
@@ -118,7 +120,7 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 
 
 def _one(
-    kernel: engine.Kernel,
+    kernel: stations.Kernel,
     rehearsing: Rehearsing,
     tried: _Tried,
     witness: Witness | None,
@@ -127,13 +129,13 @@ def _one(
     """What the kernel says of a program."""
     (number, data, covers, generation), subject = tried, rehearsing.subject
     stages = [
-        engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
-        for place, results in engine.way_to(subject, number)
+        rehearsals.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
+        for place, results in chains.way_to(subject, number)
     ]
     maps = _maps(rehearsing, number, witness)
     seeds = [wire_bytes(witness)] if witness else _USUAL
     original = subject.objects[number]
-    chain = engine.Rehearsed(
+    chain = rehearsals.Rehearsed(
         stages,
         original,
         data,
@@ -142,20 +144,20 @@ def _one(
         _covers(rehearsing, number, covers),
         assumed=rehearsing.assumed,
     )
-    how = engine.Rehearsing(
+    how = rehearsals.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
     (name, _, _) = rehearsing.loaded.chain.members[number]
 
-    def look(doing: engine.Doing) -> None:
+    def look(doing: Doing) -> None:
         rehearsing.watch.see(doing._replace(subject=name))
 
     try:
-        said = engine.rehearse(kernel, chain, how, stopping, look)
+        said = rehearsals.rehearse(kernel, chain, how, stopping, look)
         raised = None
         if generation is not None:
             other = _raised(chain, generation)
-            again = engine.rehearse(kernel, other, _short(how), stopping, look)
+            again = rehearsals.rehearse(kernel, other, _short(how), stopping, look)
             raised = again["difference"] is None and again["undetermined"] is None
             difference = again["difference"]
             if difference and said["difference"] is None:
@@ -187,7 +189,7 @@ def _one(
     }
 
 
-def _not_installed(covered: engine.RehearsalCovered) -> list[str]:
+def _not_installed(covered: rehearsals.RehearsalCovered) -> list[str]:
     """Why some paths were not tried, if so."""
     why = covered["not_installed"]
     return [f"paths were left out whose map content the kernel does not take: {why}"] if why else []
@@ -212,7 +214,7 @@ def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
     """The content of maps that is frozen, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
-    return dict(engine.start_maps(rehearsing.subject, rehearsing.frozen))
+    return dict(chains.start_maps(rehearsing.subject, rehearsing.frozen))
 
 
 def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
@@ -227,7 +229,7 @@ def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[s
     """The maps of one program, by their names in its object."""
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]
-    own = set(engine.map_names(found))
+    own = set(objects.map_names(found))
     content = dict[str, object]()
     for map_name, entries in known.items():
         short = map_name.removeprefix(f"{name}:")
@@ -242,7 +244,7 @@ def _generation(program: ChainProgram) -> str | None:
     return guard["generation"] if guard else None
 
 
-def _raised(chain: engine.Rehearsed, generation: str) -> engine.Rehearsed:
+def _raised(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
     """The same after a change: the generation is raised, and maps hold something else."""
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
@@ -263,7 +265,7 @@ def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
     return found
 
 
-def _short(how: engine.Rehearsing) -> engine.Rehearsing:
+def _short(how: rehearsals.Rehearsing) -> rehearsals.Rehearsing:
     """A tenth of the packets, and nothing is timed."""
     return how._replace(packets=how.packets // 10, rounds=0)
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
@@ -20,6 +19,8 @@ from slowpath.commands.chain.guarantees import About, guaranteed, known_of
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
+from slowpath.engine import chains, identity
+from slowpath.engine.meanwhile import Doing
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
 from slowpath.work.errand import Errand
@@ -116,11 +117,11 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     btf = kernel.for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
     limits = job.deadline_seconds, job.memory_bytes
-    maps = None if job.maps is None else engine.MapsFile(job.maps, read_text(job.maps))
+    maps = None if job.maps is None else chains.MapsFile(job.maps, read_text(job.maps))
     known = (job.assumed, maps)
     graphs = job.html is not None
-    rewriting = engine.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
-    subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
+    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
+    subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     # What is wrong with the targets of devices is said before any work.
     targets_of(loaded)
     found = list[Message]()
@@ -129,12 +130,12 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     def take(message: Message) -> None:
         match message:
             case ("doing", *doing):
-                watch.take(engine.Doing(*doing))
+                watch.take(Doing(*doing))
             case _:
                 found.append(message)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.rewrite_messages(subject, rewriting, stopping)
+        return chains.rewrite_messages(subject, rewriting, stopping)
 
     with heeding_signals() as stopping, ExitStack() as stack:
         stack.callback(watch.close)
@@ -145,7 +146,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             error(job.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = found[-1]
-        report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
+        report: ChainReport = json.loads(text) | {"slowpath": identity.version()}
         # Of work that had to be killed, what it had said before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_error
@@ -15,6 +14,7 @@ from slowpath.cli.printable import aligned_line, json_line
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved
 from slowpath.commands.compile.verdict import judge, undecided, verdict
+from slowpath.engine import analyses, identity, objects, targets
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import (
@@ -37,12 +37,12 @@ class Job(NamedTuple):
 
     file: str
     selection: Selection
-    target: engine.Target
+    target: targets.Target
     btf: str | None
     output: Path | None
     form: Literal["listing", "json"]
     source: bool
-    options: engine.Options
+    options: analyses.Options
     verify: bool
     cflags: tuple[str, ...] = ()
 
@@ -59,10 +59,10 @@ def compile_object(job: Job) -> ExitCode:
     btf = KernelBtf(job.btf)
     options = job.options
     clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
-    found = engine.read_object(job.file, load_program(job.file, clang))
+    found = objects.read_object(job.file, load_program(job.file, clang))
     program = _one_program(job, found)
     types = btf.for_program(needed=program.needs_kernel)
-    subject = engine.Subject(job.file, found, program.number, types)
+    subject = objects.Subject(job.file, found, program.number, types)
     results = _Results(job)
     with heeding_signals() as stopping:
         stopped = _work(job, subject, stopping, results.take)
@@ -109,7 +109,7 @@ def _compiled(text: str) -> Compiled:
 
 def _work(
     job: Job,
-    subject: engine.Subject,
+    subject: objects.Subject,
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
@@ -120,7 +120,7 @@ def _work(
     """
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.compile_messages(
+        return analyses.compile_messages(
             subject, job.target, job.options, stopping, verify=job.verify
         )
 
@@ -128,7 +128,7 @@ def _work(
         return errand.run(job.options.deadline_seconds, stopping, take)
 
 
-def _check_target(target: engine.Target) -> None:
+def _check_target(target: targets.Target) -> None:
     """Refuses targets that nothing is compiled for.
 
     Raises:
@@ -139,19 +139,19 @@ def _check_target(target: engine.Target) -> None:
         raise InputError(target.name, problem)
     if target.compiles:
         return
-    able = [n for n in engine.target_names() if engine.builtin_target(n).compiles]
+    able = [n for n in targets.target_names() if targets.builtin_target(n).compiles]
     reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
     raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
 
 
-def _one_program(job: Job, found: engine.Object) -> engine.ProgramInfo:
+def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
     """The program that is meant.
 
     Raises:
         OptionError: when that is none or several.
         InputError: when the file is no object, or has no program.
     """
-    programs = engine.programs(found)
+    programs = objects.programs(found)
     if programs is None:
         raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
     chosen, others = choose(programs, job.selection)
@@ -174,7 +174,7 @@ def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
 
 def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
     document = {
-        "slowpath": engine.version(),
+        "slowpath": identity.version(),
         "target": job.target.name,
         **compiled,
         "verification": verification,

@@ -6,7 +6,6 @@ The types here are what the JSON Schema of it derives from.
 from collections.abc import Iterator
 from typing import TypedDict
 
-from slowpath import engine
 from slowpath.cli.printable import csv_line, json_line
 from slowpath.cli.terminal import Line
 from slowpath.commands.diff.cells import NOT_AVAILABLE
@@ -23,6 +22,7 @@ from slowpath.commands.diff.columns import (
 )
 from slowpath.commands.diff.lines import Changes, LineChange
 from slowpath.commands.diff.report import Report
+from slowpath.engine import identity
 from slowpath.schema.results import Result
 
 CSV_COLUMNS = (
@@ -97,7 +97,7 @@ class StoppedProgram(TypedDict):
 def json_lines(report: Report) -> Iterator[Line]:
     """One document, a line for each program."""
     sides = json_line({"old": report.old, "new": report.new})[1:-1]
-    yield Line(f'{{"slowpath": {json_line(engine.version())}, {sides}, "programs": [')
+    yield Line(f'{{"slowpath": {json_line(identity.version())}, {sides}, "programs": [')
     for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
         yield Line(("," if at else "") + json_line(_program(row, changes)))
     failures: list[StoppedProgram] = [

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.defaults import default_target
 from slowpath.analysis.options import WrittenOptions, read_request
@@ -14,6 +13,7 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import NO_SUCH_FILE, read_program
 from slowpath.cli.terminal import error, note
+from slowpath.engine import targets
 from slowpath.programs.selection import no_match
 from slowpath.schema.results import Result
 from slowpath.schema.saved import looks_saved, read_saved
@@ -34,7 +34,7 @@ class Side(NamedTuple):
 
     file: str
     saved: bool  # read from a file, not analysed now
-    target: engine.Target  # of what is analysed
+    target: targets.Target  # of what is analysed
     results: list[Result]
     codes: list[ExitCode]  # what the exit code says of analyses
     undecided: list[Result]  # programs whose analysis was stopped before there was a bound
@@ -84,7 +84,7 @@ def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
     """The target where none is named: that of the saved results, else the default of both files."""
     saved = [pair for pair in zip(files, contents, strict=True) if looks_saved(pair[1])]
     names = {result["target"] for pair in saved for result in read_saved(*pair)}
-    if len(names) == 1 and names <= set(engine.target_names()):
+    if len(names) == 1 and names <= set(targets.target_names()):
         return names.pop()
     return default_target(files)
 

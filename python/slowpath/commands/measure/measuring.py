@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from slowpath import engine
 from slowpath.analysis.outcomes import Analysed, Complaints, Unmatched
 from slowpath.analysis.plan import Request
 from slowpath.cli.exit_codes import ExitCode
@@ -10,6 +9,7 @@ from slowpath.cli.terminal import error, note
 from slowpath.commands.measure.live_line import LiveLine
 from slowpath.commands.measure.settings import Settings, watched_cpu
 from slowpath.commands.measure.trace_run import complain_of_trace
+from slowpath.engine.kernel import probes, stations
 from slowpath.measurements import environment
 from slowpath.measurements.environment import Environment
 from slowpath.measurements.paths import slowest, slowest_to_fastest
@@ -23,7 +23,7 @@ class Measuring:
     """Programs on their way through a measurement, and what the exit code says of them by now."""
 
     def __init__(
-        self, request: Request, settings: Settings, station: engine.Station, stopping: Stopping
+        self, request: Request, settings: Settings, station: stations.Station, stopping: Stopping
     ) -> None:
         """Nothing is measured yet; the machine is watched only while something is."""
         self.watch = environment.begin(watched_cpu(station), thread=station.thread)
@@ -35,8 +35,8 @@ class Measuring:
         self.codes: list[ExitCode] = []
         self.unmatched = Unmatched()
         self._complaints = Complaints(request, self.unmatched)
-        pace = engine.load_pace(station)
-        self._pace = PaceMeter(lambda runs: engine.pace(station, pace, runs))
+        pace = probes.load_pace(station)
+        self._pace = PaceMeter(lambda runs: probes.pace(station, pace, runs))
 
     @property
     def quota(self) -> Quota:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
@@ -13,6 +12,7 @@ from slowpath.commands.measure.reports.paths import csv_report, text_report
 from slowpath.commands.measure.reports.traces import trace_csv, trace_report
 from slowpath.commands.measure.settings import Settings
 from slowpath.commands.measure.trace_run import draw_traces
+from slowpath.engine import identity
 from slowpath.measurements import disturbances
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
@@ -45,7 +45,7 @@ def report(found: Found, settings: Settings) -> ExitCode:
 
 def _document(found: Found, disturbed: Sequence[Disturbance]) -> dict[str, object]:
     return {
-        "slowpath": engine.version(),
+        "slowpath": identity.version(),
         "environment": found.where,
         "disturbances": disturbed,
         "results": found.records,

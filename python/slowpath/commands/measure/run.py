@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.outcomes import Analysed, note_remarks
 from slowpath.analysis.plan import Request
@@ -19,6 +18,7 @@ from slowpath.commands.measure.settings import (
     watched_cpu,
 )
 from slowpath.commands.measure.versions_run import VersionsRun
+from slowpath.engine.kernel import stations
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.measurements.cold import last_level, measure_cold
 from slowpath.measurements.documents import MeasuredProgram
@@ -42,11 +42,11 @@ def measure(request: Request, settings: Settings) -> ExitCode:
         UnavailableError: when this kernel measures nothing for us.
     """
     check(settings, request)
-    kernel = engine.open_kernel()
+    kernel = stations.open_kernel()
     session = Session(request)
     note_remarks(session.plan)
     with heeding_signals() as stopping:
-        station = engine.open_station(kernel, chosen_cpu(settings.cpu))
+        station = stations.open_station(kernel, chosen_cpu(settings.cpu))
         measuring = Measuring(request, settings, station, stopping)
         with stopping.calling(station.stop):
             return _Run(measuring).all_of(session, request.files)

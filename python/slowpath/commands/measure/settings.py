@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.plan import Request
 from slowpath.cli.errors import OptionError
 from slowpath.commands.measure.gate import Gate
 from slowpath.commands.measure.trace_run import check_trace_options
+from slowpath.engine.kernel import stations
 
 VERSIONS = ("old", "new")
 
@@ -49,6 +49,6 @@ def check(settings: Settings, request: Request) -> None:
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
 
 
-def watched_cpu(station: engine.Station) -> int:
+def watched_cpu(station: stations.Station) -> int:
     """The CPU that a station is on, as far as is known."""
     return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

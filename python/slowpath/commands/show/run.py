@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
+from slowpath.engine import identity, objects
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, list_programs, no_match
@@ -35,8 +35,8 @@ class _Chosen(NamedTuple):
     """The programs of one file, or why there are none."""
 
     file: str
-    object: engine.Object | None
-    programs: list[engine.ProgramInfo]
+    object: objects.Object | None
+    programs: list[objects.ProgramInfo]
     error: str | None
 
 
@@ -58,7 +58,7 @@ def _show(
 ) -> ExitCode:
     codes = list[ExitCode]()
     if options.form == "json":
-        out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
+        out(f'{{"slowpath": {json_line(identity.version())}, "objects": [')
     for index, choice in enumerate(chosen):
         shown = _shown(choice, options, btf, stopping)
         if options.form == "json":
@@ -78,11 +78,11 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
     for file in files:
         try:
             data = load_program(file, clang)
-            found = engine.read_object(file, data)
+            found = objects.read_object(file, data)
         except InputError as problem:
             chosen.append(_Chosen(file, None, [], problem.reason))
             continue
-        programs = engine.programs(found)
+        programs = objects.programs(found)
         if programs is None:
             reason = "not an ELF file; pass a file of clang -target bpf -c"
             chosen.append(_Chosen(file, None, [], reason))
@@ -109,8 +109,8 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         numbers = [program.number for program in choice.programs]
         types = btf.for_program(needed=needed)
-        view = engine.View(numbers, types, options.listing, options.deadline, options.memory)
-        yield ("shown", engine.show(choice.file, found, view, stopping))
+        view = objects.View(numbers, types, options.listing, options.deadline, options.memory)
+        yield ("shown", objects.show(choice.file, found, view, stopping))
 
     shown = list[BpfObject]()
     try:

@@ -6,9 +6,9 @@ All programs take turns, in the same loads, so that what the machine does to the
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.commands.sweep.documents import SweptTime
+from slowpath.engine.kernel import probes, stations
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.measurements import environment
 from slowpath.measurements.environment import Environment
@@ -26,9 +26,9 @@ Say = Callable[[str], None]
 class Measuring:
     """Programs on their way to a measurement; `measuring` opens one."""
 
-    def __init__(self, station: engine.Station, cpu: int, stopping: Stopping) -> None:
+    def __init__(self, station: stations.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
-        self._pace = engine.load_pace(station)
+        self._pace = probes.load_pace(station)
 
     def prepare(self, analysed: Analysed, maps: str | None) -> PreparedProgram:
         """A program whose slowest path ran once; it is a result on a target that counts."""
@@ -49,7 +49,7 @@ class Measuring:
         """
         if not any(program.cases for program in programs) or self._stopping.asked:
             return None
-        pace = PaceMeter(lambda runs: engine.pace(self._station, self._pace, runs))
+        pace = PaceMeter(lambda runs: probes.pace(self._station, self._pace, runs))
 
         def go_on(progress: Progress) -> bool:
             sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
@@ -71,7 +71,7 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
         UnavailableError: when this kernel measures nothing for us.
     """
     chosen = chosen_cpu(cpu)
-    station = engine.open_station(engine.open_kernel(), chosen)
+    station = stations.open_station(stations.open_kernel(), chosen)
     with stopping.calling(station.stop):
         yield Measuring(station, chosen, stopping)
 

@@ -4,7 +4,6 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.defaults import default_target
 from slowpath.analysis.flags import written_options
 from slowpath.analysis.options import (
@@ -18,6 +17,7 @@ from slowpath.analysis.plan import Request
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_program
 from slowpath.commands.sweep.definitions import Definition, check_definitions, parse_definition
+from slowpath.engine.targets import Target
 from slowpath.programs.clang import check_clang
 from slowpath.programs.sources import is_c
 from slowpath.schema.rates import METRICS
@@ -71,7 +71,7 @@ def read_asked(given: Namespace) -> Asked:
     return Asked(file, definitions, asked[:-1], asked[-1])
 
 
-def _on(written: WrittenOptions, name: str, target: engine.Target) -> WrittenOptions:
+def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
     """The options for one of the targets: without what only others have."""
     if target.machine is None:
         written = written._replace(entries=None)
@@ -82,20 +82,20 @@ def _on(written: WrittenOptions, name: str, target: engine.Target) -> WrittenOpt
     return written._replace(target=name, metric=metric, cores=None)
 
 
-def _check_metric(metric: str | None, targets: Sequence[engine.Target]) -> None:
+def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
     known = list(dict.fromkeys(one for each in targets for one in each.counters or METRICS))
     if metric is not None and metric not in known:
         reason = f"{metric!r} is no metric of these targets; they have {', '.join(known)}"
         raise OptionError("--metric", reason)
 
 
-def _check_entries(entries: int | None, targets: Sequence[engine.Target]) -> None:
+def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
     if entries is not None and all(target.machine is None for target in targets):
         named = ", ".join(target.name for target in targets)
         raise OptionError("--entries", f"no times are estimated on {named}; linux-xdp has them")
 
 
-def _check_cores(cores: int | None, targets: Sequence[engine.Target]) -> None:
+def _check_cores(cores: int | None, targets: Sequence[Target]) -> None:
     if cores is not None and all(target.counters is not None for target in targets):
         named = ", ".join(target.name for target in targets)
         raise OptionError("--cores", f"nothing is a throughput on {named}, there are no cores")

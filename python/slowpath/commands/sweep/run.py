@@ -5,7 +5,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from slowpath import engine
 from slowpath.analysis.options import check_not_a_program, read_option
 from slowpath.cli.errors import InputError, OptionError, UnavailableError
 from slowpath.cli.exit_codes import ExitCode, worst
@@ -19,6 +18,7 @@ from slowpath.commands.sweep.measuring import Measuring, measuring, time_of, unm
 from slowpath.commands.sweep.report import csv_report, text_report
 from slowpath.commands.sweep.requests import Asked, read_asked
 from slowpath.commands.sweep.sweeping import Sweeping, Swept
+from slowpath.engine import identity
 from slowpath.measurements import disturbances
 from slowpath.measurements.environment import Environment
 from slowpath.models.packages import need
@@ -63,7 +63,7 @@ class _Run:
         self._points = list(points(asked.definitions))
         self._codes: list[ExitCode] = [] if why is None else [ExitCode.INPUT]
         self.document: Sweep = {
-            "slowpath": engine.version(),
+            "slowpath": identity.version(),
             "file": asked.file,
             "definitions": [
                 {"name": one.name, "values": list(one.values)} for one in asked.definitions

@@ -3,22 +3,22 @@
 import tomllib
 from collections.abc import Sequence
 
-from slowpath import engine
 from slowpath.analysis.options import check_valid, choose_target, read_option
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import read_text
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import error, out, out_lines
+from slowpath.engine import targets
 from slowpath.report.grid import grid
 
 
 def list_targets() -> ExitCode:
     """Writes the name and description of every built-in target."""
-    names = engine.target_names()
+    names = targets.target_names()
     width = max(map(len, names), default=0)
     for name in names:
-        description = tomllib.loads(engine.target_text(name) or "").get("description", "")
+        description = tomllib.loads(targets.target_text(name) or "").get("description", "")
         out(f"{name:<{width}}  {description}".rstrip())
     return ExitCode.FINE
 
@@ -29,9 +29,9 @@ def show_target(name: str) -> ExitCode:
     Raises:
         OptionError: when there is none of that name.
     """
-    text = engine.target_text(name)
+    text = targets.target_text(name)
     if text is None:
-        known = ", ".join(engine.target_names())
+        known = ", ".join(targets.target_names())
         raise OptionError("NAME", f"{name!r} is not a built-in target; known are {known}")
     out_lines(text.splitlines())
     return ExitCode.FINE
@@ -59,7 +59,7 @@ def list_models(name: str) -> ExitCode:
 _COLUMNS = ("component", "by", "from", "to", "ns there", "segments", "error", "grows")
 
 
-def _model_row(model: engine.Model) -> tuple[str, ...]:
+def _model_row(model: targets.Model) -> tuple[str, ...]:
     first, last = (model.at(end) for end in model.range)
     costs = ["-" if cost is None else f"{cost:z.1f}" for cost in (first, last)]
     error = model.error if model.held_out is None else model.held_out
@@ -79,7 +79,7 @@ def check_targets(files: Sequence[str]) -> ExitCode:
     codes = []
     for file in files:
         try:
-            problems = engine.described_target(file, read_text(file)).problems()
+            problems = targets.described_target(file, read_text(file)).problems()
         except InputError as problem:
             problems = [problem.reason]
         for problem_text in problems:

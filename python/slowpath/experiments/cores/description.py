@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import TypedDict
 
-from slowpath import engine
+from slowpath.engine import targets
 from slowpath.experiments.cores.parameters import (
     CORE,
     COUNTS,
@@ -73,7 +73,7 @@ def timing_text(
 
 def documented() -> Parameters:
     """The core of the documented machine."""
-    timing = tomllib.loads(engine.target_text(NAME) or "")["timing"]
+    timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
     found = {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
         known = timing["unit"][unit]
@@ -85,7 +85,7 @@ def documented() -> Parameters:
 
 def target_text(timing: str) -> str:
     """The whole description."""
-    known = engine.target_text(NAME) or ""
+    known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
 

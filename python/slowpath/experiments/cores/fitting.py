@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath import engine
+from slowpath.engine import estimates, targets
 from slowpath.experiments.cores.description import (
     CallPrice,
     Machine,
@@ -71,8 +71,8 @@ class _Fit:
         from scipy.optimize import nnls
 
         text = target_text(timing_text(self._machine, parameters, self._free, _ERROR))
-        target = engine.described_target("fitted", text)
-        without = self._in_cycles(engine.nanoseconds(self._flows, target))
+        target = targets.described_target("fitted", text)
+        without = self._in_cycles(estimates.nanoseconds(self._flows, target))
         left = (self._cycles - without) * self._weights
         matrix = self._matrix * self._weights[:, None]
         # Three turns for each price, as it has them by itself, are too few now and then.

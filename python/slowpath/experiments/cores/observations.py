@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import estimates
 from slowpath.experiments.results.folder import ExperimentFolder
 from slowpath.experiments.results.samples import points_from
 
@@ -13,7 +13,7 @@ class Observation(NamedTuple):
     """A program that was measured."""
 
     experiment: str
-    flow: engine.Flow
+    flow: estimates.Flow
     ns: float  # a turn of the kernel's loop with the program in it
 
 
@@ -40,8 +40,8 @@ def observations(name: str, folder: ExperimentFolder) -> Iterator[Observation]:
                 yield Observation(name, _flow(folder, text), ns)
 
 
-def _flow(folder: ExperimentFolder, text: str) -> engine.Flow:
+def _flow(folder: ExperimentFolder, text: str) -> estimates.Flow:
     try:
-        return engine.flow_of(text)
+        return estimates.flow_of(text)
     except ValueError as problem:
         raise InputError(str(folder.path / "flows.json"), str(problem)) from None

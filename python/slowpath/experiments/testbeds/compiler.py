@@ -4,8 +4,8 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import objects
 from slowpath.experiments.programs.xdp import ENTRY
 from slowpath.experiments.testbeds.xdp_files import Written, bare
 from slowpath.programs.clang import compile_c
@@ -18,7 +18,7 @@ FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
 class Compiled(NamedTuple):
     """A program in an object."""
 
-    object: engine.Object
+    object: objects.Object
     number: int
 
 
@@ -43,8 +43,8 @@ class Compiler:
 
 
 def _compiled(file: str) -> Compiled:
-    found = engine.read_object(file, compile_c(file, Clang(FLAGS)))
-    numbers = [one.number for one in engine.programs(found) or [] if one.name == ENTRY]
+    found = objects.read_object(file, compile_c(file, Clang(FLAGS)))
+    numbers = [one.number for one in objects.programs(found) or [] if one.name == ENTRY]
     if not numbers:
         raise InputError(file, f"has no program {ENTRY!r}")
     return Compiled(found, numbers[0])

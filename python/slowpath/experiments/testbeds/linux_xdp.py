@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slowpath import engine
+from slowpath.engine.kernel import probes, stations
 from slowpath.experiments.programs.xdp import kinds, xdp_program
 from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
@@ -48,7 +48,7 @@ class LinuxXdp(NamedTuple):
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
         """As `Bed` has it."""
         cpu = chosen_cpu(limits.cpu)
-        station = engine.open_station(engine.open_kernel(), cpu)
+        station = stations.open_station(stations.open_kernel(), cpu)
         compiler = Compiler()
         try:
             with stopping.calling(station.stop):
@@ -64,7 +64,7 @@ _FEWEST_LOADS = 3  # in a block
 class _Station:
     def __init__(
         self,
-        station: engine.Station,
+        station: stations.Station,
         compiler: Compiler,
         cpu: int,
         limits: Limits,
@@ -72,7 +72,7 @@ class _Station:
     ) -> None:
         self._station, self._cpu = station, cpu
         self._limits, self._stopping = limits, stopping
-        self._pace = engine.load_pace(station)
+        self._pace = probes.load_pace(station)
         self._compiler = compiler
         self._cases = dict[str, Cases]()
         self._room = Room()
@@ -85,7 +85,7 @@ class _Station:
         errors = dict(cases.errors)
         if not cases.pairs:
             return Measured([], errors, complete=True)
-        pace = PaceMeter(lambda runs: engine.pace(self._station, self._pace, runs))
+        pace = PaceMeter(lambda runs: probes.pace(self._station, self._pace, runs))
 
         def go_on(progress: Progress) -> bool:
             sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"

@@ -8,8 +8,9 @@ load of a measurement all the same. Cases with much map content are let go meanw
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine import estimates, objects
+from slowpath.engine.kernel import stations
 from slowpath.experiments.testbeds.bed import Job
 from slowpath.experiments.testbeds.compiler import Compiler
 from slowpath.experiments.testbeds.xdp_files import Pair, Written, XdpFiles
@@ -46,16 +47,16 @@ class _Origin(NamedTuple):
 class Cases:
     """The cases of an experiment, each program once."""
 
-    def __init__(self, station: engine.Station, compiler: Compiler, job: Job, room: Room) -> None:
+    def __init__(self, station: stations.Station, compiler: Compiler, job: Job, room: Room) -> None:
         """Nothing is prepared yet."""
         self._station, self._compiler, self._room = station, compiler, room
         self._points = job.points
         self._parameter = job.experiment["component"]["sweep"]["parameter"]
         self._files = XdpFiles(job.experiment, job.folder)
         self._origins: list[_Origin] = []
-        self._known: list[engine.Case | None] = []
+        self._known: list[stations.Case | None] = []
         self._complete = False
-        self.flows: list[engine.Flow | None] = []
+        self.flows: list[estimates.Flow | None] = []
         self.pairs = dict[int, tuple[int, int]]()
         """Of each point, the numbers of its cases: with the component, and without."""
         self.errors = dict[int, str]()
@@ -74,7 +75,7 @@ class Cases:
                 self._known[number] = self._prepared(written)
         return True
 
-    def ready(self) -> list[engine.Case]:
+    def ready(self) -> list[stations.Case]:
         """All cases by number."""
         return [case for case in self._known if case is not None]
 
@@ -133,13 +134,13 @@ class Cases:
             kept = self._room.takes(len(written.program.maps))
             self._origins.append(_Origin(value, component, kept))
             self._known.append(case)
-            self.flows.append(engine.flow(case))
+            self.flows.append(estimates.flow(case))
         return numbers[written.file]
 
-    def _prepared(self, written: Written) -> engine.Case:
+    def _prepared(self, written: Written) -> stations.Case:
         compiled = self._compiler.begin(written).result()
-        subject = engine.Subject(written.file, compiled.object, compiled.number, None)
-        return engine.prepare_case(self._station, subject, _witness(written), None)
+        subject = objects.Subject(written.file, compiled.object, compiled.number, None)
+        return stations.prepare_case(self._station, subject, _witness(written), None)
 
     def _tell(self, say: Callable[[str], None], value: int) -> None:
         say(f"preparing {self._parameter} = {value:,}")

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
+from slowpath.engine.kernel import stations
 from slowpath.measurements.stretches.differences import Beginnings, Parts, take_apart
 from slowpath.measurements.stretches.documents import Breakdown, MeasuredStretch
 from slowpath.measurements.timing.bench import KernelBench
@@ -12,8 +12,8 @@ from slowpath.measurements.timing.statistics import Estimate
 
 
 def break_down(
-    station: engine.Station,
-    case: engine.Case,
+    station: stations.Station,
+    case: stations.Case,
     rank: int | None,
     quota: Quota,
     go_on: Callable[[Progress], bool],
@@ -29,7 +29,7 @@ def break_down(
         "error": None,
     }
     try:
-        stretches, breakdown["uncut"] = engine.cut_case(station, case)
+        stretches, breakdown["uncut"] = stations.cut_case(station, case)
         cases = [case, *(stretch.case for stretch in stretches)]
         outcome = measure(KernelBench(station, cases), quota, go_on)
     except InputError as problem:
@@ -63,7 +63,7 @@ def _loads(outcome: Outcome) -> list[Beginnings]:
     return loads
 
 
-def _row(stretch: engine.Stretch, part: Estimate | None, parts: Parts) -> MeasuredStretch:
+def _row(stretch: stations.Stretch, part: Estimate | None, parts: Parts) -> MeasuredStretch:
     file, line, text = (None, None, None) if stretch.source is None else stretch.source
     row: MeasuredStretch = {
         "from_instruction": stretch.from_instruction,

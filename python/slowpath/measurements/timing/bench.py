@@ -4,7 +4,7 @@ import random
 import sys
 from collections.abc import Sequence
 
-from slowpath import engine
+from slowpath.engine.kernel import cold_caches, probes, refusals, stations
 from slowpath.measurements.timing.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 10
@@ -18,10 +18,10 @@ of these comparisons, by where the programs happen to lie. With up to a dozen an
 class KernelBench:
     """Loads paths into the running kernel and times them."""
 
-    def __init__(self, station: engine.Station, cases: Sequence[engine.Case]) -> None:
+    def __init__(self, station: stations.Station, cases: Sequence[stations.Case]) -> None:
         """Loads the busy loop alone."""
         self._station = station
-        self._busy = engine.load_busy(station)
+        self._busy = probes.load_busy(station)
         self._cases = list(cases)
         self._order = random.Random(0)  # noqa: S311 - no secret
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
@@ -40,7 +40,7 @@ class KernelBench:
         """
         order = list(part)
         self._order.shuffle(order)
-        load = engine.load_cases(self._station, [self._cases[subject] for subject in order])
+        load = stations.load_cases(self._station, [self._cases[subject] for subject in order])
         return _KernelLoad(self._station, load, self._busy, order)
 
 
@@ -50,10 +50,10 @@ class ColdBench:
     Each is followed by an empty program that gets the same packets from the same table.
     """
 
-    def __init__(self, station: engine.Station, cases: Sequence[engine.Cold]) -> None:
+    def __init__(self, station: stations.Station, cases: Sequence[cold_caches.Cold]) -> None:
         """Loads the busy loop alone."""
         self._station = station
-        self._busy = engine.load_busy(station)
+        self._busy = probes.load_busy(station)
         self._cases = list(cases)
         self.wrapped = self.net = [True] * (2 * len(self._cases))
         self.most = [sys.maxsize] * len(self.wrapped)
@@ -66,13 +66,13 @@ class ColdBench:
             InputError: when the kernel does not take one of them any more.
         """
         cases = [self._cases[subject // 2] for subject in part[::2]]
-        load = engine.load_cold(self._station, cases)
+        load = cold_caches.load_cold(self._station, cases)
         return _KernelLoad(self._station, load, self._busy, list(part))
 
 
 class _KernelLoad:
     def __init__(
-        self, station: engine.Station, load: engine.Load, busy: engine.Busy, order: list[int]
+        self, station: stations.Station, load: stations.Load, busy: probes.Busy, order: list[int]
     ) -> None:
         self._station = station
         self._load = load
@@ -83,9 +83,9 @@ class _KernelLoad:
         number = self._numbers.get(subject, subject)
         try:
             if subject == Reference.BUSY:
-                return Sample(*engine.sample_busy(self._station, self._busy, repeat))
-            return Sample(*engine.sample(self._station, self._load, number, repeat))
-        except engine.Refusal as problem:
+                return Sample(*probes.sample_busy(self._station, self._busy, repeat))
+            return Sample(*stations.sample(self._station, self._load, number, repeat))
+        except refusals.Refusal as problem:
             raise SubjectError(problem.reason) from problem
 
 

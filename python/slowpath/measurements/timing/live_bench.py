@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from slowpath import engine
+from slowpath.engine.kernel import live_packets, probes, stations
 from slowpath.measurements.timing.live import LiveLoad, LiveSample
 
 _BUSY = 1000  # runs of the busy loop
@@ -14,13 +14,13 @@ class LiveKernelBench:
     """Loads paths into the running kernel and times live packets."""
 
     def __init__(
-        self, station: engine.Station, cases: Sequence[engine.LiveCase], batch: int
+        self, station: stations.Station, cases: Sequence[live_packets.LiveCase], batch: int
     ) -> None:
         """Loads the busy loop alone; batches have so many packets."""
         self._station = station
         self._cases = list(cases)
         self._batch = batch
-        self._busy = engine.load_busy(station)
+        self._busy = probes.load_busy(station)
         self.received = [case.unreceived is None for case in self._cases]
         self.counted = [case.counted for case in self._cases]
 
@@ -30,13 +30,13 @@ class LiveKernelBench:
         Raises:
             InputError: when the kernel does not take one of them any more.
         """
-        load = engine.load_live_cases(self._station, self._cases)
+        load = live_packets.load_live_cases(self._station, self._cases)
         return _KernelLoad(self._station, load, self._busy, self._batch)
 
 
 class _KernelLoad:
     def __init__(
-        self, station: engine.Station, load: engine.LiveLoad, busy: engine.Busy, batch: int
+        self, station: stations.Station, load: live_packets.LiveLoad, busy: probes.Busy, batch: int
     ) -> None:
         self._station = station
         self._load = load
@@ -45,9 +45,9 @@ class _KernelLoad:
 
     def busy(self) -> float:
         asked = self._station, self._busy, _BUSY
-        return statistics.median(engine.sample_busy(*asked)[0] for _ in range(_TIMES))
+        return statistics.median(probes.sample_busy(*asked)[0] for _ in range(_TIMES))
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
         asked = (path, subject)
-        found = engine.sample_live(self._station, self._load, asked, frames, self._batch)
+        found = live_packets.sample_live(self._station, self._load, asked, frames, self._batch)
         return LiveSample(*found)

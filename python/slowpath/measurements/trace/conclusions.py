@@ -1,6 +1,6 @@
 """What a trace comes to, in sentences."""
 
-from slowpath import engine
+from slowpath.engine.kernel import traces
 from slowpath.measurements.trace.documents import MeasuredTrace
 
 _USUAL = 0.01
@@ -67,7 +67,7 @@ def started_with(record: MeasuredTrace) -> str | None:
     return f"maps at the start, by --maps: {', '.join(told)}{open_ones}"
 
 
-def notes_of(record: MeasuredTrace, report: engine.TraceReport) -> list[str]:
+def notes_of(record: MeasuredTrace, report: traces.TraceReport) -> list[str]:
     """What is to be said about how a trace ran."""
     found = []
     if record["truncated"]:

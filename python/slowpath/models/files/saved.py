@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.printable import json_line
+from slowpath.engine import identity
 from slowpath.models.documents import FittedModel, Predicted, Residuals, Segment
 from slowpath.models.templates.catalogue import BY_NAME
 from slowpath.models.templates.terms import FUNCTIONS, NAME
@@ -17,7 +17,7 @@ from slowpath.schema.shapes import ShapeError, check_shape
 
 def written(file: str | None, model: FittedModel, predictions: Sequence[Predicted] | None) -> str:
     """The document on one line."""
-    document = {"slowpath": engine.version(), "file": file, "model": model}
+    document = {"slowpath": identity.version(), "file": file, "model": model}
     return json_line(document | {"predictions": predictions})
 
 

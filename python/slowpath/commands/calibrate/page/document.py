@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from slowpath import engine
 from slowpath.commands.calibrate.page.experiment import OVERVIEW, anchor, section
 from slowpath.commands.calibrate.page.figures import small
 from slowpath.commands.calibrate.page.machine import machine
 from slowpath.commands.calibrate.report import cost_text, model_text
+from slowpath.engine import identity
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.html.elements import Content, Html, element
 from slowpath.html.page import facts, page
@@ -77,7 +77,7 @@ def _row(number: int, found: CalibratedExperiment) -> list[Content]:
 def _foot() -> Html:
     return element(
         "footer",
-        f"Written by slowpath {engine.version()}. Costs are of a packet, beyond a baseline "
+        f"Written by slowpath {identity.version()}. Costs are of a packet, beyond a baseline "
         "program; error is the mean distance of points from the model (sMAPE). The page needs no "
         "network, and the links to data are data in it.",
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
@@ -17,6 +16,8 @@ from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.loading import load_members
 from slowpath.commands.chain.plan.documents import HotSpot, PlanReport
 from slowpath.commands.chain.plan.report import plan_report
+from slowpath.engine import identity, topologies
+from slowpath.engine.meanwhile import Doing
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
 from slowpath.work.errand import Errand
@@ -79,7 +80,7 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     Raises:
         InputError: when the description or an object cannot be read.
     """
-    topology = engine.read_topology(asked.file, read_text(asked.file))
+    topology = topologies.read_topology(asked.file, read_text(asked.file))
     clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
     members = load_members(asked.file, topology.members, clang)
     needs_kernel = any(member.needs_kernel for member in members)
@@ -87,14 +88,14 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     btf = kernel.for_program(needed=needs_kernel)
     types = "" if btf is None else _digest(read_program(kernel.file))
     objects = [(member.object, member.program, _digest(member.data)) for member in members]
-    subject = engine.TopologySubject(asked.file, topology, objects, btf)
-    planning = engine.Planning(
+    subject = topologies.TopologySubject(asked.file, topology, objects, btf)
+    planning = topologies.Planning(
         asked.mode,
         asked.neighbours,
         asked.variants,
         len(os.sched_getaffinity(0)),
         asked.cache,
-        f"{engine.build()} {types}",
+        f"{identity.build()} {types}",
         _digest(os.fsencode(os.path.realpath(asked.file))),
         asked.budget_seconds,
         asked.memory_bytes,
@@ -102,14 +103,14 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     found = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.plan_messages(subject, planning, stopping)
+        return topologies.plan_messages(subject, planning, stopping)
 
     watch = WorkWatch(asked.file, ending(asked.budget_seconds, "--budget"))
 
     def take(message: Message) -> None:
         match message:
             case ("doing", *doing):
-                watch.take(engine.Doing(*doing))
+                watch.take(Doing(*doing))
             case _:
                 found.append(message)
 
@@ -123,7 +124,7 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
         error(asked.file, stopped or "nothing is known")
         return None
     (_, text, written) = found[0]
-    report: PlanReport = json.loads(text) | {"slowpath": engine.version()}
+    report: PlanReport = json.loads(text) | {"slowpath": identity.version()}
     return report, written
 
 

@@ -1,0 +1,21 @@
+"""Sections of a page that are renewed from figures: what stands between two comments in it."""
+
+import re
+from pathlib import Path
+
+_SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def names(page: Path) -> list[str]:
+    """The names of a page's sections, in their order."""
+    return [name for _, name, _ in _SECTION.findall(page.read_text())]
+
+
+def renew(page: Path, name: str, text: str) -> None:
+    """Writes a new text into a section, and prints it."""
+    print(f"{name}\n{text}\n", flush=True)
+
+    def renewed(found: re.Match[str]) -> str:
+        return f"{found[1]}{text}\n{found[3]}" if found[2] == name else found[0]
+
+    page.write_text(_SECTION.sub(renewed, page.read_text()))

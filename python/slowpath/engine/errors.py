@@ -1,0 +1,29 @@
+"""Errors of the compiled engine, as errors of files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slowpath import _core
+from slowpath.cli.errors import InputError, StoppedError
+from slowpath.schema.wording import refusal_text
+
+
+@contextmanager
+def of_file(file: str) -> Iterator[None]:
+    """What the engine cannot do is an error of a file: the first reason, and all others.
+
+    Raises:
+        InputError: when the engine says no.
+    """
+    try:
+        yield
+    except _core.Error as problem:
+        if problem.kind == "stopped":
+            raise StoppedError(file, str(problem)) from None
+        others = [refusal_text(each) for each in problem.refusals[1:]]
+        raise InputError(file, str(problem), others) from None
+
+
+def as_text(file: str) -> str:
+    """The name of a file, which need not be Unicode."""
+    return file.encode(errors="backslashreplace").decode()

@@ -1,0 +1,39 @@
+"""How long a path takes by what is known of a core (`crates/estimate`)."""
+
+from collections.abc import Sequence
+
+from slowpath import _core
+from slowpath.cli.errors import InputError
+from slowpath.engine.targets import Target
+
+Flow = _core.Flow
+"""A path as a core sees it; from `flow` and `flow_of`."""
+
+
+def flow(case: _core.Case) -> Flow | None:
+    """The path of a case; None where the interpreter did not take it by itself."""
+    return _core.flow(case)
+
+
+def flow_of(text: str) -> Flow:
+    """The path that `Flow.text` wrote.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    try:
+        return Flow(text)
+    except _core.Error as problem:
+        raise ValueError(str(problem)) from None
+
+
+def nanoseconds(flows: Sequence[Flow], target: Target) -> list[float]:
+    """What a target that estimates says each path takes: a turn of the kernel's loop with it.
+
+    Raises:
+        InputError: when the target does not estimate.
+    """
+    try:
+        return _core.nanoseconds(list(flows), target)
+    except _core.Error as problem:
+        raise InputError(target.name, str(problem)) from None

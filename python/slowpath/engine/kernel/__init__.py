@@ -1,0 +1,1 @@
+"""What the running kernel does with programs; no analysis asks it."""

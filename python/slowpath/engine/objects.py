@@ -1,0 +1,87 @@
+"""Files with programs, and what they contain."""
+
+from typing import NamedTuple
+
+from slowpath import _core
+from slowpath.engine.errors import as_text, of_file
+from slowpath.work.stopping import Stopping
+
+Object = _core.Object
+"""A file with programs, read once; from `read_object`."""
+Btf = _core.Btf
+"""Types of the kernel that programs are for; from `read_btf`."""
+
+
+class Subject(NamedTuple):
+    """A program to work on."""
+
+    file: str  # names it in messages
+    object: Object
+    program: int  # its number in the object
+    btf: Btf | None
+
+
+class View(NamedTuple):
+    """What is to be said of an object."""
+
+    programs: list[int]  # their numbers
+    btf: Btf | None
+    listing: bool
+    deadline_seconds: float  # for the loops of one program
+    memory_bytes: int | None  # of the process
+
+
+class ProgramInfo(NamedTuple):
+    """A program of an object, for choosing."""
+
+    number: int  # in the object
+    section: str
+    name: str
+    kind: str
+    needs_kernel: bool  # whether it depends on the types of the kernel that it runs on
+
+
+def read_object(file: str, data: bytes) -> Object:
+    """The content of a file with programs; `file` names it.
+
+    Raises:
+        InputError: when it is an object that cannot be read.
+    """
+    with of_file(file):
+        return _core.Object(data)
+
+
+def read_btf(file: str, data: bytes) -> Btf:
+    """The types of a kernel; `file` names them.
+
+    Raises:
+        InputError: when they cannot be read.
+    """
+    with of_file(file):
+        return _core.Btf(data)
+
+
+def programs(found: Object) -> list[ProgramInfo] | None:
+    """The programs of a BPF object; None for a listing, which is one."""
+    listed = found.programs()
+    if listed is None:
+        return None
+    return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in listed]
+
+
+def map_names(found: Object) -> list[str]:
+    """The names of the maps of a BPF object; a listing has none."""
+    return found.map_names()
+
+
+def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
+    """What programs of a BPF object contain, as JSON; `file` names it.
+
+    Raises:
+        InputError: when it is no BPF object.
+    """
+    programs, btf, listing, seconds, memory = view
+    stop = _core.Stop(None, memory)
+    asked = (as_text(file), found, programs, btf, stop)
+    with of_file(file), stopping.calling(stop.set):
+        return _core.show(*asked, listing=listing, deadline_seconds=seconds)
