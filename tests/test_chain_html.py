@@ -228,7 +228,8 @@ def hostile() -> tuple[ChainReport, Graphs]:
         }],
         "frozen": [{"map": HOSTILE, "entries": 1, "used": True, "why_not": HOSTILE}],
         "rehearsal": {
-            "paths": 1, "packets": 1, "arbitrary": 0, "agrees": False,
+            "paths": 1, "packets": 1, "arbitrary": 0, "refused": True, "differs": True,
+            "agrees": False,
             "difference": HOSTILE, "packet": HOSTILE,
             "original_ns": None, "rewritten_ns": None, "frame_ns": None, "restored": False,
             "rate_ratio": None, "rate_ratio_quartiles": [], "program_ratio": None, "raised": None,

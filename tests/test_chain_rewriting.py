@@ -10,6 +10,9 @@ import pytest
 from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.commands.chain.report import fused_lines
+from slowpath.engine.kernel import rehearsals
+from slowpath.engine.kernel.refusals import RewrittenRefusedError
+from slowpath.main import main
 from support import ROOT, slowpath
 from test_schema import check
 
@@ -174,6 +177,29 @@ def test_the_kernel_runs_both_alike(mode: list[str]) -> None:
     proof = program(found, "load_balancer")["proof"]
     assert proof["paths"] <= rehearsal["paths"] == proof["pairs"]
     compared("kernel", rehearsal["packets"] + rehearsal["paths"], "packets in rehearsals")
+
+
+@pytest.mark.parametrize("what", ["refuses", "differs"])
+def test_what_the_kernel_does_not_confirm_is_not_written(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_kernel()
+    done = rehearsals.rehearse
+
+    def rehearse(*words: Any) -> rehearsals.RehearsalReport:
+        if what == "refuses":
+            raise RewrittenRefusedError("the running kernel", "an endless loop")
+        found = done(*words)
+        found["difference"] = {"what": "they do", "packet": "00", "metadata": "", "before": 0}
+        return found
+
+    monkeypatch.setattr(rehearsals, "rehearse", rehearse)
+    words = ["chain", "optimize", str(CHAIN), "--packets", "100", "-o", str(tmp_path / "out")]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "  as it was" in said.splitlines()[2]
+    assert "so it is not written" in said or "it is not written, the kernel refuses it" in said
+    assert not list(tmp_path.rglob("*.o"))
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from running_kernel import needs_kernel
 from slowpath.cli.errors import InputError
 from slowpath.engine import objects
 from slowpath.engine.kernel import rehearsals, stations
+from slowpath.engine.kernel.refusals import RewrittenRefusedError
 from slowpath.work.stopping import Stopping
 from support import ROOT
 
@@ -72,3 +73,15 @@ def test_what_is_no_object_is_said() -> None:
     needs_kernel()
     with pytest.raises(InputError):
         _rehearsed(b"nothing")
+
+
+def test_what_the_verifier_refuses_is_told_apart() -> None:
+    needs_kernel()
+    # Instead of its last `exit`, a jump to itself.
+    (before, behind) = _content("chain_second").rsplit(_EXIT, 1)
+    endless = before + b"\x05\x00\xff\xff\x00\x00\x00\x00" + behind
+    with pytest.raises(RewrittenRefusedError, match="the rewritten program: .*verifier says"):
+        _rehearsed(endless)
+
+
+_EXIT = b"\x95" + bytes(7)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{InstallError, Loaded};
+use slowpath_kernel::{InstallError, LoadError, Loaded};
 use slowpath_rehearsal::{
     Cover, Options, Packets, Place, RehearsalError, Stage, Subject, cover, rehearse as run,
 };
@@ -18,7 +18,8 @@ use slowpath_rehearsal::{
 type Upstream = (Py<Object>, usize, Vec<u32>, String);
 
 /// Runs packets through `upstream` and what gets through through both programs; what came of it, as
-/// JSON text (`slowpath_rehearsal::Rehearsal`).
+/// JSON text (`slowpath_rehearsal::Rehearsal`); where the verifier refuses the rewritten program,
+/// `refused` alone, which says why.
 ///
 /// `rewritten` is the content of an object; of several XDP programs in it, the one that is called as
 /// the original. `seeds` are packets as they arrive at the chain. `maps` is the JSON text of the
@@ -99,8 +100,15 @@ pub fn rehearse(
         let rehearsal = run(&kernel, &subject, packets, &install, &options, stop)?;
         Ok((covered, rehearsal))
     })?;
-    let (covered, rehearsal) =
-        done.map_err(|error: RehearsalError| fail(Error::Input(error.to_string())))?;
+    let (covered, rehearsal) = match done {
+        Ok(found) => found,
+        Err(RehearsalError::Load { place: Place::Rewritten, cause })
+            if matches!(*cause, LoadError::Rejected { .. }) =>
+        {
+            return Ok(json!({ "refused": cause.to_string() }).to_string());
+        }
+        Err(error) => return Err(fail(Error::Input(error.to_string()))),
+    };
     let text = serde_json::to_value(&rehearsal).and_then(|mut all| {
         all["covered"] = serde_json::to_value(&covered)?;
         serde_json::to_string(&all)

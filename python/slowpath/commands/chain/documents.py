@@ -131,6 +131,11 @@ class Rehearsal(TypedDict):
     """Packets that the programs in front let through, and that went through both."""
     arbitrary: int
     """Arbitrary packets that went through both, of a program with a guard."""
+    refused: bool
+    """Whether the kernel's verifier refuses the rewritten program (`why_not`), and not the
+    original: it is not written then."""
+    differs: bool
+    """Whether both did something else with a packet (`difference`): it is not written then."""
     agrees: bool
     """Whether both did the same with all of them."""
     difference: str | None
@@ -161,6 +166,13 @@ class Rehearsal(TypedDict):
     """Why it was not tried, or ended early."""
     notes: list[str]
     """What else there is to say, one sentence each."""
+
+
+def withheld(rehearsal: Rehearsal | None) -> bool:
+    """Whether the kernel says of a rewritten program what it may not: nobody is to load it."""
+    if rehearsal is None:
+        return False
+    return rehearsal["refused"] or rehearsal["differs"]
 
 
 class Guarantee(TypedDict):

@@ -19,6 +19,7 @@ from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_for
 from slowpath.engine import chains, objects
 from slowpath.engine.kernel import rehearsals, stations
+from slowpath.engine.kernel.refusals import RewrittenRefusedError
 from slowpath.engine.meanwhile import Doing
 from slowpath.packet.witness import wire_bytes
 from slowpath.programs.selection import Selection
@@ -163,6 +164,8 @@ def _one(
             if difference and said["difference"] is None:
                 what = f"with the generation raised: {difference['what']}"
                 said["difference"] = difference | {"what": what}
+    except RewrittenRefusedError as problem:
+        return _without(problem.reason, refused=True)
     except InputError as problem:
         return _without(problem.reason)
     rate, covered = said["rate"], said["covered"]
@@ -173,6 +176,8 @@ def _one(
         "paths": covered["packets"],
         "packets": said["compared"],
         "arbitrary": said["arbitrary"],
+        "refused": False,
+        "differs": difference is not None,
         "agrees": difference is None and said["undetermined"] is None,
         "difference": difference["what"] if difference else said["undetermined"],
         "packet": difference["packet"] if difference else None,
@@ -270,11 +275,13 @@ def _short(how: rehearsals.Rehearsing) -> rehearsals.Rehearsing:
     return how._replace(packets=how.packets // 10, rounds=0)
 
 
-def _without(reason: str) -> Rehearsal:
+def _without(reason: str, *, refused: bool = False) -> Rehearsal:
     return {
         "paths": 0,
         "packets": 0,
         "arbitrary": 0,
+        "refused": refused,
+        "differs": False,
         "agrees": False,
         "difference": None,
         "packet": None,

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Fact, Guard
+from slowpath.commands.chain.documents import (
+    ChainProgram,
+    ChainReport,
+    Dropped,
+    Fact,
+    Guard,
+    withheld,
+)
 from slowpath.commands.chain.facts import (
     ASSUMED,
     arrives,
@@ -110,6 +117,8 @@ def rehearsed(program: ChainProgram) -> Iterator[str]:
     if said["difference"]:
         packet = f", with packet {said['packet']}" if said["packet"] else ""
         yield one_line(f"{name}: in the kernel, {said['difference']}{packet}")
+        if withheld(said):
+            yield f"{name}: it is proved, and wrong all the same, so it is not written: report it"
     elif said["agrees"]:
         paths = f"a packet for each of {said['paths']} paths, " if said["paths"] else ""
         more = f" and {said['arbitrary']} arbitrary ones" if said["arbitrary"] else ""
@@ -126,7 +135,9 @@ def rehearsed(program: ChainProgram) -> Iterator[str]:
             f"{said['rewritten_ns']:.1f} ns after; of that, {said['frame_ns'] or 0:.1f} ns for an "
             f"empty program{alone}"
         )
-    if said["why_not"]:
+    if said["refused"]:
+        yield one_line(f"{name}: it is not written, the kernel refuses it: {said['why_not']}")
+    elif said["why_not"]:
         yield one_line(f"{name}: not tried in the kernel: {said['why_not']}")
     yield from (one_line(f"{name}: {note}") for note in said["notes"])
 

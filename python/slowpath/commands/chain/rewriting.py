@@ -14,7 +14,7 @@ from slowpath.cli.inputs import read_text, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.devices import conditions_of, targets_of
-from slowpath.commands.chain.documents import ChainReport
+from slowpath.commands.chain.documents import ChainReport, withheld
 from slowpath.commands.chain.guarantees import About, guaranteed, known_of
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
@@ -155,6 +155,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
         rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed, watch=watch)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
+        kept = zip(objects, report["programs"], strict=True)
+        objects = [None if withheld(program["rehearsal"]) else data for data, program in kept]
         starts = known_of(report["programs"], *known)
         about = About(subject, loaded, objects, job.targets, *limits, kernel, starts, watch)
         for program, guarantees in zip(

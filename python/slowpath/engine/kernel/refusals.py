@@ -10,6 +10,10 @@ Refusal = InputError
 """What functions here raise when the kernel does not do what it is asked for."""
 
 
+class RewrittenRefusedError(InputError):
+    """The kernel's verifier refuses a rewritten program, and not the original."""
+
+
 @contextmanager
 def of_the_kernel() -> Iterator[None]:
     """What the kernel refuses is an error that says so."""

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from slowpath import _core
-from slowpath.engine.kernel.refusals import of_the_kernel
+from slowpath.engine.kernel.refusals import RewrittenRefusedError, of_the_kernel
 from slowpath.engine.kernel.stations import Kernel
 from slowpath.engine.meanwhile import LOOK, Doing, Meanwhile
 from slowpath.engine.objects import Object
@@ -83,6 +83,7 @@ class RehearsalCovered(TypedDict):
 class RehearsalReport(TypedDict):
     """What is known of two programs: `slowpath_rehearsal::Rehearsal`."""
 
+    refused: NotRequired[str]  # then it is all that there is: why the verifier refuses the second
     covered: RehearsalCovered
 
     compared: int
@@ -113,7 +114,8 @@ def rehearse(
     second.
 
     Raises:
-        InputError: when the kernel refuses a program (then with what its verifier says), maps do
+        RewrittenRefusedError: when the kernel's verifier refuses the rewritten program alone.
+        InputError: when the kernel refuses another one (then with what its verifier says), maps do
             not take their content, or the rewritten program does not run what the original runs.
     """
     packets, arbitrary, rounds, seconds = rehearsing
@@ -134,4 +136,6 @@ def rehearse(
             raise
         text = running.result()
     report: RehearsalReport = json.loads(text)
+    if refused := report.get("refused"):
+        raise RewrittenRefusedError("the running kernel", refused)
     return report
