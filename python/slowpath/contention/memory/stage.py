@@ -1,0 +1,76 @@
+"""A recipe fitted to rows: the memory stage of a function.
+
+Features beyond those of the training rows are taken as at their ends. Trees do so anyway; a process
+would return to its mean there, and lines run to anything.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.memory.features import features
+from slowpath.contention.memory.learners import LEARNERS, Learner
+from slowpath.contention.memory.recipes import Member, Recipe
+
+Floats = NDArray[np.float64]
+Columns = Mapping[str, Floats]
+
+
+class _Fitted(NamedTuple):
+    """A member of a recipe that has learnt."""
+
+    member: Member
+    learner: Learner
+    varied: tuple[str, ...]  # features that it sees; those with one value teach nothing
+    least: Floats
+    most: Floats
+
+
+class Stage(NamedTuple):
+    """A recipe that has learnt."""
+
+    recipe: Recipe
+    cache_mb: float
+    fitted: tuple[_Fitted, ...]
+
+    def log_throughput(self, columns: Columns) -> Floats:
+        """The logarithm of throughput, row by row."""
+        parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
+        return np.asarray(np.mean(parts, axis=0))
+
+
+def fit_stage(recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float) -> Stage:
+    """The recipe, learnt from rows; the same rows make the same stage."""
+    fitted = [_fit(member, columns, throughput, cache_mb) for member in recipe.members]
+    return Stage(recipe, cache_mb, tuple(fitted))
+
+
+def rows_of(columns: Columns, which: NDArray[np.bool_] | NDArray[np.intp]) -> dict[str, Floats]:
+    """Some of the rows."""
+    return {name: values[which] for name, values in columns.items()}
+
+
+def _fit(member: Member, columns: Columns, throughput: Floats, cache_mb: float) -> _Fitted:
+    seen = features(columns, member.features, cache_mb, traffic=member.traffic)
+    varied = [one for one in seen if np.ptp(one.values) > 0]
+    x = np.column_stack([one.values for one in varied] or [np.zeros(len(throughput))])
+    learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    learner.fit(x, np.log(throughput) if member.target == "log throughput" else throughput)
+    names = tuple(one.name for one in varied)
+    return _Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
+
+
+def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    member = fitted.member
+    seen = features(columns, member.features, cache_mb, traffic=member.traffic)
+    rows = len(next(iter(columns.values())))
+    taken = [one.values for one in seen if one.name in fitted.varied]
+    x = np.column_stack(taken or [np.zeros(rows)])
+    if not rows:
+        return np.empty(0)
+    predicted = np.asarray(fitted.learner.predict(np.clip(x, fitted.least, fitted.most)))
+    if member.target == "log throughput":
+        return predicted
+    return np.asarray(np.log(np.maximum(predicted, np.finfo(float).tiny)))
