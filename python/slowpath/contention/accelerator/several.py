@@ -45,9 +45,7 @@ def pipelines(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
     raise UnsettledError(f"{len(queues)} accelerators do not settle within {_ROUNDS} rounds")
 
 
-def _rounds(
-    at: int, queues: Floats, request_time: Floats, rate: Floats, level: Floats
-) -> float:
+def _rounds(at: int, queues: Floats, request_time: Floats, rate: Floats, level: Floats) -> float:
     """Rounds of one accelerator, given those of the others."""
     used = queues[at] > 0
     if not used.any():

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.recipes import Recipe
-from slowpath.contention.memory.stage import Columns, Stage, fit_stage, rows_of
+from slowpath.contention.memory.learning.recipes import Recipe
+from slowpath.contention.memory.learning.stage import Columns, Stage, fit_stage, rows_of
 
 Floats = NDArray[np.float64]
 

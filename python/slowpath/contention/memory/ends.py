@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.features import accesses
+from slowpath.contention.memory.learning.features import accesses
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

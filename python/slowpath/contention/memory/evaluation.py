@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from slowpath.contention.memory.conformal import conformal
 from slowpath.contention.memory.errors import Errors, errors_of, relative
 from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.recipes import Recipe
+from slowpath.contention.memory.learning.recipes import Recipe
 from slowpath.contention.memory.selection import end_errors, select
-from slowpath.contention.memory.stage import Columns, fit_stage, rows_of
+from slowpath.contention.memory.learning.stage import Columns, fit_stage, rows_of
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,11 @@ def evaluate(
         logs = np.log(measured)
         inside[seed, held_out] = (low <= logs) & (logs <= high)
         widths.extend(np.expm1(high - low))
-    beyond = None if recipe is None else _ends(end_errors(recipe, columns, throughput, cache_mb).values())
+    beyond = (
+        None
+        if recipe is None
+        else _ends(end_errors(recipe, columns, throughput, cache_mb).values())
+    )
     return Evaluated(
         "chosen" if recipe is None else recipe.name,
         errors_of(off),

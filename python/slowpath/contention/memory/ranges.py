@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.features import logarithm
+from slowpath.contention.memory.learning.features import logarithm
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
@@ -35,7 +35,8 @@ class Range(NamedTuple):
     def outside(self, columns: Columns) -> list[list[str]]:
         """For each row, the columns that are outside; none where the row is like others."""
         beyond = {
-            name: (values < self.least[name] * (1 - _SAME)) | (values > self.most[name] * (1 + _SAME))
+            name: (values < self.least[name] * (1 - _SAME))
+            | (values > self.most[name] * (1 + _SAME))
             for name, values in columns.items()
         }
         far = self._far(columns)
@@ -50,7 +51,9 @@ class Range(NamedTuple):
         far = np.zeros(len(x), dtype=bool)
         for start in range(0, len(x), _BATCH):
             part = x[start : start + _BATCH]
-            distance = np.abs(part[:, None, :] - self.rows[None]).max(axis=2, initial=0.0).min(axis=1)
+            distance = (
+                np.abs(part[:, None, :] - self.rows[None]).max(axis=2, initial=0.0).min(axis=1)
+            )
             far[start : start + _BATCH] = distance > self.reach
         return far
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from slowpath.contention.memory.ends import held_out_ends
 from slowpath.contention.memory.errors import relative
 from slowpath.contention.memory.folds import Mask, grouped_folds, groups
-from slowpath.contention.memory.recipes import RECIPES, Recipe
-from slowpath.contention.memory.stage import Columns, fit_stage, rows_of
+from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
+from slowpath.contention.memory.learning.stage import Columns, fit_stage, rows_of
 
 Floats = NDArray[np.float64]
 

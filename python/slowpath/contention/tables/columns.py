@@ -46,7 +46,9 @@ WORKING_SET = Column(
     other_units=("wss", "wss_kb", "wss_bytes", "wss_gb"),
 )
 COUNTERS = (
-    Column("ipc", "instructions/cycle", "instructions per cycle of the competitors", 1e4, zero=True),
+    Column(
+        "ipc", "instructions/cycle", "instructions per cycle of the competitors", 1e4, zero=True
+    ),
     Column("irt", "1/s", "instructions retired", 1e14, zero=True),
     Column("l2crd", "1/s", "reads from the level-2 data cache", 1e14, zero=True),
     Column("l2cwr", "1/s", "writes to the level-2 data cache", 1e14, zero=True),

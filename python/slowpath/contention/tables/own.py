@@ -1,8 +1,8 @@
 """Tables that say what they are of: `# device: ...` above the columns of CSV, or keys of JSON.
 
 Keys: `function`, `device`, `source` (how it was measured), `unit throughput`, `cache mb` (size of
-the last-level cache in MB), and `unit COLUMN`, which then has to be the one that profiles have. All
-can be left out.
+the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per MB), and `unit
+COLUMN`, which then has to be the one that profiles have. All can be left out.
 """
 
 import math
@@ -16,7 +16,7 @@ def origin(table: Table) -> Origin:
     """What a table says of itself.
 
     Raises:
-        InputError: when the size of the cache is none.
+        InputError: when a number is none.
     """
     said = table.remarks
     return Origin(
@@ -25,17 +25,19 @@ def origin(table: Table) -> Origin:
         device=said.get("device"),
         unit=said.get("unit throughput"),
         source=said.get("source"),
-        cache_mb=_size(table, said.get("cache mb")),
+        cache_mb=_number(table, "cache mb", least=1e-3),
+        mtbr=_number(table, "mtbr", least=0),
     )
 
 
-def _size(table: Table, text: str | None) -> float | None:
+def _number(table: Table, key: str, least: float) -> float | None:
+    text = table.remarks.get(key)
     if text is None:
         return None
     try:
-        size = float(text)
+        number = float(text)
     except ValueError:
-        size = math.nan
-    if not 0 < size < math.inf:
-        raise InputError(table.file, f"cache mb: {text[:40]!r} is no size in MB")
-    return size
+        number = math.nan
+    if not least <= number < math.inf:
+        raise InputError(table.file, f"{key}: {text[:40]!r} is no number from {least:g} up")
+    return number

@@ -18,6 +18,7 @@ class Origin(NamedTuple):
     unit: str | None = None  # of throughput
     source: str | None = None
     cache_mb: float | None = None  # of the last-level cache that functions share
+    mtbr: float | None = None  # of the traffic that the rows were measured with
 
 
 class MemoryProfile(NamedTuple):
@@ -54,3 +55,11 @@ class Query(NamedTuple):
     columns: Mapping[str, Floats]
     mtbr: Floats | None
     queued: Floats | None
+
+
+class OwnContention(NamedTuple):
+    """What a function does to others: its own counters, or score, while it runs alone."""
+
+    origin: Origin
+    rows: tuple[str, ...]
+    columns: Mapping[str, Floats]  # as of a memory profile

@@ -1,6 +1,7 @@
 """Profiles and queries from files; an error names file, row and column."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -17,13 +18,35 @@ from slowpath.contention.tables.columns import (
     TRAFFIC,
     Column,
 )
-from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfile, Origin, Query
+from slowpath.contention.tables.profiles import (
+    AcceleratorProfile,
+    MemoryProfile,
+    Origin,
+    OwnContention,
+    Query,
+)
 from slowpath.contention.tables.values import column_of, columns_of
 
 FEWEST = 10
 """Rows that a memory model takes at least."""
 FEWEST_REQUESTS = 2
 """Rows that a line through request times takes."""
+
+
+Kind = Literal["memory", "accelerator", "contention"]
+
+
+def kind_of(file: str) -> Kind:
+    """Which profile a file is, by its columns; the others say what is missing."""
+    header = read_cells(file).header
+    if THROUGHPUT.name in header:
+        return "memory"
+    if REQUEST_TIME.name in header:
+        return "accelerator"
+    if {one.name for one in (*COUNTERS, *SCORE)} & set(header):
+        return "contention"
+    wanted = f"{THROUGHPUT.name!r}, {REQUEST_TIME.name!r} or counters"
+    raise InputError(file, f"is no profile: it has no column {wanted}")
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
@@ -55,9 +78,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
 def _memory(file: str) -> MemoryProfile:
     table = read_cells(file)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
-    return MemoryProfile(
-        _origin(table), table.names(), columns, column_of(table, THROUGHPUT)
-    )
+    return MemoryProfile(_origin(table), table.names(), columns, column_of(table, THROUGHPUT))
 
 
 def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProfile:
@@ -76,6 +97,22 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
         reason = f"has {len(np.unique(mtbr))} different values of {MTBR.name}; a line takes two"
         raise InputError(file, reason)
     return AcceleratorProfile(origin, table.names(), mtbr, request_time)
+
+
+def read_own_contention(file: str, beside: Origin | None = None) -> OwnContention:
+    """What a function does to others, by its traffic.
+
+    Raises:
+        InputError: when the file cannot be used, has no rows, or is of another function or device.
+    """
+    table = read_cells(file)
+    if not table.rows:
+        raise InputError(file, "has no rows")
+    origin = _origin(table)
+    if beside is not None:
+        _same(beside, origin)
+    columns = columns_of(table, (*TRAFFIC, *_contention(table)))
+    return OwnContention(origin, table.names(), columns)
 
 
 def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:

@@ -70,7 +70,9 @@ RECIPES: Mapping[str, Recipe] = {
         _one("rough-pressure", "rough Gaussian process, cache misses", "rough process", "pressure"),
         _one("ridge-counters", "log-log ridge, all counters", "ridge", "counters"),
         _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "pressure"),
-        _one("segments-pressure", "lines by segment of flows, cache misses", "segments", "pressure"),
+        _one(
+            "segments-pressure", "lines by segment of flows, cache misses", "segments", "pressure"
+        ),
         Recipe("average", "mean of three processes and boosted trees", _AVERAGED),
     )
 }

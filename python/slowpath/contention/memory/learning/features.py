@@ -110,7 +110,9 @@ SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
 """Features of contention, by the name of the set; those of traffic are always seen."""
 
 
-def features(columns: Columns, chosen: str, cache_mb: float, *, traffic: bool = True) -> list[Feature]:
+def features(
+    columns: Columns, chosen: str, cache_mb: float, *, traffic: bool = True
+) -> list[Feature]:
     """What a model sees of rows; a score stands for all counters where there are none."""
     seen = _traffic(columns) if traffic else []
     if "score" in columns:

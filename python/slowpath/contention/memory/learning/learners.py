@@ -100,7 +100,7 @@ _PENALTIES = np.logspace(-2, 3, 16)
 
 def segments(_falls: Sequence[bool]) -> Learner:
     """A line for each segment of the first feature (flows), joined, contention acting in each."""
-    from slowpath.contention.memory.segments import SegmentedRidge
+    from slowpath.contention.memory.learning.segments import SegmentedRidge
 
     return SegmentedRidge(_PENALTIES)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.features import features
-from slowpath.contention.memory.learners import LEARNERS, Learner
-from slowpath.contention.memory.recipes import Member, Recipe
+from slowpath.contention.memory.learning.features import features
+from slowpath.contention.memory.learning.learners import LEARNERS, Learner
+from slowpath.contention.memory.learning.recipes import Member, Recipe
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
