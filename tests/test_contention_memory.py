@@ -10,13 +10,15 @@ from contention_tables import columns, profile, throughput
 from slowpath.contention.memory.conformal import conformal
 from slowpath.contention.memory.ends import held_out_ends
 from slowpath.contention.memory.errors import errors_of, relative
-from slowpath.contention.memory.evaluation import evaluate
+from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.folds import grouped_folds, groups
 from slowpath.contention.memory.learning.features import SETS, features, pressure
 from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.stage import fit_stage, rows_of
+from slowpath.contention.memory.learning.rows import columns_of
+from slowpath.contention.memory.learning.stage import fit_stage
 from slowpath.contention.memory.ranges import TOGETHER, range_of
 from slowpath.contention.memory.selection import candidates, select
+from slowpath.contention.model import rows_of
 
 Floats = NDArray[np.float64]
 
@@ -60,15 +62,15 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
         key: np.zeros(2) if key not in ("flow_count", "packet_size_bytes") else values
         for key, values in columns(2).items()
     }
-    for one in features(of, name, 6.0):
+    for one in features(of, "flows, table", name, 6.0):
         assert np.isfinite(one.values).all()
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """Everything but the constant and SLOMO, which knows no traffic, is closer than the constant."""
+    """All but the constant, and SLOMO, which knows no traffic, are closer than the constant."""
     here = profile(40)
-    stage = fit_stage(RECIPES[name], here.columns, here.throughput, 6.0)
+    stage = fit_stage(RECIPES[name], rows_of(here))
     there = columns(30, seed=7)
     predicted = np.exp(stage.log_throughput(there))
     off = relative(predicted, throughput(there)).mean()
@@ -76,37 +78,48 @@ def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
     assert off < usual * (1.5 if name in ("constant", "slomo") else 0.75)
     far = {key: values * 1e3 for key, values in there.items()}
     assert np.exp(stage.log_throughput(far)) == pytest.approx(predicted.mean(), rel=0.9)
-    assert stage.log_throughput(rows_of(there, np.zeros(30, dtype=bool))).shape == (0,)
+    assert stage.log_throughput(columns_of(there, np.zeros(30, dtype=bool))).shape == (0,)
+
+
+def test_tables_that_double_are_seen() -> None:
+    """A step where flows fill a power of two is predicted between rows on either side."""
+    here = profile(60, noise=0.0)
+    flows = np.linspace(10000, 30000, 60)
+    step = np.where(flows >= 16384, 600.0, 800.0)
+    rows = rows_of(here)._replace(columns={**here.columns, "flow_count": flows}, throughput=step)
+    asked = {name: values[[0, 0]] for name, values in here.columns.items()}
+    asked["flow_count"] = np.array([16383.0, 16384.0])
+    for name in ("rough-table", "rough-load"):
+        before, after = np.exp(fit_stage(RECIPES[name], rows).log_throughput(asked))
+        assert before > 740
+        assert after < 660
 
 
 def test_the_same_rows_make_the_same_stage() -> None:
     here = profile(25)
     for recipe in RECIPES.values():
-        one, two = (
-            fit_stage(recipe, here.columns, here.throughput, 6.0).log_throughput(here.columns)
-            for _ in range(2)
-        )
+        one, two = (fit_stage(recipe, rows_of(here)).log_throughput(here.columns) for _ in range(2))
         assert (one == two).all()
 
 
 def test_more_contention_never_helps_where_that_is_promised() -> None:
     here = profile(40, noise=0.1)
-    stage = fit_stage(RECIPES["monotone-pressure"], here.columns, here.throughput, 6.0)
+    stage = fit_stage(RECIPES["monotone-pressure"], rows_of(here))
     of = {name: np.full(50, values[0]) for name, values in here.columns.items()}
     of["l2crd"] = np.geomspace(1e5, 1e9, 50)
     of["wss_mb"] = np.full(50, 9.0)
     assert (np.diff(stage.log_throughput(of)) <= 1e-12).all()
 
 
-# --- choice, intervals, limits ---------------------------------------------------------------------
+# --- choice, intervals, limits --------------------------------------------------------------------
 
 
 def test_the_best_on_held_out_rows_is_selected() -> None:
     here = profile(30)
-    tried = [RECIPES[name] for name in ("ridge-counters", "process-pressure", "published")]
-    found = select(here.columns, here.throughput, 6.0, tried)
+    tried = [RECIPES[name] for name in ("ridge-counters", "process-plain", "published")]
+    found = select(rows_of(here), tried)
     assert found.recipe.name == min(found.scores, key=lambda one: one.overall).recipe
-    assert found.recipe.name == "process-pressure"
+    assert found.recipe.name == "process-plain"
     assert [one.recipe for one in found.scores] == [one.name for one in tried]
     assert not any(one.baseline for one in candidates())
 
@@ -126,7 +139,7 @@ def test_intervals_have_new_rows_as_often_as_they_say() -> None:
     inside = []
     for seed in range(30):
         here = profile(40, seed, noise=0.05)
-        made = conformal(RECIPES["ridge-pressure"], here.columns, here.throughput, 6.0)
+        made = conformal(RECIPES["ridge-pressure"], rows_of(here))
         there = columns(30, 1000 + seed)
         low, high = made.interval(there, 0.9)
         logs = np.log(throughput(there, 0.05, 5000 + seed))
@@ -140,17 +153,14 @@ def test_intervals_have_new_rows_as_often_as_they_say() -> None:
 def test_nested_cross_validation_reports_what_was_not_seen() -> None:
     here = profile(30)
     tried = [RECIPES["ridge-counters"], RECIPES["ridge-pressure"]]
-    found = evaluate(
-        None, here.columns, here.throughput, 6.0, repetitions=2, confidence=0.9, recipes=tried
-    )
+    found = evaluate(None, rows_of(here), Protocol(2, 0.9, tried))
     assert found.off.shape == (2, 30)
     assert found.chosen is not None
     assert sum(found.chosen.values()) == 20
     assert set(found.chosen) <= {"ridge-counters", "ridge-pressure"}
-    assert found.coverage is not None
     assert 0.6 <= found.coverage <= 1
     shuffled = here.throughput[np.random.default_rng(0).permutation(30)]
-    learnt_nothing = evaluate(tried[1], here.columns, shuffled, 6.0, repetitions=1, confidence=0.9)
+    learnt_nothing = evaluate(tried[1], rows_of(here)._replace(throughput=shuffled), Protocol())
     assert learnt_nothing.errors.mape > 3 * found.errors.mape
 
 
@@ -170,7 +180,7 @@ def test_training_rows_are_inside_and_others_are_named(seed: int) -> None:
     for name in ("flow_count", "packet_size_bytes", "wss_mb"):
         for factor in (0.5, 1.5):
             end = of[name].argmin() if factor < 1 else of[name].argmax()
-            moved = rows_of(of, np.array([end]))
+            moved = columns_of(of, np.array([end]))
             moved[name] = moved[name] * factor
             assert name in known.outside(moved)[0]
 
@@ -183,6 +193,6 @@ def test_combinations_that_no_row_comes_near_are_named() -> None:
     for name in ("flow_count", "ipc", "irt", "l2cwr", "memrd", "memwr"):
         of[name] = np.full(40, of[name][0])
     known = range_of(of)
-    apart = rows_of(of, np.array([0]))
+    apart = columns_of(of, np.array([0]))
     apart["wss_mb"] = of["wss_mb"].max(keepdims=True)
     assert known.outside(apart) == [[TOGETHER]]

@@ -58,7 +58,7 @@ def test_wrong_values_are_named(memory: Path, column: str, value: str, said: str
 
 def test_missing_columns_are_named(memory: Path) -> None:
     memory.write_text(memory.read_text().replace("l2cwr", "l2_cwr"))
-    with pytest.raises(InputError, match="has no column 'l2cwr' .*in 1/s.*it has row, flow_count"):
+    with pytest.raises(InputError, match=r"has no column 'l2cwr' .*in 1/s.*it has row, flow_count"):
         read_memory([str(memory)])
 
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.learning.features import CACHE_MB
 from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.stage import Columns, Stage, fit_stage
+from slowpath.contention.memory.learning.rows import Columns
+from slowpath.contention.memory.learning.stage import Stage, fit_stage
+from slowpath.contention.model import rows_of
 from slowpath.contention.tables.profiles import MemoryProfile
 
 Floats = NDArray[np.float64]
@@ -41,9 +42,7 @@ class Slomo(NamedTuple):
 
 def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
     """SLOMO from rows, which should have one traffic."""
-    cache = profile.origin.cache_mb or CACHE_MB
-    stage = fit_stage(RECIPES["slomo"], profile.columns, profile.throughput, cache)
-    return Slomo(stage, solo)
+    return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
 
 
 def constant(profile: MemoryProfile, rows: int) -> Floats:

@@ -26,8 +26,9 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
 
 
 def together(parts: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """Contention of all: rates, working sets and scores add up; instructions per cycle are those
-    of all cycles together. Nobody is no contention at all.
+    """Contention of all; nobody is none at all.
+
+    Rates, working sets and scores add up; instructions per cycle are those of all cycles together.
     """
     found = {name: sum(part[name] for part in parts) for name in names if name in _ADDED}
     if "ipc" in names:

@@ -9,10 +9,11 @@ from slowpath.contention.accelerator.service import RequestTime, fit_request_tim
 from slowpath.contention.composition import Pattern
 from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
 from slowpath.contention.memory.learning.features import CACHE_MB
-from slowpath.contention.memory.ranges import Range, range_of
 from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.selection import Score, end_errors, select
+from slowpath.contention.memory.learning.rows import Rows
 from slowpath.contention.memory.learning.stage import Stage, fit_stage
+from slowpath.contention.memory.ranges import Range, range_of
+from slowpath.contention.memory.selection import Score, end_errors, select
 from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfile, OwnContention
 
 Floats = NDArray[np.float64]
@@ -51,31 +52,37 @@ class FunctionModel(NamedTuple):
         return float(np.log1p(residual_quantile(off, confidence))) if len(off) else np.inf
 
 
+class Profiles(NamedTuple):
+    """What was measured of a function."""
+
+    memory: MemoryProfile
+    accelerator: AcceleratorProfile | None = None
+    contention: OwnContention | None = None
+
+
+def rows_of(memory: MemoryProfile) -> Rows:
+    """What memory models learn from."""
+    return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
+
+
 def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
     """The memory model that does best on held-out rows; or a recipe, with how it does there."""
-    cache = memory.origin.cache_mb or CACHE_MB
-    tried = None if recipe is None else [recipe]
-    found = select(memory.columns, memory.throughput, cache, tried)
-    ends = end_errors(found.recipe, memory.columns, memory.throughput, cache)
-    off = np.concatenate([*ends.values(), np.empty(0)])
+    rows = rows_of(memory)
+    found = select(rows, None if recipe is None else [recipe])
+    off = np.concatenate([*end_errors(found.recipe, rows).values(), np.empty(0)])
     return Choice(found.recipe, found.scores, off)
 
 
 def learn(
-    memory: MemoryProfile,
-    accelerator: AcceleratorProfile | None,
-    contention: OwnContention | None,
-    choice: Choice,
-    *,
-    pattern: Pattern = "pipeline",
-    queues: int = 1,
+    profiles: Profiles, choice: Choice, pattern: Pattern = "pipeline", queues: int = 1
 ) -> FunctionModel:
     """The model of a function; the same profiles and choice make the same model.
 
     Raises:
         InputError: when request times make no line.
     """
-    cache = memory.origin.cache_mb or CACHE_MB
+    memory, accelerator, contention = profiles
+    rows = rows_of(memory)
     return FunctionModel(
         memory,
         accelerator,
@@ -83,8 +90,8 @@ def learn(
         pattern,
         queues,
         choice,
-        fit_stage(choice.recipe, memory.columns, memory.throughput, cache),
-        conformal(choice.recipe, memory.columns, memory.throughput, cache),
+        fit_stage(choice.recipe, rows),
+        conformal(choice.recipe, rows),
         range_of(memory.columns),
         None if accelerator is None else fit_request_time(accelerator),
     )

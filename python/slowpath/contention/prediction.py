@@ -50,7 +50,9 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
     margin = spread * NormalDist().inv_cdf((1 + confidence) / 2)
     memory = _Ends(low, middle, high)
     if model.pattern == "run-to-completion":
-        return _added(model, query, memory, margin, outside)
+        # Memory rows have the accelerator's time at their own match ratio, with nobody else there.
+        usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0))
+        return _added(model, query.columns, memory, (time - usual, margin), outside)
     served = 1 / time
     stages = np.array([middle, served])
     throughput = stages.min(axis=0)
@@ -74,20 +76,20 @@ class _Ends(NamedTuple):
 
 
 def _added(
-    model: FunctionModel, query: Query, memory: _Ends, margin: float, outside: list[list[str]]
+    model: FunctionModel,
+    columns: Mapping[str, Floats],
+    memory: _Ends,
+    added: tuple[Floats, float],
+    outside: list[list[str]],
 ) -> Predictions:
     """Run-to-completion (Eq. 4): each resource adds its time to that of a packet.
 
-    Memory rows contain the accelerator's time at their own match ratio and with nobody else there:
-    what comes on top is the wait for others, and the matches beyond those.
+    `added` is what the accelerator adds to what memory rows contain, with its margin.
     """
-    assert model.request_time is not None and query.mtbr is not None and query.queued is not None
-    usual = model.memory.origin.mtbr or 0.0
-    more = model.request_time.at(query.mtbr) - model.request_time.at(np.array(usual))
-    wait = more + query.queued / model.queues
+    wait, margin = added
     least = {
         name: values if name in _TRAFFIC else np.full_like(values, model.range.least[name])
-        for name, values in query.columns.items()
+        for name, values in columns.items()
     }
     alone = np.exp(model.stage.log_throughput(least))
     by_memory = 1 / memory.middle - 1 / alone

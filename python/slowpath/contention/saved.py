@@ -19,7 +19,7 @@ from slowpath.cli.printable import json_line
 from slowpath.contention.documents import Checked, SavedModel, SavedOrigin, SavedRows
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.selection import Score
-from slowpath.contention.model import Choice, FunctionModel, learn
+from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
     MemoryProfile,
@@ -92,14 +92,12 @@ def read(file: str) -> FunctionModel:
         raise InputError(file, "is not a model: memory has no throughput above zero")
     profile = MemoryProfile(_origin(memory), tuple(memory["rows"]), columns, throughput)
     _check_names(file, columns)
-    model = learn(
+    profiles = Profiles(
         profile,
         _accelerator(file, document["accelerator"]),
         _contention(file, document["contention"]),
-        choice,
-        pattern=document["pattern"],
-        queues=document["queues"],
     )
+    model = learn(profiles, choice, document["pattern"], document["queues"])
     _check(file, model, document["checks"])
     return model
 

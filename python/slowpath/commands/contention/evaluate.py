@@ -16,6 +16,7 @@ from slowpath.report.grid import grid
 
 if TYPE_CHECKING:
     from slowpath.contention.memory.evaluation import Evaluated
+    from slowpath.contention.memory.learning.rows import Rows
 
 _CLEAR = "\r\x1b[K"
 _KEYS = ("mape", "standard_error", "median", "largest", "within_5", "within_10")
@@ -30,11 +31,12 @@ def evaluate(given: Namespace) -> ExitCode:
     """
     names = [read_recipe(name) for name in given.recipe or ()]
     need()
+    from slowpath.contention.model import rows_of
     from slowpath.contention.tables.reading import read_memory
 
     memory = read_memory(given.table)
     with quiet_libraries():
-        found = _evaluated(given, memory.columns, memory.throughput, memory.origin.cache_mb, names)
+        found = _evaluated(given, rows_of(memory), names)
     if given.format == "json":
         rows = [_record(one) for one in found]
         document = {
@@ -53,13 +55,12 @@ def evaluate(given: Namespace) -> ExitCode:
     return ExitCode.FINE
 
 
-def _evaluated(  # noqa: PLR0913 - as said
-    given: Namespace, columns: dict, throughput: object, cache: float | None, names: Sequence[str]
-) -> "list[Evaluated]":
+def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Evaluated]":
+    from slowpath.contention.memory.evaluation import Protocol
     from slowpath.contention.memory.evaluation import evaluate as measure
-    from slowpath.contention.memory.learning.features import CACHE_MB
     from slowpath.contention.memory.learning.recipes import RECIPES
 
+    protocol = Protocol(given.repetitions, given.confidence / 100)
     live = is_terminal(sys.stderr)
     recipes = [RECIPES[name] for name in names] if names else [*RECIPES.values(), None]
     found = []
@@ -71,17 +72,7 @@ def _evaluated(  # noqa: PLR0913 - as said
             if live:
                 tell(f"{_CLEAR}{name}: fold {done + 1} of {count}")
 
-        found.append(
-            measure(
-                recipe,
-                columns,
-                throughput,
-                cache or CACHE_MB,
-                repetitions=given.repetitions,
-                confidence=given.confidence / 100,
-                progress=progress,
-            )
-        )
+        found.append(measure(recipe, rows, protocol, progress))
     if live:
         tell(_CLEAR)
     return found

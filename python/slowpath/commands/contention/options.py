@@ -1,4 +1,4 @@
-"""What options of several commands say: recipes, traffic, and which warnings of libraries matter."""
+"""What options of several commands say: recipes, traffic; and remarks of libraries kept away."""
 
 import math
 import warnings
@@ -65,7 +65,7 @@ def read_recipe(name: str) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keeps remarks of scikit-learn to itself: which kernel's bound was reached is no news to users.
+    """Keeps remarks of scikit-learn to itself, such as which bound of a kernel was reached.
 
     What they are about, how well a model predicts, is measured on rows held out.
     """

@@ -52,7 +52,7 @@ def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
         OptionError: when an option makes no sense.
     """
     from slowpath.contention.memory.learning.recipes import RECIPES
-    from slowpath.contention.model import choose, learn
+    from slowpath.contention.model import Profiles, choose, learn
     from slowpath.contention.tables import reading
 
     kinds = {file: reading.kind_of(file) for file in tables}
@@ -78,6 +78,5 @@ def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
         raise OptionError("--pattern", reason)
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
     choice = choose(memory, recipe)
-    return learn(
-        memory, accelerator, contention, choice, pattern=given.pattern, queues=given.queues
-    )
+    profiles = Profiles(memory, accelerator, contention)
+    return learn(profiles, choice, given.pattern, given.queues)

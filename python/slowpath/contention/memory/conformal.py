@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from slowpath.contention.memory.folds import grouped_folds, groups
 from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.learning.stage import Columns, Stage, fit_stage, rows_of
+from slowpath.contention.memory.learning.rows import Columns, Rows, columns_of
+from slowpath.contention.memory.learning.stage import Stage, fit_stage
 
 Floats = NDArray[np.float64]
 
@@ -39,16 +40,16 @@ class Conformal(NamedTuple):
         )
 
 
-def conformal(recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float) -> Conformal:
+def conformal(recipe: Recipe, rows: Rows) -> Conformal:
     """Models of folds, and how far off they are on the rows that each has not seen."""
-    stages, fold = [], np.zeros(len(throughput), dtype=np.intp)
-    residuals = np.zeros(len(throughput))
-    for number, held_out in enumerate(grouped_folds(groups(columns), _FOLDS, 0)):
-        stage = fit_stage(recipe, rows_of(columns, ~held_out), throughput[~held_out], cache_mb)
+    stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
+    residuals = np.zeros(len(rows.throughput))
+    for number, held_out in enumerate(grouped_folds(groups(rows.columns), _FOLDS, 0)):
+        stage = fit_stage(recipe, rows.where(~held_out))
         stages.append(stage)
         fold[held_out] = number
-        off = stage.log_throughput(rows_of(columns, held_out)) - np.log(throughput[held_out])
-        residuals[held_out] = np.abs(off)
+        predicted = stage.log_throughput(columns_of(rows.columns, held_out))
+        residuals[held_out] = np.abs(predicted - np.log(rows.throughput[held_out]))
     return Conformal(tuple(stages), fold, residuals)
 
 

@@ -20,7 +20,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """The lowest and the highest fifth of rows by each axis that varies: its name, and which rows."""
+    """The lowest and the highest fifth of rows by each axis: the name, and which rows."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),

@@ -14,7 +14,8 @@ from slowpath.contention.memory.ends import held_out_ends
 from slowpath.contention.memory.errors import relative
 from slowpath.contention.memory.folds import Mask, grouped_folds, groups
 from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
-from slowpath.contention.memory.learning.stage import Columns, fit_stage, rows_of
+from slowpath.contention.memory.learning.rows import Rows, columns_of
+from slowpath.contention.memory.learning.stage import fit_stage
 
 Floats = NDArray[np.float64]
 
@@ -50,50 +51,37 @@ def candidates() -> list[Recipe]:
     return [recipe for recipe in RECIPES.values() if not recipe.baseline]
 
 
-def select(
-    columns: Columns, throughput: Floats, cache_mb: float, recipes: Sequence[Recipe] | None = None
-) -> Selection:
+def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
     """The recipe with the least error on held-out rows; the same rows select the same."""
     tried = candidates() if recipes is None else recipes
-    scores = tuple(score(recipe, columns, throughput, cache_mb) for recipe in tried)
+    scores = tuple(score(recipe, rows) for recipe in tried)
     best = min(range(len(scores)), key=lambda at: scores[at].overall)
     return Selection(tried[best], scores)
 
 
-def score(recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float) -> Score:
+def score(recipe: Recipe, rows: Rows) -> Score:
     """How a recipe does on held-out rows."""
-    off = [
-        held_out_errors(recipe, columns, throughput, cache_mb, FOLDS, seed)
-        for seed in range(REPETITIONS)
-    ]
-    ends = end_errors(recipe, columns, throughput, cache_mb)
+    off = [held_out_errors(recipe, rows, FOLDS, seed) for seed in range(REPETITIONS)]
+    ends = end_errors(recipe, rows)
     beyond = float(np.mean([one.mean() for one in ends.values()])) if ends else None
     return Score(recipe.name, float(np.mean(off)), beyond)
 
 
-def held_out_errors(
-    recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float, folds: int, seed: int
-) -> Floats:
+def held_out_errors(recipe: Recipe, rows: Rows, folds: int, seed: int) -> Floats:
     """Relative error of each row, predicted from the other groups."""
-    off = np.zeros(len(throughput))
-    for held_out in grouped_folds(groups(columns), folds, seed):
-        off[held_out] = _off(recipe, columns, throughput, cache_mb, held_out)
+    off = np.zeros(len(rows.throughput))
+    for held_out in grouped_folds(groups(rows.columns), folds, seed):
+        off[held_out] = _off(recipe, rows, held_out)
     return off
 
 
-def end_errors(
-    recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float
-) -> Mapping[str, Floats]:
+def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
     """Relative errors of the rows at each end, predicted from the rest."""
-    return {
-        name: _off(recipe, columns, throughput, cache_mb, held_out)
-        for name, held_out in held_out_ends(columns)
-    }
+    ends = held_out_ends(rows.columns)
+    return {name: _off(recipe, rows, held_out) for name, held_out in ends}
 
 
-def _off(
-    recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float, held_out: Mask
-) -> Floats:
-    stage = fit_stage(recipe, rows_of(columns, ~held_out), throughput[~held_out], cache_mb)
-    predicted = np.exp(stage.log_throughput(rows_of(columns, held_out)))
-    return relative(predicted, throughput[held_out])
+def _off(recipe: Recipe, rows: Rows, held_out: Mask) -> Floats:
+    stage = fit_stage(recipe, rows.where(~held_out))
+    predicted = np.exp(stage.log_throughput(columns_of(rows.columns, held_out)))
+    return relative(predicted, rows.throughput[held_out])

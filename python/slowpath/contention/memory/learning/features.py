@@ -2,9 +2,14 @@
 
 Counters span nine decades, so models see logarithms; what is zero counts as little as a floor that
 is far below what any competitor does. `irt` is `ipc` times the clock rate, reads and writes go
-together: sets take one of each. Physics behind the others: competitors take the function's lines
-out of the shared cache as fast as they miss in it themselves, and they miss as far as their working
-set exceeds their share of that cache (half of it, between two) - whatever they are.
+together: sets take one of each. Physics behind the others:
+
+- Competitors take the function's lines out of the shared cache as fast as they miss in it
+  themselves, and they miss as far as their working set exceeds their share of that cache (half of
+  it, between two) - whatever they are. Where that is slow it does not show; hence a root.
+- Flows are kept in hash tables, whose sizes are powers of two: where a table doubles, so does the
+  memory that it takes. Models see the flows as the table's size and how full it is, or beside the
+  flows whether that power is odd, which tells neighbouring sizes apart.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,8 +36,6 @@ _FLOORS = {
     "wss_mb": 1e-2,
     "score": 1e-3,
 }
-_FEWEST_MISSES = 1e6
-"""Per second: fewer do not show."""
 
 
 class Feature(NamedTuple):
@@ -48,11 +51,35 @@ def logarithm(columns: Columns, name: str) -> Floats:
     return np.asarray(np.log(columns[name] + _FLOORS[name]))
 
 
-def _traffic(columns: Columns) -> list[Feature]:
+def _flows(columns: Columns) -> list[Feature]:
     return [
         Feature("flow_count", logarithm(columns, "flow_count")),
         Feature("packet_size_bytes", logarithm(columns, "packet_size_bytes")),
     ]
+
+
+def _doublings(columns: Columns) -> Floats:
+    """How often a table has doubled that has room for the flows."""
+    return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
+
+
+def _flows_and_table(columns: Columns) -> list[Feature]:
+    return [*_flows(columns), Feature("table", np.mod(_doublings(columns), 2))]
+
+
+def _table_and_load(columns: Columns) -> list[Feature]:
+    doublings = _doublings(columns)
+    load = np.log2(np.maximum(columns["flow_count"], 1.0)) - doublings
+    return [Feature("size", doublings), Feature("load", load), _flows(columns)[1]]
+
+
+TRAFFIC: Mapping[str, Callable[[Columns], list[Feature]]] = {
+    "none": lambda _columns: [],
+    "flows": _flows,
+    "flows, table": _flows_and_table,
+    "table, load": _table_and_load,
+}
+"""Features of the function's own traffic, by the name of the set."""
 
 
 def _score(columns: Columns) -> list[Feature]:
@@ -95,26 +122,23 @@ def _access_kind(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
-    misses = np.log(pressure(columns, cache_mb) + _FEWEST_MISSES)
-    return [Feature("pressure", misses, falls=True)]
+    return [Feature("pressure", np.sqrt(pressure(columns, cache_mb)), falls=True)]
 
 
 SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
-    "raw counters": _raw_counters,
+    "raw": _raw_counters,
     "counters": _all_counters,
     "accesses": _access,
     "accesses, kind": _access_kind,
     "pressure": _pressure,
     "none": lambda _columns, _cache_mb: [],
 }
-"""Features of contention, by the name of the set; those of traffic are always seen."""
+"""Features of contention, by the name of the set."""
 
 
-def features(
-    columns: Columns, chosen: str, cache_mb: float, *, traffic: bool = True
-) -> list[Feature]:
+def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
     """What a model sees of rows; a score stands for all counters where there are none."""
-    seen = _traffic(columns) if traffic else []
+    seen = TRAFFIC[traffic](columns)
     if "score" in columns:
-        return [*seen, *(_score(columns) if chosen != "none" else [])]
-    return [*seen, *SETS[chosen](columns, cache_mb)]
+        return [*seen, *(_score(columns) if contention != "none" else [])]
+    return [*seen, *SETS[contention](columns, cache_mb)]

@@ -10,9 +10,9 @@ class Member(NamedTuple):
     """One model."""
 
     learner: str  # of `learners.LEARNERS`
-    features: str  # of `features.SETS`
+    traffic: str  # of `features.TRAFFIC`
+    contention: str  # of `features.SETS`
     target: Target = "log throughput"
-    traffic: bool = True  # whether it sees the traffic
 
 
 class Recipe(NamedTuple):
@@ -24,56 +24,51 @@ class Recipe(NamedTuple):
     baseline: bool = False  # what others did: never chosen
 
 
-_LOG = "log throughput"
+_PUBLISHED = "boosted as published"
+_TREES, _MONOTONE = "boosted", "monotone"
+_SMOOTH, _ROUGH = "smooth process", "rough process"
 
 
 def _one(name: str, words: str, *member: str) -> Recipe:
-    learner, features = member
-    return Recipe(name, words, (Member(learner, features),))
+    learner, traffic, contention = member
+    return Recipe(name, words, (Member(learner, traffic, contention),))
+
+
+def _baseline(name: str, words: str, *member: str) -> Recipe:
+    learner, traffic, contention = member
+    one = Member(learner, traffic, contention, "throughput")
+    return Recipe(name, words, (one,), baseline=True)
 
 
 _AVERAGED = (
-    Member("rough process", "pressure"),
-    Member("smooth process", "accesses, kind"),
-    Member("smooth process", "accesses"),
-    Member("boosted", "pressure"),
+    Member(_ROUGH, "flows, table", "pressure"),
+    Member(_ROUGH, "table, load", "pressure"),
+    Member(_SMOOTH, "flows, table", "pressure"),
+    Member(_SMOOTH, "flows, table", "accesses"),
 )
 
 RECIPES: Mapping[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe("constant", "the median", (Member("median", "none"),), baseline=True),
-        Recipe(
-            "slomo",
-            "boosted trees on the counters alone (SLOMO)",
-            (Member("boosted as published", "raw counters", "throughput", traffic=False),),
-            baseline=True,
+        _baseline("constant", "the median", "median", "none", "none"),
+        _baseline("slomo", "boosted trees, counters alone (SLOMO)", _PUBLISHED, "none", "raw"),
+        _baseline(
+            "published", "boosted trees, raw counters (the paper)", _PUBLISHED, "flows", "raw"
         ),
-        Recipe(
-            "published",
-            "boosted trees on counters and traffic (the paper)",
-            (Member("boosted as published", "raw counters", "throughput"),),
-            baseline=True,
-        ),
-        _one("boosted-accesses", "boosted trees, cache accesses", "boosted", "accesses"),
-        _one("boosted-pressure", "boosted trees, cache misses", "boosted", "pressure"),
-        _one("monotone-accesses", "monotone boosted trees, cache accesses", "monotone", "accesses"),
-        _one("monotone-pressure", "monotone boosted trees, cache misses", "monotone", "pressure"),
-        _one("process-counters", "Gaussian process, all counters", "smooth process", "counters"),
-        _one(
-            "process-accesses",
-            "Gaussian process, cache accesses and IPC",
-            "smooth process",
-            "accesses, kind",
-        ),
-        _one("process-pressure", "Gaussian process, cache misses", "smooth process", "pressure"),
-        _one("rough-pressure", "rough Gaussian process, cache misses", "rough process", "pressure"),
-        _one("ridge-counters", "log-log ridge, all counters", "ridge", "counters"),
-        _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "pressure"),
-        _one(
-            "segments-pressure", "lines by segment of flows, cache misses", "segments", "pressure"
-        ),
-        Recipe("average", "mean of three processes and boosted trees", _AVERAGED),
+        _one("boosted-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
+        _one("boosted-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
+        _one("monotone-accesses", "monotone trees, cache accesses", _MONOTONE, "flows", "accesses"),
+        _one("monotone-pressure", "monotone trees, cache misses", _MONOTONE, "flows", "pressure"),
+        _one("process-counters", "Gaussian process, counters", _SMOOTH, "flows", "counters"),
+        _one("process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"),
+        _one("process-plain", "Gaussian process, misses", _SMOOTH, "flows", "pressure"),
+        _one("process-table", "the same, doublings", _SMOOTH, "flows, table", "pressure"),
+        _one("rough-table", "rough process, doublings", _ROUGH, "flows, table", "pressure"),
+        _one("rough-load", "rough process, size and load", _ROUGH, "table, load", "pressure"),
+        _one("ridge-counters", "log-log ridge, counters", "ridge", "flows", "counters"),
+        _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "flows", "pressure"),
+        _one("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
+        Recipe("average", "mean of four Gaussian processes", _AVERAGED),
     )
 }
 """By name; in this order they are tried, and the first of equals is taken."""

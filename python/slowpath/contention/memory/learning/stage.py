@@ -4,7 +4,6 @@ Features beyond those of the training rows are taken as at their ends. Trees do 
 would return to its mean there, and lines run to anything.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from slowpath.contention.memory.learning.features import features
 from slowpath.contention.memory.learning.learners import LEARNERS, Learner
 from slowpath.contention.memory.learning.recipes import Member, Recipe
+from slowpath.contention.memory.learning.rows import Columns, Rows
 
 Floats = NDArray[np.float64]
-Columns = Mapping[str, Floats]
 
 
 class _Fitted(NamedTuple):
@@ -41,30 +40,25 @@ class Stage(NamedTuple):
         return np.asarray(np.mean(parts, axis=0))
 
 
-def fit_stage(recipe: Recipe, columns: Columns, throughput: Floats, cache_mb: float) -> Stage:
+def fit_stage(recipe: Recipe, rows: Rows) -> Stage:
     """The recipe, learnt from rows; the same rows make the same stage."""
-    fitted = [_fit(member, columns, throughput, cache_mb) for member in recipe.members]
-    return Stage(recipe, cache_mb, tuple(fitted))
+    return Stage(recipe, rows.cache_mb, tuple(_fit(member, rows) for member in recipe.members))
 
 
-def rows_of(columns: Columns, which: NDArray[np.bool_] | NDArray[np.intp]) -> dict[str, Floats]:
-    """Some of the rows."""
-    return {name: values[which] for name, values in columns.items()}
-
-
-def _fit(member: Member, columns: Columns, throughput: Floats, cache_mb: float) -> _Fitted:
-    seen = features(columns, member.features, cache_mb, traffic=member.traffic)
+def _fit(member: Member, rows: Rows) -> _Fitted:
+    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in seen if np.ptp(one.values) > 0]
-    x = np.column_stack([one.values for one in varied] or [np.zeros(len(throughput))])
+    x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
     learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
-    learner.fit(x, np.log(throughput) if member.target == "log throughput" else throughput)
+    logs = member.target == "log throughput"
+    learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
     names = tuple(one.name for one in varied)
     return _Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
 
 
 def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
     member = fitted.member
-    seen = features(columns, member.features, cache_mb, traffic=member.traffic)
+    seen = features(columns, member.traffic, member.contention, cache_mb)
     rows = len(next(iter(columns.values())))
     taken = [one.values for one in seen if one.name in fitted.varied]
     x = np.column_stack(taken or [np.zeros(rows)])
