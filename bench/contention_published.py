@@ -20,7 +20,7 @@ import numpy as np
 from slowpath.contention.memory.conformal import conformal
 from slowpath.contention.memory.errors import errors_of, relative
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
 from slowpath.contention.memory.learning.stage import fit_stage
 from slowpath.contention.memory.selection import select
 from slowpath.contention.model import rows_of
@@ -29,13 +29,13 @@ from slowpath.contention.tables.reading import read_memory
 MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 
 
-def nested(files: list[str], repetitions: int) -> None:
-    """Every recipe and the selection among them."""
+def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
+    """Recipes, and (None) the selection among them."""
     profile = read_memory(files)
     first = len(read_memory(files[:1]).rows)
     print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
     print("model                 MAPE    +-  median  <=10 %  covered  width   ends   by file")
-    for recipe in (*RECIPES.values(), None):
+    for recipe in models:
         started = time.monotonic()
         found = evaluate(recipe, rows_of(profile), Protocol(repetitions))
         by_file = [found.off[:, :first].mean()]
@@ -67,7 +67,10 @@ def transfer(folder: Path) -> None:
         off = errors_of(relative(np.exp(predicted), two.throughput))
         mean = float(np.mean(np.exp(predicted) / two.throughput - 1))
         inside = float(np.mean((low <= logs) & (logs <= high)))
-        print(f"{recipe.name:20} {100 * off.mape:5.2f}  {100 * mean:+10.1f}  {100 * inside:7.0f}", flush=True)
+        print(
+            f"{recipe.name:20} {100 * off.mape:5.2f}  {100 * mean:+10.1f}  {100 * inside:7.0f}",
+            flush=True,
+        )
 
 
 def main() -> int:
@@ -75,14 +78,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the published tables of BlueField-2")
     parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--tables", choices=("memory", "both"), help="only these rows")
+    parser.add_argument("--models", choices=("each", "chosen"), help="only these models")
     given = parser.parse_args()
     if not (given.folder / MEMORY).is_file():
-        print(f"error: {given.folder}: has no {MEMORY}; name the folder of published tables", file=sys.stderr)
+        print(
+            f"error: {given.folder}: has no {MEMORY}; name the folder of published tables",
+            file=sys.stderr,
+        )
         return 2
     warnings.simplefilter("ignore")
-    transfer(given.folder)
-    nested([str(given.folder / MEMORY)], given.repetitions)
-    nested([str(given.folder / name) for name in (MEMORY, SLOMO)], given.repetitions)
+    models = [
+        *(RECIPES.values() if given.models != "chosen" else ()),
+        *([None] if given.models != "each" else ()),
+    ]
+    if given.tables is None:
+        transfer(given.folder)
+    for names in ((MEMORY,), (MEMORY, SLOMO)):
+        if given.tables in (None, "memory" if len(names) == 1 else "both"):
+            nested([str(given.folder / name) for name in names], models, given.repetitions)
     return 0
 
 

@@ -139,7 +139,7 @@ def test_one_client_below_saturation_is_equation_8_up_to_the_equilibrium(
     at_equilibrium = 1 / (time + other)
     rate = share * at_equilibrium
     found = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, rate]))
-    assert found[0] == pytest.approx(float(beside_one(time, other, rate)))
+    assert found[0] == pytest.approx(float(beside_one(*map(np.array, (time, other, rate)))))
     beyond = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, 2 / other]))
     assert beyond == pytest.approx([at_equilibrium] * 2)
 

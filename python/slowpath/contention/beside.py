@@ -43,14 +43,17 @@ def query_beside(
     columns = _columns(flows, size, all_together)
     if model.request_time is None or mtbr is None:
         return Query(file, (model.name,), columns, None, None)
-    users = [(at, other) for at, (_, other) in enumerate(others) if other.request_time is not None]
+    users = [
+        (at, other, other.request_time)
+        for at, (_, other) in enumerate(others)
+        if other.request_time is not None
+    ]
     clients = [(model.queues, model.request_time, np.inf)]
     if users:
         parts.append(contention_at(_contention_of(model, file), flows, size))
-    for at, other in users:
+    for at, other, time in users:
         beside = together([*parts[:at], *parts[at + 1 :]], names)
-        rate = _rate(other, _columns(flows, size, beside))
-        clients.append((other.queues, other.request_time, rate))
+        clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
     queued = _queued(clients, mtbr)
     return Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
 
@@ -81,10 +84,9 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
-def _queued(clients: Sequence[tuple[int, RequestTime | None, float]], mtbr: float) -> float:
+def _queued(clients: Sequence[tuple[int, RequestTime, float]], mtbr: float) -> float:
     """Time that the others take of the accelerator for each request of a queue of the first."""
-    used = [(queues, time, rate) for queues, time, rate in clients if time is not None]
-    times = np.array([float(time.at(np.array(mtbr))) for _, time, _ in used])
-    queues = np.array([float(one) for one, _, _ in used])
-    served = throughputs(queues, times, np.array([rate for _, _, rate in used]))[0]
+    queues = np.array([float(count) for count, _, _ in clients])
+    times = np.array([float(time.at(np.array(mtbr))) for _, time, _ in clients])
+    served = throughputs(queues, times, np.array([rate for _, _, rate in clients]))[0]
     return float(max(1 / served - times[0], 0.0) * queues[0])

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 _DRAWS = 2000
 _SURE = 0.9
 _FEWEST = 3
+_EQUAL = 1e-9
 
 
 class Detected(NamedTuple):
@@ -47,8 +48,8 @@ def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
     if count >= _FEWEST:
         drawn = np.random.default_rng(0).integers(count, size=(_DRAWS, count))
         gain = (off_r - off_p)[drawn].mean(axis=1)  # above zero: pipeline fits better
-        wins = np.mean(gain > 0) + np.mean(gain == 0) / 2
+        wins = np.mean(gain > _EQUAL) + np.mean(np.abs(gain) <= _EQUAL) / 2
         confidence = float(wins if better == "pipeline" else 1 - wins)
     sure = better if confidence >= _SURE else None
-    errors = (float(off.mean()) if count else 0.0 for off in (off_p, off_r))
-    return Detected(sure, confidence, *errors, count)
+    errors = [float(off.mean()) if count else 0.0 for off in (off_p, off_r)]
+    return Detected(sure, confidence, errors[0], errors[1], count)

@@ -11,6 +11,7 @@ from slowpath.contention.tables.profiles import AcceleratorProfile
 
 Floats = NDArray[np.float64]
 _TWO = 2
+_ROUNDING = 1e-9
 
 
 class RequestTime(NamedTuple):
@@ -41,13 +42,14 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     design = np.column_stack([weight, weight * profile.mtbr])
     (base, per_match), *_ = np.linalg.lstsq(design, np.ones(len(weight)), rcond=None)
     file = profile.origin.files[0]
-    if per_match < 0:
+    slack = _ROUNDING * float(profile.request_time.min())
+    if per_match * profile.mtbr.max() < -slack:
         raise InputError(file, "requests with more matches take less time; are the columns right?")
-    if base < 0:
+    if base < -slack:
         reason = "the line through the request times is below zero without matches"
         raise InputError(file, f"{reason}; measure smaller match ratios")
     rest = design @ np.array([base, per_match]) - 1
     free = len(rest) - _TWO
     spread = math.sqrt(float(rest @ rest) / free) if free > 0 else None
     lowest, highest = float(profile.mtbr.min()), float(profile.mtbr.max())
-    return RequestTime(float(base), float(per_match), lowest, highest, spread)
+    return RequestTime(max(float(base), 0.0), max(float(per_match), 0.0), lowest, highest, spread)

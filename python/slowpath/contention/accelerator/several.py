@@ -39,8 +39,7 @@ def pipelines(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
         before = level.copy()
         for at in range(len(queues)):
             level[at] = _rounds(at, queues, request_time, rate, level)
-        same = (level == before) | (np.abs(level - before) <= _SAME * np.abs(level))
-        if same.all():
+        if np.isclose(level, before, rtol=_SAME, atol=0).all():
             return np.minimum(rate, _allowed(queues, level))
     raise UnsettledError(f"{len(queues)} accelerators do not settle within {_ROUNDS} rounds")
 
