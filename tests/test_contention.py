@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 import oracles
 from contention_tables import (
@@ -20,8 +21,10 @@ from contention_tables import (
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.commands.contention.options import read_traffic
 from slowpath.contention import saved
+from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.model import Profiles, choose, learn
+from slowpath.contention.model import rows_of as memory_rows
 from slowpath.contention.prediction import predict
 from slowpath.contention.tables.profiles import MemoryProfile, Query
 from slowpath.contention.tables.reading import (
@@ -304,14 +307,12 @@ def test_every_recipe_can_be_saved(tables: Tables, tmp_path: Path) -> None:
 
 
 def test_saved_models_fit_their_schema(tables: Tables) -> None:
-    from jsonschema import Draft202012Validator
-
     Draft202012Validator(schema("contention")).validate(
         json.loads(Path(tables.trained()).read_text())
     )
 
 
-# --- the published tables ---------------------------------------------------------------------------
+# --- the published tables -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -322,9 +323,6 @@ def published() -> MemoryProfile:
 
 def test_published_rows_are_predicted_from_the_others(published: MemoryProfile) -> None:
     """The candidate that is chosen there, against the paper's kind of model; docs/contention.md."""
-    from slowpath.contention.memory.evaluation import Protocol, evaluate
-    from slowpath.contention.model import rows_of as memory_rows
-
     ours, theirs = (
         evaluate(RECIPES[name], memory_rows(published), Protocol())
         for name in ("average", "published")
