@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.memory.ranges import TOGETHER
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.tables.profiles import Query
 
@@ -41,8 +42,6 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
     if request_time is None or query.mtbr is None or query.queued is None:
         names = [MEMORY] * len(middle)
         return Predictions(middle, low, high, names, outside, middle, None)
-    for row in np.flatnonzero(request_time.outside(query.mtbr)):
-        outside[row] = [one for one in outside[row] if one != "combination"] + ["mtbr"]
     # A queue of the function is served once a round, in which each queue of others is, too.
     own = request_time.at(query.mtbr)
     time = own + query.queued / model.queues
@@ -52,8 +51,10 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
     if model.pattern == "run-to-completion":
         # Memory rows have the accelerator's time at their own match ratio, with nobody else there.
         usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0))
+        _mark(outside, request_time.outside(query.mtbr))
         return _added(model, query.columns, memory, (time - usual, margin), outside)
     served = 1 / time
+    _mark(outside, request_time.outside(query.mtbr) & (served < high))
     stages = np.array([middle, served])
     throughput = stages.min(axis=0)
     return Predictions(
@@ -65,6 +66,12 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
         middle,
         served,
     )
+
+
+def _mark(outside: list[list[str]], rows: NDArray[np.bool_]) -> None:
+    """Names the match ratio where it is outside, and may decide."""
+    for row in np.flatnonzero(rows):
+        outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
 
 class _Ends(NamedTuple):
