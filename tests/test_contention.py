@@ -109,6 +109,29 @@ def test_formats_say_the_same(tables: Tables) -> None:
         assert one["throughput"] == min(one["memory"], one["accelerator"])
 
 
+def test_a_query_without_rows(tables: Tables) -> None:
+    Path(tables.query).write_text(Path(tables.query).read_text().splitlines()[0] + "\n")
+    run = slowpath(*tables.of_tables("--format", "csv"))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == "row,throughput,low,high,bottleneck,outside\n"
+
+
+def test_ten_rows_are_enough(tables: Tables) -> None:
+    """Of one competitor, under other flows; what is beyond is not known at all, and finite."""
+    lines = Path(tables.memory).read_text().splitlines()[:11]
+    cells = [line.split(",") for line in lines]
+    place = cells[0].index("ipc")
+    for row in cells[2:]:
+        row[place:-1] = cells[1][place:-1]
+    Path(tables.memory).write_text("\n".join(",".join(row) for row in cells))
+    words = [word for word in tables.of_tables("--format", "json") if word not in FAST]
+    run = slowpath(*words)
+    assert run.returncode == 0, run.stderr
+    for one in json.loads(run.stdout)["predictions"]:
+        assert "wss_mb" in one["outside"]
+        assert 0 < one["low"] <= one["throughput"] <= one["high"] < 1e9
+
+
 def test_rows_unlike_the_training_are_named(tables: Tables) -> None:
     text = Path(tables.query).read_text().splitlines()
     cells = text[3].split(",")

@@ -48,6 +48,12 @@ def test_equal_contention_is_one_group_whatever_the_traffic() -> None:
     assert len(set(groups(of))) == 6
 
 
+def test_rows_are_on_their_own_where_contention_is_the_same() -> None:
+    of = {name: np.full(12, values[0]) for name, values in columns(12).items()}
+    of["flow_count"] = np.arange(1.0, 13.0)
+    assert len(set(groups(of))) == 12
+
+
 def test_pressure_is_what_misses_the_share_of_the_cache() -> None:
     of = columns(3)
     of["wss_mb"] = np.array([2.0, 3.0, 6.0])

@@ -18,6 +18,8 @@ from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfil
 
 Floats = NDArray[np.float64]
 
+_UNKNOWN = 9.0
+
 
 class Choice(NamedTuple):
     """How memory models did on held-out training rows, and which was taken."""
@@ -47,9 +49,12 @@ class FunctionModel(NamedTuple):
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def margin_beyond(self, confidence: float) -> float:
-        """How far off predictions are beyond the training rows, as a logarithm."""
+        """How far off predictions are beyond the training rows, as a logarithm.
+
+        Where no ends could be held out, nothing is known of that: a factor of ten either way.
+        """
         off = self.choice.end_errors
-        return float(np.log1p(residual_quantile(off, confidence))) if len(off) else np.inf
+        return float(np.log1p(residual_quantile(off, confidence) if len(off) else _UNKNOWN))
 
 
 class Profiles(NamedTuple):

@@ -53,7 +53,7 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
         usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0))
         _mark(outside, request_time.outside(query.mtbr))
         return _added(model, query.columns, memory, (time - usual, margin), outside)
-    served = 1 / time
+    served = 1 / np.maximum(time, _LEAST)
     _mark(outside, request_time.outside(query.mtbr) & (served < high))
     stages = np.array([middle, served])
     throughput = stages.min(axis=0)

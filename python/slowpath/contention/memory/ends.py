@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _SHARE = 0.2
-_FEWEST = 3
+_FEWEST = 2
 _LEFT = 5
 
 

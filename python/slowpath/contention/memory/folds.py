@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _TRAFFIC = {"flow_count", "packet_size_bytes"}
+_FEWEST = 5
+"""Groups; as many folds as a selection has."""
 
 
 def groups(columns: Mapping[str, Floats]) -> NDArray[np.intp]:
-    """A number for each row, the same where all columns of contention are equal."""
+    """A number for each row, the same where all columns of contention are equal.
+
+    With too few different ones to hold any out, the question is about traffic: rows are on their
+    own.
+    """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
+    if group.max(initial=0) + 1 < _FEWEST:
+        return np.arange(len(group))
     return np.asarray(group.ravel())
 
 
