@@ -26,6 +26,7 @@ from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.chain.plan.documents import PlanReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
+from slowpath.contention.documents import SavedModel
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
@@ -108,6 +109,7 @@ DOCUMENTS: dict[str, Any] = {
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,
     "chain": ChainReport,
+    "contention": SavedModel,
     "diff": DiffDocument,
     "experiment": Experiment,
     "fit": FitDocument,

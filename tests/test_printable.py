@@ -15,6 +15,7 @@ from unicodedata import category
 
 import pytest
 
+from contention_tables import MEMORY
 from slowpath import app as cli
 from slowpath.cli.command import Command, Group, load
 from slowpath.cli.parser import command_parser, read
@@ -98,6 +99,26 @@ def folder(tmp_path: Path) -> Path:
         rows = csv.writer(file)
         rows.writerow([COLUMN, "@ns", "text"])
         rows.writerows([x, 3.0 * x, HOSTILE] for x in range(1, 13))
+    with (made / "memory.csv").open("w", newline="") as file:
+        file.write(f"# function: ={COLUMN}\n# device: @{COLUMN}\n# unit throughput: ={COLUMN}\n")
+        memory = csv.writer(file)
+        memory.writerow(["row", *MEMORY])
+        memory.writerows(
+            [
+                f"={HOSTILE[:8]}{at}",
+                100 + at,
+                1500,
+                1,
+                2e9,
+                1e6 * at,
+                1e6,
+                1e9,
+                1e8,
+                1 + at,
+                900 - at,
+            ]
+            for at in range(1, 13)
+        )
     description = json.dumps(f"={HOSTILE[:8]}\u202e")
     (made / "source.bpf.c").write_text(C_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
@@ -166,6 +187,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     all_of = ["-s", "*"]
     source = folder / "source.bpf.c"
     section, data = folder / "section.bpf.o", folder / "data.csv"
+    quick = ["--recipe", "ridge-pressure"]
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     known: dict[str, list[list[str | Path]]] = {
         "bound": [
@@ -269,6 +291,25 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["--component", HOSTILE],
             ["--rerun", folder],
             ["--evaluate", folder / "missing"],
+        ],
+        "contention train": [
+            [folder / "memory.csv", "--recipe", "ridge-pressure"],
+            [folder / "memory.csv", "--recipe", HOSTILE],
+            [folder / "memory.csv", data],
+            [folder / "missing"],
+            [thing],
+        ],
+        "contention predict": [
+            ["--memory", folder / "memory.csv", "--query", folder / "memory.csv", *quick],
+            ["--memory", folder / "memory.csv", "--query", data, *quick],
+            ["--memory", data, "--query", data],
+            [thing, "--query", data],
+            [folder / "missing", "--traffic", HOSTILE],
+        ],
+        "contention evaluate": [
+            [folder / "memory.csv", "--recipe", "constant"],
+            [data, "--recipe", HOSTILE],
+            [thing],
         ],
         "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],

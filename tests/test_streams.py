@@ -20,6 +20,7 @@ from support import ROOT, make_bound, make_result, slowpath
 LISTING = "examples/two_protocols.asm"
 CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
+MEMORY = "examples/contention.csv"
 FRESH = "fresh"
 """A folder that is not there yet."""
 
@@ -105,6 +106,9 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "chain facts": [CHAIN],
         "chain optimize": [CHAIN, "--packets", "0"],
         "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
+        "contention train": [MEMORY, "--recipe", "ridge-pressure"],
+        "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
+        "contention evaluate": [MEMORY, "--recipe", "constant"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

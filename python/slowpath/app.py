@@ -40,6 +40,7 @@ ROOT = Group(
         "fit": "slowpath.commands.fit.command:FIT",
         "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",
         "chain": "slowpath.commands.chain.command:CHAIN",
+        "contention": "slowpath.commands.contention.command:CONTENTION",
         "annotate": "slowpath.commands.annotate.command:ANNOTATE",
         "diff": "slowpath.commands.diff.command:DIFF",
         "compile": "slowpath.commands.compile.command:COMPILE",

@@ -27,10 +27,13 @@ pub enum Oracle {
     Objects,
     /// What was published about these programs, measurements too, in the folder `SLOWPATH_RESULTS`.
     Results,
+    /// Published measurements beside competitors on BlueField-2, in the folder
+    /// `SLOWPATH_BLUEFIELD2`.
+    BlueField2,
 }
 
 /// All of them with their names, in the order in which they are printed.
-pub(crate) const NAMES: [(Oracle, &str); 11] = [
+pub(crate) const NAMES: [(Oracle, &str); 12] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
@@ -42,6 +45,7 @@ pub(crate) const NAMES: [(Oracle, &str); 11] = [
     (Oracle::Listings, "listings"),
     (Oracle::Objects, "objects"),
     (Oracle::Results, "results"),
+    (Oracle::BlueField2, "bluefield-2"),
 ];
 
 impl Oracle {

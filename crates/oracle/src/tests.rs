@@ -42,7 +42,8 @@ fn counts_are_added_up_and_reasons_shown() {
          dpdk                 -  not asked\n\
          listings             -  not asked\n\
          objects              -  not asked\n\
-         results              -  not asked\n"
+         results              -  not asked\n\
+         bluefield-2          -  not asked\n"
     );
 }
 

@@ -87,10 +87,17 @@ _HELP = option(
 def command_parser(path: str, command: Command) -> Parser:
     """The parser of a command; `path` is how it is called."""
     arguments = [entry.settings for entry in command.options if entry.group == ARGUMENTS]
-    words = [a["metavar"] + ("..." if a["nargs"] else "") for a in arguments]
+    words = [_word(one["metavar"], one["nargs"]) for one in arguments]
     parser = _parser(path, ["[OPTIONS]", *words], command.help)
     _fill(parser, command.options)
     return parser
+
+
+def _word(metavar: str, number: str | None) -> str:
+    """An argument as the usage shows it."""
+    if number == "?":
+        return f"[{metavar}]"
+    return f"{metavar}..." if number else metavar
 
 
 def group_parser(path: str, group: Group) -> Parser:

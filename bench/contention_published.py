@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""How well models of the memory subsystem predict the published rows of BlueField-2.
+
+Nested cross-validation with groups, on training rows only (docs/contention.md):
+
+    bench/contention_published.py ../shared/validation/bluefield-2 [--repetitions N]
+
+Three tables: `memory-train.csv` by itself; together with `slomo-train.csv`; and how far a model
+of the one is off on the other, which was measured at another time with other flows.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from slowpath.contention.memory.conformal import conformal
+from slowpath.contention.memory.errors import errors_of, relative
+from slowpath.contention.memory.evaluation import Protocol, evaluate
+from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
+from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.selection import select
+from slowpath.contention.model import rows_of
+from slowpath.contention.tables.reading import read_memory
+
+MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
+
+
+def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
+    """Recipes, and (None) the selection among them."""
+    profile = read_memory(files)
+    first = len(read_memory(files[:1]).rows)
+    print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
+    print("model                 MAPE    +-  median  <=10 %  covered  width   ends   by file")
+    for recipe in models:
+        started = time.monotonic()
+        found = evaluate(recipe, rows_of(profile), Protocol(repetitions))
+        by_file = [found.off[:, :first].mean()]
+        if found.off.shape[1] > first:
+            by_file.append(found.off[:, first:].mean())
+        ends = f"{100 * found.ends.mape:5.1f}" if found.ends else "     "
+        print(
+            f"{found.name:20} {100 * found.errors.mape:5.2f}  {100 * found.errors.standard_error:4.2f}"
+            f"  {100 * found.errors.median:6.2f}  {100 * found.errors.within_10:6.0f}"
+            f"  {100 * found.coverage:7.0f}  {100 * found.width:5.0f}  {ends}"
+            f"   {' '.join(f'{100 * one:.2f}' for one in by_file)}"
+            f"   ({time.monotonic() - started:.0f} s)",
+            flush=True,
+        )
+        if found.chosen:
+            print(f"  chosen in folds: {found.chosen}", flush=True)
+
+
+def transfer(folder: Path) -> None:
+    """Learnt from one file, asked for the other."""
+    one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
+    chosen = select(one).recipe
+    print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
+    print("model                 MAPE  mean error  covered")
+    for recipe in RECIPES.values():
+        predicted = fit_stage(recipe, one).log_throughput(two.columns)
+        low, high = conformal(recipe, one).interval(two.columns, 0.9)
+        logs = np.log(two.throughput)
+        off = errors_of(relative(np.exp(predicted), two.throughput))
+        mean = float(np.mean(np.exp(predicted) / two.throughput - 1))
+        inside = float(np.mean((low <= logs) & (logs <= high)))
+        print(
+            f"{recipe.name:20} {100 * off.mape:5.2f}  {100 * mean:+10.1f}  {100 * inside:7.0f}",
+            flush=True,
+        )
+
+
+def main() -> int:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the published tables of BlueField-2")
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--tables", choices=("memory", "both"), help="only these rows")
+    parser.add_argument("--models", choices=("each", "chosen"), help="only these models")
+    given = parser.parse_args()
+    if not (given.folder / MEMORY).is_file():
+        print(
+            f"error: {given.folder}: has no {MEMORY}; name the folder of published tables",
+            file=sys.stderr,
+        )
+        return 2
+    warnings.simplefilter("ignore")
+    models = [
+        *(RECIPES.values() if given.models != "chosen" else ()),
+        *([None] if given.models != "each" else ()),
+    ]
+    if given.tables is None:
+        transfer(given.folder)
+    for names in ((MEMORY,), (MEMORY, SLOMO)):
+        if given.tables in (None, "memory" if len(names) == 1 else "both"):
+            nested([str(given.folder / name) for name in names], models, given.repetitions)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""The command line of `slowpath contention`."""
+
+from argparse import Namespace
+
+from slowpath.cli.command import ARGUMENTS, Command, Group, argument, option, within
+
+PROFILES = "Profiles"
+MODEL = "Model"
+OUTPUT = "Output"
+FORMATS = ("table", "json", "csv")
+_CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
+_NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
+
+
+def _train(given: Namespace) -> int:
+    from slowpath.commands.contention.train import train
+
+    return train(given)
+
+
+def _predict(given: Namespace) -> int:
+    from slowpath.commands.contention.predict import predict
+
+    return predict(given)
+
+
+def _evaluate(given: Namespace) -> int:
+    from slowpath.commands.contention.evaluate import evaluate
+
+    return evaluate(given)
+
+
+_MEMORY = option(
+    PROFILES,
+    "--memory",
+    metavar="FILE",
+    action="append",
+    help="Table of throughput beside competitors for caches and memory; may be given several "
+    "times, for more rows of the same function.",
+)
+_ACCELERATOR = option(
+    PROFILES,
+    "--accelerator",
+    metavar="FILE",
+    help="Table of request times on the accelerator, by match ratio.",
+)
+_RECIPE = option(
+    MODEL,
+    "--recipe",
+    metavar="NAME",
+    help="Take this memory model rather than choose one; `slowpath contention evaluate` lists "
+    "them (default: the one that predicts held-out rows best).",
+)
+_PATTERN = option(
+    MODEL,
+    "--pattern",
+    choices=("pipeline", "run-to-completion"),
+    default="pipeline",
+    help="How the function uses resources: in stages, of which the slowest decides, or one after "
+    "the other for each packet, so that times add up (default: %(default)s).",
+)
+_QUEUES = option(
+    MODEL,
+    "--queues",
+    metavar="N",
+    type=within(int, 1, 4096),
+    default=1,
+    help="Request queues that the function has at the accelerator (default: %(default)s).",
+)
+_CONFIDENCE = option(
+    MODEL,
+    "--confidence",
+    metavar="PERCENT",
+    type=within(float, 50, 99),
+    default=90.0,
+    help="How often an interval has what is measured (default: %(default)s).",
+)
+_FORMAT = option(
+    OUTPUT,
+    "--format",
+    choices=FORMATS,
+    default="table",
+    help="How to write to standard output; json and csv are stable (default: %(default)s).",
+)
+
+TRAIN = Command(
+    (
+        "Learn how fast a function is beside others, from tables of measurements.",
+        "What a table is follows from its columns: `throughput` beside counters of competitors, "
+        "`inverse_throughput` by match ratio, or counters alone, which are what the function does "
+        "to others. The memory model is chosen by how well it predicts rows that are held out.",
+        _NEEDS,
+        _CODES,
+    ),
+    (
+        argument("TABLE", "CSV or JSON files of measurements of one function.", many=True),
+        _RECIPE,
+        _PATTERN,
+        _QUEUES,
+        option(
+            OUTPUT,
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the model, as JSON: the rows and the choice; nothing that would be run.",
+        ),
+        _FORMAT,
+    ),
+    _train,
+)
+
+PREDICT = Command(
+    (
+        "Predict how fast a function runs beside others, and what limits it.",
+        "Either of a model and models of its competitors, under traffic; or of tables and a query "
+        "with a row for each prediction. Rows unlike those that were measured are named: what is "
+        "said of them is a guess, and its interval as wide as guesses at the ends of the measured "
+        "range were off.",
+        _NEEDS,
+        _CODES,
+    ),
+    (
+        option(
+            ARGUMENTS,
+            "model",
+            metavar="MODEL",
+            nargs="?",
+            help="A model of `slowpath contention train`.",
+        ),
+        _MEMORY,
+        _ACCELERATOR,
+        option(
+            PROFILES,
+            "--query",
+            metavar="FILE",
+            help="Table of what to predict: traffic, and counters of all competitors together.",
+        ),
+        option(
+            PROFILES,
+            "--with",
+            dest="beside",
+            metavar="MODEL,...",
+            help="Models of the functions beside it, with commas between them.",
+        ),
+        option(
+            PROFILES,
+            "--traffic",
+            metavar="NAME=VALUE,...",
+            help="Traffic of all: flows, size (bytes) and mtbr (matches per MB).",
+        ),
+        _RECIPE,
+        _PATTERN,
+        _QUEUES,
+        _CONFIDENCE,
+        option(
+            OUTPUT,
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the predictions to a file that ends in .csv or .json, rather than to "
+            "standard output.",
+        ),
+        _FORMAT,
+    ),
+    _predict,
+)
+
+EVALUATE = Command(
+    (
+        "Tell how well memory models predict rows that they have not seen.",
+        "By nested cross-validation: rows with equal contention are held out together, and in each "
+        "fold everything else is done without them, the choice among models included (`chosen`).",
+        _NEEDS,
+        _CODES,
+    ),
+    (
+        argument("TABLE", "Tables of throughput beside competitors.", many=True),
+        option(
+            MODEL,
+            "--recipe",
+            metavar="NAME",
+            action="append",
+            help="Evaluate this model only; may be given several times.",
+        ),
+        option(
+            MODEL,
+            "--repetitions",
+            metavar="N",
+            type=within(int, 1, 100),
+            default=1,
+            help="How many times to draw the folds (default: %(default)s).",
+        ),
+        _CONFIDENCE,
+        _FORMAT,
+    ),
+    _evaluate,
+)
+
+CONTENTION = Group(
+    (
+        "Predict how fast network functions run beside others that share caches, memory and "
+        "accelerators.",
+    ),
+    (),
+    {
+        "train": "slowpath.commands.contention.command:TRAIN",
+        "predict": "slowpath.commands.contention.command:PREDICT",
+        "evaluate": "slowpath.commands.contention.command:EVALUATE",
+    },
+)

@@ -1,0 +1,144 @@
+"""The command `slowpath contention predict`."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import write_error
+from slowpath.cli.terminal import Line, note, out_lines
+from slowpath.commands.contention.options import quiet_libraries, read_traffic
+from slowpath.contention.packages import need
+
+if TYPE_CHECKING:
+    from slowpath.contention.model import FunctionModel
+    from slowpath.contention.prediction import Predictions
+    from slowpath.contention.tables.profiles import Query
+
+_WRITTEN = (".csv", ".json")
+_SHOWN = 3
+
+
+def predict(given: Namespace) -> ExitCode:
+    """Predicts and reports.
+
+    Raises:
+        InputError: when a file cannot be read, used or written.
+        OptionError: when options do not fit together.
+    """
+    _check(given)
+    need()
+    with quiet_libraries():
+        if given.model is None:
+            model, query = _of_tables(given)
+        else:
+            model, query = _of_models(given)
+        from slowpath.contention import prediction
+
+        found = prediction.predict(model, query, given.confidence / 100)
+    _report(given, model, query, found)
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether options fit together."""
+    tables = {"--memory": given.memory, "--accelerator": given.accelerator}
+    models = {"--with": given.beside, "--traffic": given.traffic}
+    if given.model is None:
+        for name in (one for one, value in models.items() if value is not None):
+            raise OptionError(name, "is about a model, and none is named")
+        if given.memory is None or given.query is None:
+            missing = "--memory" if given.memory is None else "--query"
+            raise OptionError(missing, "is needed where no model is named")
+    else:
+        for name in (one for one, value in tables.items() if value is not None):
+            raise OptionError(name, "makes a model, and one is named already")
+        if (given.query is None) == (given.traffic is None):
+            raise OptionError("--traffic", "a model takes either --query or --traffic")
+        if given.query is not None and given.beside is not None:
+            raise OptionError("--with", "the query says already who else is there")
+        if given.recipe is not None:
+            raise OptionError("--recipe", "the model has been trained already")
+    if given.output is not None and not given.output.endswith(_WRITTEN):
+        raise OptionError("--output", "the file has to end in .csv or .json")
+
+
+def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
+    """A model of published or own tables, and the query."""
+    from slowpath.commands.contention.train import learned
+    from slowpath.contention.tables.reading import kind_of, read_query
+
+    for file in given.memory:
+        if kind_of(file) != "memory":
+            raise InputError(file, "has no column 'throughput' (throughput of the function)")
+    tables = list(given.memory)
+    if given.accelerator is not None:
+        if kind_of(given.accelerator) != "accelerator":
+            raise InputError(given.accelerator, "has no column 'inverse_throughput'")
+        tables.append(given.accelerator)
+    # The query is read before the model is chosen, which takes longer.
+    from slowpath.contention.tables.reading import read_memory
+
+    query = read_query(
+        given.query, read_memory(given.memory), accelerator=len(tables) > len(given.memory)
+    )
+    return learned(tables, given), query
+
+
+def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
+    """A saved model, and the query that files or options make."""
+    from slowpath.contention.beside import query_beside
+    from slowpath.contention.saved import read
+    from slowpath.contention.tables.reading import read_query
+
+    model = read(given.model)
+    if given.query is not None:
+        accelerator = model.accelerator is not None
+        return model, read_query(given.query, model.memory, accelerator=accelerator)
+    traffic = read_traffic(given.traffic)
+    if traffic.mtbr is None and model.accelerator is not None:
+        raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
+    names = [one.strip() for one in (given.beside or "").split(",")] if given.beside else []
+    others = [(name, read(name)) for name in names]
+    return model, query_beside(
+        (given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr)
+    )
+
+
+def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions") -> None:
+    from slowpath.commands.contention.report import (
+        predictions_csv,
+        predictions_json,
+        predictions_text,
+    )
+
+    forms = {"json": predictions_json, "csv": predictions_csv}
+    if given.output is None:
+        form = forms.get(given.format, predictions_text)
+        out_lines(form(model, query, found, given.confidence))
+    else:
+        form = forms[given.output.rpartition(".")[2]]
+        lines = form(model, query, found, given.confidence)
+        texts = [line.text if isinstance(line, Line) else line for line in lines]
+        try:
+            with open(given.output, "w", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - as inputs are read
+                file.writelines(f"{text}\n" for text in texts)
+        except OSError as problem:
+            raise write_error(given.output, problem) from None
+    _warn(query, found)
+
+
+def _warn(query: "Query", found: "Predictions") -> None:
+    """Says which rows are unlike those that were measured."""
+    outside = [
+        f"{row} ({', '.join(names)})"
+        for row, names in zip(query.rows, found.outside, strict=True)
+        if names
+    ]
+    if outside:
+        shown = "; ".join(outside[:_SHOWN]) + ("; ..." if len(outside) > _SHOWN else "")
+        count = f"{len(outside)} of {len(query.rows)} rows"
+        note(
+            f"warning: {query.file}: {count} are unlike those that were measured: {shown}; what "
+            "is said of them is a guess"
+        )

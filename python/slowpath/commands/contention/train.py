@@ -1,0 +1,82 @@
+"""The command `slowpath contention train`."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import write_error
+from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.contention.options import quiet_libraries, read_recipe
+from slowpath.contention.packages import need
+
+if TYPE_CHECKING:
+    from slowpath.contention.model import FunctionModel
+
+
+def train(given: Namespace) -> ExitCode:
+    """Reads tables, chooses and learns, writes the model.
+
+    Raises:
+        InputError: when a table cannot be used, or the model not be written.
+        OptionError: when an option makes no sense.
+    """
+    need()
+    from slowpath.commands.contention.report import model_csv, model_text
+    from slowpath.contention.saved import written
+
+    with quiet_libraries():
+        model = learned(given.table, given)
+        document = written(model)
+    if given.output is not None:
+        try:
+            with open(given.output, "w", encoding="ascii") as file:  # noqa: PTH123 - as inputs are read
+                file.write(document + "\n")
+        except OSError as problem:
+            raise write_error(given.output, problem) from None
+    if given.format == "json":
+        out(document)
+    elif given.format == "csv":
+        out_lines(model_csv(model))
+    else:
+        out_lines(model_text(model))
+    return ExitCode.FINE
+
+
+def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
+    """The model of tables, whatever each is.
+
+    Raises:
+        InputError: when a table cannot be used, or there are two for the same.
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.contention.memory.learning.recipes import RECIPES
+    from slowpath.contention.model import Profiles, choose, learn
+    from slowpath.contention.tables import reading
+
+    kinds = {file: reading.kind_of(file) for file in tables}
+    memory_files = [file for file in tables if kinds[file] == "memory"]
+    if not memory_files:
+        raise InputError(tables[0], "no table has throughput beside competitors")
+    for kind in ("accelerator", "contention"):
+        same = [file for file in tables if kinds[file] == kind]
+        if len(same) > 1:
+            raise InputError(same[1], f"is a second table of the same kind as {same[0]}")
+    memory = reading.read_memory(memory_files)
+    accelerator = contention = None
+    for file, kind in kinds.items():
+        if kind == "accelerator":
+            accelerator = reading.read_accelerator(file, memory.origin)
+        elif kind == "contention":
+            contention = reading.read_own_contention(file, memory.origin)
+    added_up = given.pattern == "run-to-completion" and accelerator is not None
+    if added_up and memory.origin.mtbr is None:
+        reason = (
+            "run-to-completion needs the match ratio of the memory rows: `# mtbr: N` above them"
+        )
+        raise OptionError("--pattern", reason)
+    recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
+    choice = choose(memory, recipe)
+    profiles = Profiles(memory, accelerator, contention)
+    return learn(profiles, choice, given.pattern, given.queues)

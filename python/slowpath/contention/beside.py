@@ -1,0 +1,92 @@
+"""A query of one row: a function beside others, all under the same traffic."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.cli.errors import InputError
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import RequestTime
+from slowpath.contention.competitors import contention_at, together
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.tables.profiles import OwnContention, Query
+
+Floats = NDArray[np.float64]
+
+Named = tuple[str, FunctionModel]
+"""A model, and its file as the user named it."""
+
+
+def query_beside(
+    target: Named, others: Sequence[Named], traffic: tuple[float, float, float | None]
+) -> Query:
+    """What to predict of `target`: the contention of the others together.
+
+    The others send requests to the accelerator as fast as their own memory stages let them, beside
+    everybody else; what they do not take of it is left to the target.
+
+    Raises:
+        InputError: when a competitor's own contention is not known, or it is of another device.
+    """
+    file, model = target
+    flows, size, mtbr = traffic
+    names = [
+        name for name in model.memory.columns if name not in ("flow_count", "packet_size_bytes")
+    ]
+    parts = []
+    for other_file, other in others:
+        own_contention = _contention_of(other, other_file)
+        _check(file, model, other_file, other)
+        parts.append(contention_at(own_contention, flows, size))
+    all_together = together(parts, names)
+    columns = _columns(flows, size, all_together)
+    if model.request_time is None or mtbr is None:
+        return Query(file, (model.name,), columns, None, None)
+    users = [
+        (at, other, other.request_time)
+        for at, (_, other) in enumerate(others)
+        if other.request_time is not None
+    ]
+    clients = [(model.queues, model.request_time, np.inf)]
+    if users:
+        parts.append(contention_at(_contention_of(model, file), flows, size))
+    for at, other, time in users:
+        beside = together([*parts[:at], *parts[at + 1 :]], names)
+        clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
+    queued = _queued(clients, mtbr)
+    return Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
+
+
+def _check(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
+    one, two = model.memory.origin.device, other.memory.origin.device
+    if None not in (one, two) and one != two:
+        raise InputError(other_file, f"is of device {two!r}; {file} is of {one!r}")
+    if set(other.memory.columns) != set(model.memory.columns):
+        raise InputError(other_file, f"has other columns of contention than {file}")
+
+
+def _contention_of(model: FunctionModel, file: str) -> OwnContention:
+    if model.contention is None:
+        reason = "does not say what it does to others: train it with a table of its own counters"
+        raise InputError(file, reason)
+    return model.contention
+
+
+def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
+    """One row."""
+    row = {"flow_count": flows, "packet_size_bytes": size, **contention}
+    return {name: np.array([value]) for name, value in row.items()}
+
+
+def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
+    """What the memory stage lets through."""
+    return float(np.exp(model.stage.log_throughput(columns))[0])
+
+
+def _queued(clients: Sequence[tuple[int, RequestTime, float]], mtbr: float) -> float:
+    """Time that the others take of the accelerator for each request of a queue of the first."""
+    queues = np.array([float(count) for count, _, _ in clients])
+    times = np.array([float(time.at(np.array(mtbr))) for _, time, _ in clients])
+    served = throughputs(queues, times, np.array([rate for _, _, rate in clients]))[0]
+    return float(max(1 / served - times[0], 0.0) * queues[0])

@@ -1,0 +1,83 @@
+"""The shape of a saved model: what `slowpath contention train` writes."""
+
+from typing import Literal, TypedDict
+
+
+class SavedOrigin(TypedDict):
+    """What rows are of, and where they come from."""
+
+    files: list[str]
+    """Their files as the user named them."""
+    function: str | None
+    """The network function; null where the file does not say, as in what follows."""
+    device: str | None
+    """The device that it ran on."""
+    unit: str | None
+    """Unit of throughput."""
+    source: str | None
+    """How it was measured, or where it was published."""
+    cache_mb: float | None
+    """Size of the last-level cache, in MB."""
+    mtbr: float | None
+    """Match ratio of the traffic, in matches per MB."""
+
+
+class SavedRows(TypedDict):
+    """Rows that were measured."""
+
+    origin: SavedOrigin
+    """What they are of."""
+    rows: list[str]
+    """Their names."""
+    columns: dict[str, list[float]]
+    """By the name of a column, its values, one for each row; docs/contention.md has the units."""
+
+
+class SavedScore(TypedDict):
+    """How a memory model did on training rows that were held out."""
+
+    recipe: str
+    """Its name."""
+    among: float
+    """Mean absolute relative error of groups of rows held out at random."""
+    beyond: float | None
+    """That of rows at the ends of axes; null where there are none."""
+
+
+class Checked(TypedDict):
+    """What the memory stage said of a training row."""
+
+    row: int
+    """Which, from 0."""
+    throughput: float
+    """The prediction."""
+    low: float
+    """Lower end of its 90 % interval."""
+
+
+class SavedModel(TypedDict):
+    """What `slowpath contention train` writes: enough to learn the model again."""
+
+    slowpath: str
+    """Version of slowpath."""
+    version: int
+    """Of this format: 1."""
+    pattern: Literal["pipeline", "run-to-completion"]
+    """How the function uses resources: in stages, or one after the other for each packet."""
+    queues: int
+    """Its request queues at the accelerator."""
+    recipe: str
+    """The memory model that was chosen."""
+    scores: list[SavedScore]
+    """How the models that it was chosen from did."""
+    end_errors: list[float]
+    """Relative errors of the chosen one at rows at the ends of axes, held out: how far predictions
+    beyond the rows may be off."""
+    memory: SavedRows
+    """Throughput beside competitors for caches and memory."""
+    accelerator: SavedRows | None
+    """Request times by match ratio; null where there are none."""
+    contention: SavedRows | None
+    """What the function does to others; null where that is not known."""
+    checks: list[Checked]
+    """Predictions that a model learnt from this has to repeat."""

@@ -1,0 +1,64 @@
+"""Prediction intervals by CV+: from how far models are off on rows that they have not seen.
+
+Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+" (Annals of
+Statistics 2021), section 3: with models of K folds and residuals of held-out rows, the ends are
+quantiles of `model of the row's fold + residual`. Residuals are of logarithms, so that ends are
+shares of the prediction. Rows with equal contention are in one fold.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.memory.folds import grouped_folds, groups
+from slowpath.contention.memory.learning.recipes import Recipe
+from slowpath.contention.memory.learning.rows import Columns, Rows, columns_of
+from slowpath.contention.memory.learning.stage import Stage, fit_stage
+
+Floats = NDArray[np.float64]
+
+_FOLDS = 10
+
+
+class Conformal(NamedTuple):
+    """What intervals are made of."""
+
+    stages: tuple[Stage, ...]  # one for each fold
+    fold: NDArray[np.intp]  # of each training row
+    residuals: Floats  # |log measured - log predicted| when it was held out
+
+    def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
+        """Logarithms of both ends, row by row."""
+        by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
+        predicted = by_fold[self.fold]
+        return (
+            -_upper(self.residuals[:, None] - predicted, confidence),
+            _upper(predicted + self.residuals[:, None], confidence),
+        )
+
+
+def conformal(recipe: Recipe, rows: Rows) -> Conformal:
+    """Models of folds, and how far off they are on the rows that each has not seen."""
+    stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
+    residuals = np.zeros(len(rows.throughput))
+    for number, held_out in enumerate(grouped_folds(groups(rows.columns), _FOLDS, 0)):
+        stage = fit_stage(recipe, rows.where(~held_out))
+        stages.append(stage)
+        fold[held_out] = number
+        predicted = stage.log_throughput(columns_of(rows.columns, held_out))
+        residuals[held_out] = np.abs(predicted - np.log(rows.throughput[held_out]))
+    return Conformal(tuple(stages), fold, residuals)
+
+
+def _upper(values: Floats, confidence: float) -> Floats:
+    """The end above which no more than a share of values may be, with one more for the new row."""
+    rank = min(math.ceil(confidence * (len(values) + 1)), len(values))
+    return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
+
+
+def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
+    """How far off a row is at most, with a confidence."""
+    return float(_upper(np.asarray(residuals)[:, None], confidence)[0])

@@ -1,0 +1,93 @@
+"""How well recipes, and the selection itself, predict: nested cross-validation with groups.
+
+In each outer fold everything is done without the rows held out: the selection with its own inner
+folds, the fit, the intervals. What is reported of `chosen` is thus what a user gets, the luck of
+picking the best of many included.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.memory.conformal import conformal
+from slowpath.contention.memory.errors import Errors, errors_of, relative
+from slowpath.contention.memory.folds import grouped_folds, groups
+from slowpath.contention.memory.learning.recipes import Recipe
+from slowpath.contention.memory.learning.rows import Rows
+from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.selection import end_errors, select
+
+Floats = NDArray[np.float64]
+
+FOLDS = 10
+_SEEDS = 1000
+"""Folds are drawn otherwise than those inside of a selection."""
+
+
+class Evaluated(NamedTuple):
+    """How a recipe, or the selection, did on rows that it had not seen."""
+
+    name: str
+    errors: Errors
+    coverage: float  # share of rows in their intervals
+    width: float  # median of high / low - 1
+    ends: Errors | None  # of rows at the ends of axes, held out; None of the selection
+    chosen: dict[str, int] | None  # of the selection: how often which recipe was taken
+    off: Floats  # relative errors, `[repetition, row]`
+
+
+Progress = Callable[[int, int], None]
+"""Is told how many folds of how many are done."""
+
+
+class Protocol(NamedTuple):
+    """How to evaluate."""
+
+    repetitions: int = 1
+    confidence: float = 0.9
+    recipes: Sequence[Recipe] | None = None  # to select among; None for all that can be
+
+
+def evaluate(
+    recipe: Recipe | None,
+    rows: Rows,
+    protocol: Protocol,
+    progress: Progress = lambda _done, _all: None,
+) -> Evaluated:
+    """A recipe, or with None the selection, by nested cross-validation."""
+    count = len(rows.throughput)
+    off, inside = np.zeros((2, protocol.repetitions, count))
+    widths = list[float]()
+    taken = dict[str, int]()
+    folds = [
+        (seed, held_out)
+        for seed in range(protocol.repetitions)
+        for held_out in grouped_folds(groups(rows.columns), FOLDS, _SEEDS + seed)
+    ]
+    for done, (seed, held_out) in enumerate(folds):
+        progress(done, len(folds))
+        known, asked = rows.where(~held_out), rows.where(held_out)
+        one = recipe or select(known, protocol.recipes).recipe
+        taken[one.name] = taken.get(one.name, 0) + 1
+        predicted = fit_stage(one, known).log_throughput(asked.columns)
+        off[seed, held_out] = relative(np.exp(predicted), asked.throughput)
+        low, high = conformal(one, known).interval(asked.columns, protocol.confidence)
+        logs = np.log(asked.throughput)
+        inside[seed, held_out] = (low <= logs) & (logs <= high)
+        widths.extend(np.expm1(high - low))
+    return Evaluated(
+        "chosen" if recipe is None else recipe.name,
+        errors_of(off),
+        float(inside.mean()),
+        float(np.median(widths)),
+        None if recipe is None else _ends(end_errors(recipe, rows).values()),
+        taken if recipe is None else None,
+        off,
+    )
+
+
+def _ends(off: Iterable[Floats]) -> Errors | None:
+    parts = list(off)
+    return errors_of(np.concatenate(parts)) if parts else None

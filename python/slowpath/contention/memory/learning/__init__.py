@@ -1,0 +1,1 @@
+"""Models of rows: features, kinds of models, and what is compared."""

@@ -1,0 +1,70 @@
+"""A recipe fitted to rows: the memory stage of a function.
+
+Features beyond those of the training rows are taken as at their ends. Trees do so anyway; a process
+would return to its mean there, and lines run to anything.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.memory.learning.features import features
+from slowpath.contention.memory.learning.learners import LEARNERS, Learner
+from slowpath.contention.memory.learning.recipes import Member, Recipe
+from slowpath.contention.memory.learning.rows import Columns, Rows
+
+Floats = NDArray[np.float64]
+
+
+class _Fitted(NamedTuple):
+    """A member of a recipe that has learnt."""
+
+    member: Member
+    learner: Learner
+    varied: tuple[str, ...]  # features that it sees; those with one value teach nothing
+    least: Floats
+    most: Floats
+
+
+class Stage(NamedTuple):
+    """A recipe that has learnt."""
+
+    recipe: Recipe
+    cache_mb: float
+    fitted: tuple[_Fitted, ...]
+
+    def log_throughput(self, columns: Columns) -> Floats:
+        """The logarithm of throughput, row by row."""
+        parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
+        return np.asarray(np.mean(parts, axis=0))
+
+
+def fit_stage(recipe: Recipe, rows: Rows) -> Stage:
+    """The recipe, learnt from rows; the same rows make the same stage."""
+    return Stage(recipe, rows.cache_mb, tuple(_fit(member, rows) for member in recipe.members))
+
+
+def _fit(member: Member, rows: Rows) -> _Fitted:
+    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    varied = [one for one in seen if np.ptp(one.values) > 0]
+    x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
+    learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    logs = member.target == "log throughput"
+    learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
+    names = tuple(one.name for one in varied)
+    return _Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
+
+
+def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    member = fitted.member
+    seen = features(columns, member.traffic, member.contention, cache_mb)
+    rows = len(next(iter(columns.values())))
+    taken = [one.values for one in seen if one.name in fitted.varied]
+    x = np.column_stack(taken or [np.zeros(rows)])
+    if not rows:
+        return np.empty(0)
+    predicted = np.asarray(fitted.learner.predict(np.clip(x, fitted.least, fitted.most)))
+    if member.target == "log throughput":
+        return predicted
+    return np.asarray(np.log(np.maximum(predicted, np.finfo(float).tiny)))

@@ -1,0 +1,102 @@
+"""A network function as a whole: what was learnt of each resource, and how they act together."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.accelerator.service import RequestTime, fit_request_time
+from slowpath.contention.composition import Pattern
+from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
+from slowpath.contention.memory.learning.features import CACHE_MB
+from slowpath.contention.memory.learning.recipes import Recipe
+from slowpath.contention.memory.learning.rows import Rows
+from slowpath.contention.memory.learning.stage import Stage, fit_stage
+from slowpath.contention.memory.ranges import Range, range_of
+from slowpath.contention.memory.selection import Score, end_errors, select
+from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfile, OwnContention
+
+Floats = NDArray[np.float64]
+
+_UNKNOWN = 9.0
+
+
+class Choice(NamedTuple):
+    """How memory models did on held-out training rows, and which was taken."""
+
+    recipe: Recipe
+    scores: tuple[Score, ...]
+    end_errors: Floats  # relative errors of rows at the ends of axes, held out
+
+
+class FunctionModel(NamedTuple):
+    """A function that predictions can be made of."""
+
+    memory: MemoryProfile
+    accelerator: AcceleratorProfile | None
+    contention: OwnContention | None
+    pattern: Pattern
+    queues: int  # of the function, at the accelerator
+    choice: Choice
+    stage: Stage
+    intervals: Conformal
+    range: Range
+    request_time: RequestTime | None
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return self.memory.origin.function or self.memory.origin.files[0]
+
+    def margin_beyond(self, confidence: float) -> float:
+        """How far off predictions are beyond the training rows, as a logarithm.
+
+        Where no ends could be held out, nothing is known of that: a factor of ten either way.
+        """
+        off = self.choice.end_errors
+        return float(np.log1p(residual_quantile(off, confidence) if len(off) else _UNKNOWN))
+
+
+class Profiles(NamedTuple):
+    """What was measured of a function."""
+
+    memory: MemoryProfile
+    accelerator: AcceleratorProfile | None = None
+    contention: OwnContention | None = None
+
+
+def rows_of(memory: MemoryProfile) -> Rows:
+    """What memory models learn from."""
+    return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
+
+
+def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
+    """The memory model that does best on held-out rows; or a recipe, with how it does there."""
+    rows = rows_of(memory)
+    found = select(rows, None if recipe is None else [recipe])
+    off = np.concatenate([*end_errors(found.recipe, rows).values(), np.empty(0)])
+    return Choice(found.recipe, found.scores, off)
+
+
+def learn(
+    profiles: Profiles, choice: Choice, pattern: Pattern = "pipeline", queues: int = 1
+) -> FunctionModel:
+    """The model of a function; the same profiles and choice make the same model.
+
+    Raises:
+        InputError: when request times make no line.
+    """
+    memory, accelerator, contention = profiles
+    rows = rows_of(memory)
+    return FunctionModel(
+        memory,
+        accelerator,
+        contention,
+        pattern,
+        queues,
+        choice,
+        fit_stage(choice.recipe, rows),
+        conformal(choice.recipe, rows),
+        range_of(memory.columns),
+        None if accelerator is None else fit_request_time(accelerator),
+    )

@@ -1,0 +1,1 @@
+"""Profiles: measurements of a function on a device beside competitors, as tables in files."""

@@ -1,0 +1,71 @@
+"""The columns that profiles and queries can have: what they mean, their units and their limits.
+
+The seven counters are those of the paper (appendix D, Table 13), of the competitors; a score stands
+for them on machines without counters. Limits are far beyond what any device does: what is outside
+of them is wrong, most often because it is in another unit.
+"""
+
+from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """A column of numbers."""
+
+    name: str
+    unit: str
+    meaning: str
+    most: float
+    zero: bool = False  # whether zero is possible; negative values never are
+    other_units: tuple[str, ...] = ()  # names of columns that have the same in another unit
+
+
+FLOWS = Column("flow_count", "flows", "flows in the traffic", 1e12, other_units=("flow_count_k",))
+SIZE = Column(
+    "packet_size_bytes",
+    "bytes",
+    "size of packets",
+    65536,
+    other_units=("packet_size_bits", "packet_size_kb"),
+)
+TRAFFIC = (FLOWS, SIZE)
+
+MTBR = Column(
+    "mtbr",
+    "matches/MB",
+    "matches of regular expressions in payloads",
+    1e6,
+    zero=True,
+    other_units=("mtbr_per_byte", "mtbr_per_kb"),
+)
+WORKING_SET = Column(
+    "wss_mb",
+    "MB",
+    "working set of the competitors",
+    1e5,
+    zero=True,
+    other_units=("wss", "wss_kb", "wss_bytes", "wss_gb"),
+)
+COUNTERS = (
+    Column(
+        "ipc", "instructions/cycle", "instructions per cycle of the competitors", 1e4, zero=True
+    ),
+    Column("irt", "1/s", "instructions retired", 1e14, zero=True),
+    Column("l2crd", "1/s", "reads from the level-2 data cache", 1e14, zero=True),
+    Column("l2cwr", "1/s", "writes to the level-2 data cache", 1e14, zero=True),
+    Column("memrd", "1/s", "reads of data memory", 1e14, zero=True),
+    Column("memwr", "1/s", "writes to data memory", 1e14, zero=True),
+    WORKING_SET,
+)
+SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
+
+THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13)
+REQUEST_TIME = Column(
+    "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13
+)
+QUEUED = Column(
+    "inverse_throughput_sum",
+    "",
+    "sum over competitors of 1 / throughput of their requests alone",
+    1e13,
+    zero=True,
+)

@@ -1,0 +1,65 @@
+"""What was measured of a function on a device, and what is asked: arrays with one entry per row."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Origin(NamedTuple):
+    """What a profile is of, and where it comes from; None where the file does not say."""
+
+    files: tuple[str, ...]
+    function: str | None = None
+    device: str | None = None
+    unit: str | None = None  # of throughput
+    source: str | None = None
+    cache_mb: float | None = None  # of the last-level cache that functions share
+    mtbr: float | None = None  # of the traffic that the rows were measured with
+
+
+class MemoryProfile(NamedTuple):
+    """A function's throughput beside competitors for caches and memory.
+
+    `columns` has the attributes of the function's own traffic and the contention of its
+    competitors: `columns.TRAFFIC`, and `columns.COUNTERS` or `columns.SCORE`.
+    """
+
+    origin: Origin
+    rows: tuple[str, ...]
+    columns: Mapping[str, Floats]
+    throughput: Floats
+
+
+class AcceleratorProfile(NamedTuple):
+    """Time per packet that a function alone takes of an accelerator, by its match ratio."""
+
+    origin: Origin
+    rows: tuple[str, ...]
+    mtbr: Floats  # matches per MB
+    request_time: Floats  # 1 / throughput, in the reciprocal of its unit
+
+
+class Query(NamedTuple):
+    """What predictions are asked for: traffic, and the contention of all competitors together.
+
+    `mtbr` and `queued` (sum of the competitors' 1 / throughput on the accelerator) are None where
+    no accelerator is asked about.
+    """
+
+    file: str
+    rows: tuple[str, ...]
+    columns: Mapping[str, Floats]
+    mtbr: Floats | None
+    queued: Floats | None
+
+
+class OwnContention(NamedTuple):
+    """What a function does to others: its own counters, or score, while it runs alone."""
+
+    origin: Origin
+    rows: tuple[str, ...]
+    columns: Mapping[str, Floats]  # as of a memory profile

@@ -1,0 +1,95 @@
+"""Tables of a function that tests make up: its throughput is a formula, with little noise."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.tables.profiles import MemoryProfile, Origin
+
+Floats = NDArray[np.float64]
+COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
+MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
+
+
+def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
+    """Traffic and competitors, drawn."""
+    draw = np.random.default_rng(seed)
+    ipc = draw.uniform(0.4, 1.4, rows)
+    reads = np.exp(draw.uniform(np.log(3e6), np.log(3e8), rows))
+    return {
+        "flow_count": np.round(np.exp(draw.uniform(np.log(200), np.log(5e5), rows))),
+        "packet_size_bytes": np.full(rows, 1500.0),
+        "ipc": ipc,
+        "irt": 2.5e9 * ipc,
+        "l2crd": reads,
+        "l2cwr": reads / 2,
+        "memrd": 1e9 * ipc,
+        "memwr": 3e8 * ipc,
+        "wss_mb": draw.uniform(0.2, 12, rows),
+    }
+
+
+def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> Floats:
+    """Slower with flows, and with competitors that miss in the cache."""
+    missed = (of["l2crd"] + of["l2cwr"]) * np.clip(1 - 3 / of["wss_mb"], 0, 1)
+    time = 1 + 0.1 * np.log(of["flow_count"] / 200) + 0.3 * np.log1p(missed / 1e8)
+    draw = np.random.default_rng(seed + 1)
+    return np.asarray(1000 / time * np.exp(noise * draw.standard_normal(len(time))))
+
+
+def profile(rows: int = 30, seed: int = 0, noise: float = 0.01) -> MemoryProfile:
+    """A memory profile."""
+    of = columns(rows, seed)
+    names = tuple(f"m{row}" for row in range(rows))
+    origin = Origin(("memory.csv",), "nf", "device", "kpps", None, 6.0)
+    return MemoryProfile(origin, names, of, throughput(of, noise, seed))
+
+
+def write(
+    path: Path,
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    remarks: Mapping[str, str] | None = None,
+) -> Path:
+    """A table as a file."""
+    with path.open("w", newline="") as file:
+        for key, value in (remarks or {}).items():
+            file.write(f"# {key}: {value}\n")
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | None = None) -> Path:
+    """A memory profile as a file."""
+    values = [*(of.columns[name] for name in MEMORY[:-1]), of.throughput]
+    rows = [
+        (name, *(float(value) for value in row))
+        for name, row in zip(of.rows, np.column_stack(values), strict=True)
+    ]
+    return write(path, ("row", *MEMORY), rows, remarks)
+
+
+def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
+    """Request times on an accelerator: 0.0002 + 0.000002 x matches."""
+    rows = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
+    return write(path, ("row", "mtbr", "inverse_throughput"), rows, remarks)
+
+
+def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Path:
+    """A query for the rows of a profile."""
+    header = ("row", "mtbr", "inverse_throughput_sum", *MEMORY[:-1])
+    values = np.column_stack([of.columns[name] for name in MEMORY[:-1]])
+    rows = [
+        (name, mtbr, queued, *(float(value) for value in row))
+        for name, row in zip(of.rows, values, strict=True)
+    ]
+    return write(path, header, rows)
+
+
+def write_own(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
+    """What a function does to others."""
+    row = ("o1", 10000, 1500, 1.0, 2.5e9, 5e7, 2.5e7, 1e9, 3e8, 6.0)
+    return write(path, ("row", *MEMORY[:-1]), [row], remarks)

@@ -1,0 +1,245 @@
+"""Models of accelerators: against a simulation of round-robin queues, and the paper's equations."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from slowpath.cli.errors import InputError
+from slowpath.contention.accelerator.equilibrium import beside_one, equilibrium, round_time
+from slowpath.contention.accelerator.identification import (
+    CoRun,
+    IdentificationError,
+    identify,
+)
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import fit_request_time
+from slowpath.contention.accelerator.several import UnsettledError, pipelines
+from slowpath.contention.tables.profiles import AcceleratorProfile, Origin
+
+Floats = NDArray[np.float64]
+
+FEW = st.integers(1, 4)
+TIME = st.floats(0.05, 20.0)
+RATE = st.one_of(st.just(np.inf), st.just(0.0), st.floats(1e-3, 10.0))
+CLIENTS = st.lists(st.tuples(FEW, TIME, RATE), min_size=1, max_size=5)
+
+
+def simulated(clients: Sequence[tuple[int, float, float]], visits: int) -> Floats:
+    """What clients get of a server that goes round all queues, event by event.
+
+    Requests of a queue arrive at equal distances, queues of a client one after the other. The
+    server looks at one queue after the other; where nothing waits anywhere it stands still until
+    something arrives.
+    """
+    queues = [
+        (client, time, 0.0 if np.isinf(rate) else (n / rate if rate else np.inf), at / n)
+        for client, (n, time, rate) in enumerate(clients)
+        for at in range(n)
+    ]
+    arrivals = [gap * phase for _, _, gap, phase in queues]
+    arrivals = [0.0 if np.isnan(one) else one for one in arrivals]
+    served = np.zeros(len(clients))
+    now, half, done_by_half, at = 0.0, 0.0, served, 0
+    for visit in range(visits):
+        if visit == visits // 2:
+            half, done_by_half = now, served.copy()
+        for _ in queues:
+            if arrivals[at] <= now:
+                break
+            at = (at + 1) % len(queues)
+        else:
+            now = min(arrivals)
+            if np.isinf(now):
+                return np.zeros(len(clients))
+            while arrivals[at] > now:
+                at = (at + 1) % len(queues)
+        client, time, gap, _ = queues[at]
+        now += time
+        arrivals[at] = arrivals[at] + gap if gap else now
+        served[client] += 1
+        at = (at + 1) % len(queues)
+    return np.asarray((served - done_by_half) / (now - half))
+
+
+def columns(clients: Sequence[tuple[int, float, float]]) -> tuple[Floats, Floats, Floats]:
+    n, time, rate = (np.array(column, dtype=float) for column in zip(*clients, strict=True))
+    return n, time, rate
+
+
+@settings(deadline=None, max_examples=150)
+@given(CLIENTS)
+def test_throughputs_are_those_of_a_simulation(
+    clients: list[tuple[int, float, float]],
+) -> None:
+    predicted = throughputs(*columns(clients))
+    queues = sum(n for n, _, _ in clients)
+    visits = 1200 * queues
+    found = simulated(clients, visits)
+    # What is left of a request, or of a round, at either end of the time that was looked at.
+    seconds = visits / 2 / max(predicted.sum(), 1e-9)
+    assert found == pytest.approx(predicted, rel=0.02, abs=3 * queues / seconds)
+
+
+def test_the_simulation_tells_other_rules_apart() -> None:
+    """Shares by client or by time are far from what it finds."""
+    clients = [(3, 1.0, np.inf), (1, 4.0, np.inf), (1, 1.0, 0.02)]
+    found = simulated(clients, 20000)
+    assert found == pytest.approx(throughputs(*columns(clients)), rel=0.01)
+    by_client = np.array([1.0, 1.0]) / 5.0 * 0.98
+    assert not np.allclose(found[:2], by_client, rtol=0.2)
+
+
+@given(CLIENTS)
+def test_nobody_gets_more_than_arrives_and_nothing_is_wasted(
+    clients: list[tuple[int, float, float]],
+) -> None:
+    n, time, rate = columns(clients)
+    found = throughputs(n, time, rate)
+    busy = float((found * time).sum())
+    assert (found <= rate).all()
+    assert busy <= 1 + 1e-9
+    short = found < rate * (1 - 1e-9)
+    if short.any():
+        assert busy == pytest.approx(1)
+        each = found / n
+        assert each[short] == pytest.approx(each[short].max())
+        assert (each <= each[short].max() * (1 + 1e-9)).all()
+
+
+@given(CLIENTS.filter(lambda them: len(them) > 1), st.floats(0.1, 3.0))
+def test_more_of_others_is_never_good(
+    clients: list[tuple[int, float, float]], factor: float
+) -> None:
+    n, time, rate = columns(clients)
+    first = throughputs(n, time, rate)[0]
+    more = rate.copy()
+    more[1:] *= 1 + factor
+    slower = time.copy()
+    slower[1:] *= 1 + factor
+    assert throughputs(n, time, more)[0] <= first * (1 + 1e-9)
+    assert throughputs(n, slower, rate)[0] <= first * (1 + 1e-9)
+
+
+@given(st.lists(st.tuples(FEW, TIME), min_size=1, max_size=6))
+def test_saturating_clients_are_those_of_equation_2(them: list[tuple[int, float]]) -> None:
+    n, time = (np.array(column, dtype=float) for column in zip(*them, strict=True))
+    found = throughputs(n, time, np.full(len(n), np.inf))
+    assert found == pytest.approx(equilibrium(n, time))
+    assert found == pytest.approx(n / round_time(n, time))
+
+
+@given(TIME, TIME, st.floats(0, 1))
+def test_one_client_below_saturation_is_equation_8_up_to_the_equilibrium(
+    time: float, other: float, share: float
+) -> None:
+    at_equilibrium = 1 / (time + other)
+    rate = share * at_equilibrium
+    found = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, rate]))
+    assert found[0] == pytest.approx(float(beside_one(*map(np.array, (time, other, rate)))))
+    beyond = throughputs(np.ones(2), np.array([time, other]), np.array([np.inf, 2 / other]))
+    assert beyond == pytest.approx([at_equilibrium] * 2)
+
+
+def test_many_at_once_are_each_by_itself() -> None:
+    draw = np.random.default_rng(1)
+    n, time = draw.integers(1, 4, (50, 4)).astype(float), draw.uniform(0.1, 2, (50, 4))
+    rate = np.where(draw.random((50, 4)) < 0.3, np.inf, draw.uniform(0, 2, (50, 4)))
+    together = throughputs(n, time, rate)
+    for row in range(50):
+        assert together[row] == pytest.approx(throughputs(n[row], time[row], rate[row]))
+
+
+# --- several accelerators -------------------------------------------------------------------------
+
+
+@given(CLIENTS)
+def test_one_accelerator_of_pipelines_is_that_accelerator(
+    clients: list[tuple[int, float, float]],
+) -> None:
+    n, time, rate = columns(clients)
+    assert pipelines(n[None], time[None], rate) == pytest.approx(throughputs(n, time, rate))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), TIME, st.integers(0, 2), TIME, RATE), min_size=1, max_size=4
+    )
+)
+def test_each_of_two_accelerators_agrees_with_the_other(
+    them: list[tuple[int, float, int, float, float]],
+) -> None:
+    n1, t1, n2, t2, rate = (np.array(one, dtype=float) for one in zip(*them, strict=True))
+    queues, time = np.array([n1, n2]), np.array([t1, t2])
+    try:
+        found = pipelines(queues, time, rate)
+    except UnsettledError:
+        pytest.fail("two accelerators always settle")
+    busy = np.where(queues > 0, time * np.where(np.isinf(found), 0, found), 0).sum(axis=1)
+    assert (found <= rate).all()
+    assert (busy <= 1 + 1e-6).all()
+    slowed = (found < rate * (1 - 1e-6)) & (queues > 0).any(axis=0)
+    full = busy > 1 - 1e-6
+    for client in np.flatnonzero(slowed):
+        assert full[queues[:, client] > 0].any()
+
+
+# --- queues and request times from measurements ---------------------------------------------------
+
+
+@given(FEW, TIME, FEW, st.lists(TIME, min_size=2, max_size=5, unique=True))
+def test_queues_and_request_time_come_back(
+    queues: int, time: float, theirs: int, times: list[float]
+) -> None:
+    if max(times) / min(times) < 1.01:
+        return
+    runs = [
+        CoRun(theirs, one, float(equilibrium(np.array([queues, theirs]), np.array([time, one]))[0]))
+        for one in times
+    ]
+    found = identify(runs)
+    assert found.whole_queues == queues
+    assert found.queues == pytest.approx(queues, rel=1e-6)
+    assert found.request_time == pytest.approx(time, rel=1e-6)
+    assert (found.residual is None) == (len(times) == 2)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([CoRun(1, 1, 0.5)], "two co-runs"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.5)], "does not limit it"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.1)], "something else"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.38)], "no whole number"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
+    ],
+)
+def test_co_runs_that_say_nothing(runs: list[CoRun], said: str) -> None:
+    with pytest.raises(IdentificationError, match=said):
+        identify(runs)
+
+
+def profile(mtbr: Sequence[float], times: Sequence[float]) -> AcceleratorProfile:
+    rows = tuple(str(row) for row in range(len(mtbr)))
+    return AcceleratorProfile(Origin(("regex.csv",)), rows, np.array(mtbr), np.array(times))
+
+
+@given(st.floats(1e-5, 1e-2), st.floats(0, 1e-5), st.integers(2, 6))
+def test_request_times_are_a_line(base: float, per_match: float, points: int) -> None:
+    mtbr = np.linspace(100, 900, points)
+    found = fit_request_time(profile(list(mtbr), list(base + per_match * mtbr)))
+    assert found.at(np.array([0.0, 500.0])) == pytest.approx([base, base + 500 * per_match])
+    assert list(found.outside(np.array([99.0, 100.0, 900.0, 901.0]))) == [True, False, False, True]
+    assert (found.spread is None) == (points == 2)
+
+
+def test_request_times_that_fall_are_refused() -> None:
+    with pytest.raises(InputError, match="take less time"):
+        fit_request_time(profile([100, 200], [2e-3, 1e-3]))
+    with pytest.raises(InputError, match="below zero"):
+        fit_request_time(profile([100, 200], [1e-3, 3e-3]))

@@ -1,0 +1,90 @@
+"""Resources together: the paper's equations, baselines, which pattern a function has."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contention_tables import profile
+from slowpath.contention.baselines import constant, fit_slomo
+from slowpath.contention.competitors import contention_at, together
+from slowpath.contention.composition import COMPOSITIONS, bottleneck, pipeline, run_to_completion
+from slowpath.contention.detection import detect
+from slowpath.contention.tables.profiles import OwnContention
+
+SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)
+
+
+@given(SHARES, st.floats(1, 1e6))
+def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
+    """Each drop counts once or in full: sum <= run-to-completion <= pipeline = min <= solo."""
+    parts, alone = np.array([[solo * one] for one in shares]), np.array([solo])
+    found = {name: float(one(parts, alone)[0]) for name, one in COMPOSITIONS.items()}
+    slack = 1 + 1e-9
+    assert found["sum"] <= found["run-to-completion"] * slack
+    assert found["run-to-completion"] <= found["pipeline"] * slack
+    assert found["pipeline"] == found["min"] <= solo
+    assert shares[int(bottleneck(parts)[0])] == min(shares)
+
+
+def test_run_to_completion_adds_times() -> None:
+    """A packet takes 2 + 3 units alone; contention adds 1 and 4."""
+    parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
+    assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
+    assert pipeline(parts, np.array([1 / 5])) == pytest.approx([1 / 9])
+
+
+@given(st.floats(0.05, 1.0), st.floats(1, 1e6))
+def test_one_resource_is_no_composition(share: float, solo: float) -> None:
+    parts, alone = np.array([[solo * share]]), np.array([solo])
+    for one in COMPOSITIONS.values():
+        assert one(parts, alone)[0] == pytest.approx(solo * share)
+
+
+@pytest.mark.parametrize("pattern", ["pipeline", "run-to-completion"])
+def test_patterns_are_detected(pattern: str) -> None:
+    draw = np.random.default_rng(3)
+    parts = 100 * draw.uniform(0.4, 1, (2, 12))
+    solo = np.full(12, 100.0)
+    measured = COMPOSITIONS[pattern](parts, solo) * draw.normal(1, 0.02, 12)  # type: ignore[index]
+    found = detect(parts, solo, measured)
+    assert found.pattern == pattern
+    assert found.confidence > 0.95
+    errors = (found.pipeline_error, found.run_to_completion_error)
+    assert errors[0 if pattern == "pipeline" else 1] == min(errors)
+
+
+def test_patterns_that_co_runs_do_not_tell_apart_are_not_named() -> None:
+    solo = np.full(12, 100.0)
+    one_resource = np.array([np.linspace(50, 90, 12), solo])
+    noisy = one_resource.min(axis=0) * np.random.default_rng(0).normal(1, 0.05, 12)
+    assert detect(one_resource, solo, noisy).pattern is None
+    assert detect(one_resource[:, :2], solo[:2], noisy[:2]).pattern is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_slomo_extrapolates_by_the_solo_throughput() -> None:
+    here = profile(30)
+    slomo = fit_slomo(here, solo=1000.0)
+    predicted = slomo.predict(here.columns)
+    assert slomo.predict(here.columns, np.full(30, 800.0)) == pytest.approx(0.8 * predicted)
+    with pytest.raises(ValueError, match="is not known"):
+        fit_slomo(here).predict(here.columns, np.full(30, 800.0))
+    assert set(constant(here, 3)) == {np.median(here.throughput)}
+
+
+def test_competitors_add_up() -> None:
+    one = {"ipc": 1.0, "irt": 2e9, "l2crd": 1e6, "wss_mb": 3.0}
+    two = {"ipc": 0.5, "irt": 2e9, "l2crd": 5e6, "wss_mb": 6.0}
+    found = together([one, two], list(one))
+    assert found == {"ipc": pytest.approx(4e9 / 6e9), "irt": 4e9, "l2crd": 6e6, "wss_mb": 9.0}
+    assert together([one], list(one)) == one
+    assert together([], list(one)) == dict.fromkeys(one, 0.0)
+
+
+def test_own_contention_is_that_of_the_nearest_traffic() -> None:
+    here = profile(5)
+    here.columns["flow_count"][:] = [100, 1000, 10000, 100000, 1000000]
+    own = OwnContention(here.origin, here.rows, here.columns)
+    assert contention_at(own, 9000, 1500)["l2crd"] == here.columns["l2crd"][2]
+    assert contention_at(own, 1, 64)["l2crd"] == here.columns["l2crd"][0]
