@@ -9,10 +9,10 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
+from slowpath.app import app
 from slowpath.commands.chain.report import fused_lines
 from slowpath.engine.kernel import rehearsals
 from slowpath.engine.kernel.refusals import RewrittenRefusedError
-from slowpath.main import main
 from support import ROOT, slowpath
 from test_schema import check
 
@@ -195,7 +195,7 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
 
     monkeypatch.setattr(rehearsals, "rehearse", rehearse)
     words = ["chain", "optimize", str(CHAIN), "--packets", "100", "-o", str(tmp_path / "out")]
-    assert main(words) == 0
+    assert app(words) == 0
     said = capsys.readouterr().out
     assert "  as it was" in said.splitlines()[2]
     assert "so it is not written" in said or "it is not written, the kernel refuses it" in said

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.cli.printable import json_line
@@ -26,6 +25,7 @@ from slowpath.contention.tables.profiles import (
     Origin,
     OwnContention,
 )
+from slowpath.engine import identity
 from slowpath.schema.json_schema import schema
 from slowpath.schema.shapes import ShapeError, check_shape
 
@@ -37,7 +37,7 @@ _SAME = 1e-3
 def written(model: FunctionModel) -> str:
     """The document on one line."""
     document: SavedModel = {
-        "slowpath": engine.version(),
+        "slowpath": identity.version(),
         "version": VERSION,
         "pattern": model.pattern,
         "queues": model.queues,

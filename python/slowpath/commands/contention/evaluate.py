@@ -6,12 +6,12 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from slowpath import engine
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import csv_line, json_line
 from slowpath.cli.terminal import Line, is_terminal, out, out_lines, tell
 from slowpath.commands.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.packages import need
+from slowpath.engine import identity
 from slowpath.report.grid import grid
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def evaluate(given: Namespace) -> ExitCode:
     if given.format == "json":
         rows = [_record(one) for one in found]
         document = {
-            "slowpath": engine.version(),
+            "slowpath": identity.version(),
             "files": given.table,
             "rows": len(memory.rows),
             "repetitions": given.repetitions,

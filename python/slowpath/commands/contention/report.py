@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from slowpath import engine
 from slowpath.cli.printable import csv_line, json_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions
 from slowpath.contention.tables.profiles import Query
+from slowpath.engine import identity
 from slowpath.report.grid import grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
@@ -42,7 +42,7 @@ def predictions_json(
     ]
     origin = model.memory.origin
     document = {
-        "slowpath": engine.version(),
+        "slowpath": identity.version(),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
