@@ -80,7 +80,7 @@ def test_what_the_verifier_refuses_is_told_apart() -> None:
     # Instead of its last `exit`, a jump to itself.
     (before, behind) = _content("chain_second").rsplit(_EXIT, 1)
     endless = before + b"\x05\x00\xff\xff\x00\x00\x00\x00" + behind
-    with pytest.raises(RewrittenRefusedError, match=r"the rewritten program: .*verifier says"):
+    with pytest.raises(RewrittenRefusedError, match="infinite loop"):
         _rehearsed(endless)
 
 
