@@ -11,7 +11,6 @@ mod branch;
 mod cells;
 mod lookup;
 mod numbers;
-mod outcome;
 mod reason;
 mod sets;
 mod setting;

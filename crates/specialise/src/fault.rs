@@ -52,8 +52,6 @@ pub enum Fault {
     WrittenForgotten,
     /// A helper that moves the packet's start leaves what is known of the packet.
     MoveForgotten,
-    /// A call of a helper succeeds with packets that are one byte too short for it.
-    SuccessTooSoon,
     /// Where ways meet, what one of them knows is taken.
     OneWayOnly,
     /// Of the values of a field, the greatest is forgotten.

@@ -92,7 +92,6 @@ fn cases() -> Vec<Case> {
         (Fault::StoreForgotten, scenes::overwritten(), Refuted, Differs),
         (Fault::WrittenForgotten, scenes::received(), Refuted, Differs),
         (Fault::MoveForgotten, scenes::moved(), Refuted, Differs),
-        (Fault::SuccessTooSoon, scenes::decapsulating(), Refuted, Differs),
         (Fault::OneWayOnly, scenes::meeting(), Refuted, Differs),
         (Fault::ValueForgotten, scenes::protocols(), Refuted, Differs),
         (Fault::ValuesOfOneWay, scenes::protocols().guarded(), Refuted, Differs),
@@ -251,42 +250,6 @@ fn the_kernel_finds_what_it_can() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Oracle::Kernel.compared(compared, "packets in programs rewritten with a fault");
-}
-
-/// What is told of calls of helpers is what the kernel returns, with packets that are just long enough
-/// and those that are a byte shorter, and it is proved.
-#[test]
-fn calls_that_are_told_to_succeed_do_so() {
-    let object = object();
-    let kernel = Kernel::available();
-    let mut scenes = Vec::new();
-    for (arguments, call, least) in [
-        ("r2 = 20", 44, 34),
-        ("r2 = 0", 44, 14),
-        ("r2 = -20", 65, 34),
-        ("r2 = 30\nr3 = r10\nr3 += -8\nr4 = 4", 189, 34),
-    ] {
-        for (length, told) in [(least, true), (least - 1, false)] {
-            if length >= 14 {
-                let scene = || scenes::calling(arguments, call, length);
-                scenes.extend([(scene(), told), (scene().guarded(), told)]);
-            }
-        }
-    }
-    for (scene, told) in &scenes {
-        let (program, made) = made(&object, scene);
-        assert_eq!(made.dropped.iter().any(|dropped| dropped.length), *told, "{}", scene.text);
-        let sound = proof(&object, &program, &made, scene, SECONDS);
-        assert!(says(&sound, Verdict::Proved), "{}: {sound:#?}", scene.text);
-        if let Ok(kernel) = &kernel {
-            let found = in_kernel(kernel, &object, (&program, &made.program), scene);
-            assert_eq!(found, InKernel::Agrees, "{}", scene.text);
-        }
-    }
-    match kernel {
-        Ok(_) => Oracle::Kernel.compared(scenes.len(), "programs whose calls cannot fail"),
-        Err(reason) => Oracle::Kernel.missing(reason),
-    }
 }
 
 fn example(name: &str) -> Object {

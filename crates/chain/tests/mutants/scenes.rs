@@ -311,23 +311,3 @@ pub fn moved() -> Scene {
     let text = format!("r6 = r1\nr2 = 20\ncall 44\n{}", text.replace("(r1 ", "(r6 "));
     scene(text, 54, &[(12, 0x86)])
 }
-
-/// Tells whether a call of a helper fails, with packets of at least so many bytes.
-pub fn calling(arguments: &str, helper: i32, min_length: u16) -> Scene {
-    let text = format!(
-        "{arguments}
-        call {helper}
-        if r0 != 0 goto failed
-        r0 = 2
-        exit
-        failed:
-        r0 = 1
-        exit"
-    );
-    scene(text, min_length, &[])
-}
-
-/// Cuts off a header, which packets that are one byte too short do not allow.
-pub fn decapsulating() -> Scene {
-    calling("r2 = 20", 44, 33)
-}

@@ -4,7 +4,6 @@ use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
 use super::lookup;
 use super::numbers::{Def, Number, Numbers};
-use super::outcome::succeeds;
 use super::reason::Reason;
 use super::setting::Setting;
 use super::state::State;
@@ -127,12 +126,7 @@ impl Step<'_> {
             Insn::Call(Call::Helper(number)) => {
                 let found = (number == helper::MAP_LOOKUP_ELEM)
                     .then(|| lookup::found(state, self.numbers, self.setting));
-                let succeeds = succeeds(state, number);
                 self.call(state, helpers::effect(number));
-                if let Some(reason) = succeeds {
-                    let zero = self.numbers.of(Def::Constant(0));
-                    state.regs[0] = known(Domain::constant(64, 0), zero, reason);
-                }
                 if let Some((kind, reason)) = found.flatten() {
                     state.regs[0].kind = kind;
                     state.regs[0].reason = reason;
