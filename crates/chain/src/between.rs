@@ -56,6 +56,7 @@ impl Between<'_> {
     fn along(&self, with_maps: bool, stop: &Stop) -> Vec<Reached> {
         let of = |member: usize| {
             let mut facts = FactsOptions { lift: self.lift.clone(), ..FactsOptions::default() };
+            facts.lift.behind_others = self.chain.behind_others(member);
             if let Some(known) = self.known.get(member).filter(|_| with_maps) {
                 facts.lift.contents.extend(known.clone());
             }

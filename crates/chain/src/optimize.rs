@@ -90,6 +90,8 @@ pub fn optimize_for(
         stop.enter("rewriting");
         let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
+        // One that checks what it relies on may be loaded anywhere.
+        options.behind_others |= mode == Mode::Guard;
         if let Some(frozen) = frozen {
             options.contents.extend(frozen.relied_on(&made, mode));
         }

@@ -158,8 +158,10 @@ pub fn rewrite(
         share.about(&chain.members[number].name);
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);
+        let mut lift = options.lift.clone();
+        lift.behind_others = chain.behind_others(number);
         let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Paying));
-        match optimize_for((&**object, linked), known, how, &options.lift, &share) {
+        match optimize_for((&**object, linked), known, how, &lift, &share) {
             Ok(mut done) => {
                 if let Some(proof) = &mut done.proof {
                     rewritten.covers[number] = mem::take(&mut proof.covers);

@@ -116,3 +116,32 @@ fn programs_that_are_left_out_of_the_object_are_named() {
     let named = |remark: &&String| remark.starts_with("elsewhere is not in the object");
     assert!(first.remarks.iter().any(|remark| named(&remark)), "{:?}", first.remarks);
 }
+
+/// What holds of packets that a program lets pass, if others may have run before.
+fn passing_behind_others(name: &str) -> Option<PacketFacts> {
+    let (object, mut options) = (object(), FactsOptions::default());
+    options.lift.behind_others = true;
+    let program = program(&object, name);
+    let found = facts_after(&object, &program, &any_packet(), &PASS, &options, &Stop::never());
+    match found.expect("it can be analysed") {
+        Leaving::Packets(found) => Some(found.facts),
+        Leaving::Never(_) => None,
+    }
+}
+
+#[test]
+fn room_that_others_may_have_used_is_not_there() {
+    assert_eq!(passing("grows").expect("is known").byte(12), Some(0xaa));
+    assert_eq!(passing_behind_others("grows").expect("passes").byte(12), None);
+}
+
+#[test]
+fn metadata_of_others_is_looked_at() {
+    let object = object();
+    let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
+    for (behind_others, proved) in [(false, true), (true, false)] {
+        let options = LiftOptions { behind_others, ..LiftOptions::default() };
+        let proof = prove(&object, &told, &untold, &any_packet(), &options, &Stop::never());
+        assert_eq!(proof.expect("it can be asked for").proved, proved, "{behind_others}");
+    }
+}

@@ -349,8 +349,11 @@ impl<'a> Lifter<'a> {
     }
 
     /// Whether packets may have metadata when they arrive: another program has run before those
-    /// that run on the way through a cpumap or devmap.
+    /// that run on the way through a cpumap or devmap, or may have.
     pub fn starts_with_metadata(&self) -> bool {
+        if self.options.behind_others {
+            return true;
+        }
         let section = &self.code.program(0).section;
         ["/cpumap", "/devmap", "_cpumap", "_devmap"].iter().any(|kind| section.contains(kind))
     }

@@ -76,6 +76,9 @@ pub struct LiftOptions {
     pub records_calls: bool,
     /// How far helpers can move the ends of the packet.
     pub room: PacketRoom,
+    /// Whether other programs may have run on the packet before: it may have metadata, and its start
+    /// may have been moved by any number of bytes.
+    pub behind_others: bool,
     /// Which programs run behind others. What no handover is said of ends the run.
     pub handovers: Vec<Handover>,
     /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
@@ -97,6 +100,7 @@ impl Default for LiftOptions {
             keeps_dead_operations: false,
             records_calls: false,
             room: PacketRoom::KERNEL,
+            behind_others: false,
             handovers: Vec::new(),
             counted: None,
             stop: Stop::never(),

@@ -83,4 +83,32 @@ int elsewhere(struct task_struct *task)
 	return task->none_of_its_members;
 }
 
+/* Where no other program has run before, there is always room. */
+SEC("xdp")
+int grows(struct xdp_md *ctx)
+{
+	if (bpf_xdp_adjust_head(ctx, -32))
+		return XDP_PASS;
+	PACKET(ctx, 14)
+	data[12] = 0xaa;
+	return XDP_PASS;
+}
+
+/* Where no other program has run before, there is no metadata. */
+SEC("xdp")
+int told(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data;
+	__u8 *meta = (__u8 *)(long)ctx->data_meta;
+
+	return meta + 4 > data ? XDP_PASS : XDP_DROP;
+}
+
+/* Then this is the same. */
+SEC("xdp")
+int untold(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
 char _license[] SEC("license") = "GPL";
