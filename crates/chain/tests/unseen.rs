@@ -132,7 +132,21 @@ fn passing_behind_others(name: &str) -> Option<PacketFacts> {
 #[test]
 fn room_that_others_may_have_used_is_not_there() {
     assert_eq!(passing("grows").expect("is known").byte(12), Some(0xaa));
-    assert_eq!(passing_behind_others("grows").expect("passes").byte(12), None);
+    let grown = passing_behind_others("grows").expect("packets pass");
+    assert_eq!(grown.byte(12), None);
+    // Some have room, and some have none.
+    let grown = passing_behind_others("grows_or_drops").expect("there may be room");
+    assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), any_packet().min_length + 32));
+    let object = object();
+    let first = program(&object, "grows_or_drops");
+    let mut options = FactsOptions::default();
+    let dropped = |options: &FactsOptions| {
+        let stop = Stop::never();
+        facts_after(&object, &first, &any_packet(), &[1], options, &stop).expect("it is analysed")
+    };
+    assert!(matches!(dropped(&options), Leaving::Never(_)));
+    options.lift.behind_others = true;
+    assert!(matches!(dropped(&options), Leaving::Packets(_)));
 }
 
 #[test]

@@ -94,6 +94,17 @@ int grows(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+/* The same, and whether there was room is seen. */
+SEC("xdp")
+int grows_or_drops(struct xdp_md *ctx)
+{
+	if (bpf_xdp_adjust_head(ctx, -32))
+		return XDP_DROP;
+	PACKET(ctx, 14)
+	data[12] = 0xaa;
+	return XDP_PASS;
+}
+
 /* Where no other program has run before, there is no metadata. */
 SEC("xdp")
 int told(struct xdp_md *ctx)

@@ -82,10 +82,18 @@ impl Lifter<'_> {
         if !self.starts_with_metadata() || room.tail.is_none() {
             return word(room.before);
         }
-        let most = self.frame().saturating_sub(self.options.max_packet.into());
-        let name = "head room of the packet";
-        let input = self.ir.input(name, 64, 0, most, InputKind::Unknown);
-        self.ir.emit.unknown_input(input, 64)
+        // As much as the packet leaves, however long it is.
+        let (least, most) = (self.options.min_packet.into(), self.options.max_packet.into());
+        let frame = self.frame();
+        let ir = &mut self.ir;
+        let length = ir.input("packet length", 64, least, most, InputKind::PacketLength);
+        let length = ir.emit.unknown_input(length, 64);
+        let left = ir.emit.sub(word(frame), length);
+        let most = frame.saturating_sub(least);
+        let input = ir.input("head room of the packet", 64, 0, most, InputKind::Unknown);
+        let input = ir.emit.unknown_input(input, 64);
+        let above = ir.emit.ult(left, input);
+        ir.emit.select(above, left, input)
     }
 
     /// Bytes that head room, packet and tail room have together.
