@@ -162,7 +162,7 @@ impl<'a> Validation<'a> {
                     self.gap(why);
                 }
                 NextPath::Stopped(why) => {
-                    self.gap(why.to_owned());
+                    self.ended(why);
                     return Ok(false);
                 }
                 NextPath::Path(path) => {
@@ -210,7 +210,7 @@ impl<'a> Validation<'a> {
                     continue;
                 }
                 NextPath::Stopped(why) => {
-                    self.gap(why.to_owned());
+                    self.ended(why);
                     return Ok(Equivalence::Stopped);
                 }
                 NextPath::Path(other) => other,
@@ -262,6 +262,13 @@ impl<'a> Validation<'a> {
             }
         }
         Ok(equivalence)
+    }
+
+    /// Notes why there is an end, however much else is open.
+    fn ended(&mut self, why: &str) {
+        if !self.found.undecided.iter().any(|known| known == why) {
+            self.found.undecided.push(why.to_owned());
+        }
     }
 
     fn gap(&mut self, why: String) {

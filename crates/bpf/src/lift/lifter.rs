@@ -12,11 +12,12 @@ use slowpath_stop::{Reason, Ticker};
 
 use crate::insn::Register;
 use crate::insn::helper;
-use crate::insn::{Call, Insn};
+use crate::insn::{Call, Insn, Size};
 use crate::lift::costs::Costs;
 use crate::lift::error::Cause;
 use crate::lift::frame::{Frame, FrameId, Frames, Phase, ProgramPoint, UnitId};
 use crate::lift::ir::builder::IrBuilder;
+use crate::lift::ir::start::DATA_META;
 use crate::lift::layout::memory::MapLayout;
 use crate::lift::linked_code::LinkedCode;
 use crate::lift::maps::operand::MapOperand;
@@ -329,13 +330,32 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Whether a function of the object makes metadata in front of the packet: it may run before,
-    /// if only through tail calls.
-    pub fn uses_metadata(&self) -> bool {
-        let call = Insn::Call(Call::Helper(helper::XDP_ADJUST_META));
+    /// Whether there may be metadata in front of the packet: there was some, or a function of the
+    /// object makes it, which may run before, if only through tail calls.
+    pub fn may_have_metadata(&self) -> bool {
+        self.starts_with_metadata() || self.makes_metadata()
+    }
+
+    /// Whether metadata is moved with the packet's start, byte by byte. Where others may have made it
+    /// and no function of the object asks where it is, none can tell whether it is: what two programs
+    /// do to it is the same if they move the start alike.
+    pub fn moves_metadata(&self) -> bool {
+        let asks = |insn: &Insn| {
+            let at = |offset: i16| u64::try_from(offset) == Ok(DATA_META);
+            matches!(*insn, Insn::Load { size: Size::W, offset, .. } if at(offset))
+        };
+        let asked = self.options.behind_others && self.any(asks);
+        asked || self.behind_a_map() || self.makes_metadata()
+    }
+
+    fn makes_metadata(&self) -> bool {
+        self.any(|insn| *insn == Insn::Call(Call::Helper(helper::XDP_ADJUST_META)))
+    }
+
+    /// Whether a function of the object has such an instruction.
+    fn any(&self, is: impl Fn(&Insn) -> bool) -> bool {
         let mut codes = self.object.functions.iter().map(|function| &function.code);
-        self.starts_with_metadata()
-            || codes.any(|code| code.as_ref().is_ok_and(|code| code.contains(&call)))
+        codes.any(|code| code.as_ref().is_ok_and(|code| code.iter().any(&is)))
     }
 
     /// Whether a function of the object can show what is in front of a packet.
@@ -351,9 +371,10 @@ impl<'a> Lifter<'a> {
     /// Whether packets may have metadata when they arrive: another program has run before those
     /// that run on the way through a cpumap or devmap, or may have.
     pub fn starts_with_metadata(&self) -> bool {
-        if self.options.behind_others {
-            return true;
-        }
+        self.options.behind_others || self.behind_a_map()
+    }
+
+    fn behind_a_map(&self) -> bool {
         let section = &self.code.program(0).section;
         ["/cpumap", "/devmap", "_cpumap", "_devmap"].iter().any(|kind| section.contains(kind))
     }

@@ -127,7 +127,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let mut first = lifter.ir.emit.sub(packet, before);
     let meta = lifter.context_pointer(DATA_META);
     let length = lifter.ir.emit.sub(data, meta);
-    if lifter.uses_metadata() {
+    if lifter.may_have_metadata() {
         first = lifter.ir.emit.add(first, length);
     }
     let inside = lifter.at_most(first, moved);
@@ -143,7 +143,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     // A choice of two addresses, each of which is seen to be one.
     let meta_moved = lifter.ir.emit.add(meta, value);
     let meta_moved = lifter.ir.emit.select(ok, meta_moved, meta);
-    if lifter.uses_metadata() {
+    if lifter.moves_metadata() {
         move_metadata(lifter, meta, length, meta_moved);
     }
     let data = lifter.ir.emit.select(ok, moved, data);
