@@ -52,6 +52,28 @@ def instructions(file: Path) -> int:
     return int(result["guarantee"]["counts"]["instructions"])
 
 
+def test_what_is_left_out_is_told_with_the_facts_and_the_lines_that_establish_them() -> None:
+    run = slowpath("chain", "optimize", CHAIN, "--packets", "0")
+    lines = run.stdout.splitlines()
+    at = lines.index("load_balancer: what it need not do, and why")
+    told = [line.split() for line in lines[at + 2 : lines.index("", at)]]
+    balancer = program(report("optimize", CHAIN), "load_balancer")
+    named = {tuple(row[:2]): row for row in told}
+    (types,) = (row for key, row in named.items() if key == ("bytes", "12-13"))
+    made = [one for one in balancer["dropped"] if {12, 13} & set(one["bytes"])]
+    branches = [one for one in made if one["change"] in {"always taken", "never taken"}]
+    assert types[2:] == [
+        *("=", "86dd", "firewall.bpf.c:96"),
+        *(str(len(branches)), str(len(made) - len(branches))),
+    ]
+    assert len(told) == sum(
+        any(one["length"] for one in balancer["dropped"])
+        if fact["kind"] == "length"
+        else any(fact["offset"] in one["bytes"] for one in balancer["dropped"])
+        for fact in balancer["facts"]
+    )
+
+
 def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
     found = report("facts", CHAIN)
     balancer = program(found, "load_balancer")

@@ -66,7 +66,7 @@ def decided(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
     """The branches that facts decide, by source line; of those of a line the first."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
-        if one["change"] not in {"always taken", "never taken"}:
+        if not is_branch(one):
             continue
         line = one["line"]
         key = (line["file"], line["line"], one["change"]) if line else ("", one["slot"], "")
@@ -89,6 +89,25 @@ def because(dropped: Dropped) -> str:
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
     parts += ["length"] if dropped["length"] else []
     return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
+
+
+def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
+    """What became of instructions for the sake of a fact, among others perhaps."""
+    if fact["kind"] == "length":
+        yield from (one for one in dropped if one["length"])
+        return
+    first, length = fact["offset"], fact.get("bytes", 1)
+    if fact["kind"] == "bytes":
+        length = len(fact["value"]) // 2
+    places = set(range(first, first + length))
+    if fact["kind"] == "equal":
+        places |= set(range(fact["other"], fact["other"] + length))
+    yield from (one for one in dropped if not places.isdisjoint(one["bytes"]))
+
+
+def is_branch(dropped: Dropped) -> bool:
+    """Whether it is a branch that is decided."""
+    return dropped["change"] in {"always taken", "never taken"}
 
 
 def maps_text(names: Sequence[str]) -> str:

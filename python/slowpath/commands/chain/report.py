@@ -18,9 +18,11 @@ from slowpath.commands.chain.facts import (
     because,
     decided,
     fact_text,
+    is_branch,
     lines_text,
     loop_text,
     maps_text,
+    used,
 )
 from slowpath.commands.chain.guarantee_lines import guarantee_lines
 from slowpath.report.grid import grid
@@ -29,6 +31,7 @@ _BRANCHES = 20  # that are shown of a program
 _LOOPS = 10  # the same of loops
 COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
 """What is said of a rewritten program."""
+_COUNTED = ("branches", "others")
 RIGHT = ("before", "after", "left", "rate")
 """Those of them that are numbers."""
 
@@ -95,6 +98,8 @@ def optimized_report(
     ]
     yield from grid(COLUMNS, rows, right=RIGHT, margin="")
     for program in report["programs"]:
+        yield from _relied_on(program)
+    for program in report["programs"]:
         yield from frozen(program)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
@@ -107,6 +112,33 @@ def optimized_report(
     yield from fused_lines(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
+
+
+def _relied_on(program: ChainProgram) -> Iterator[Line | str]:
+    """What a rewritten program need not do, by the facts for whose sake: those with their lines."""
+    if not program["proved"]:
+        return
+    dropped = program["dropped"]
+    reasons = [
+        (fact_text(fact), _established(fact), list(used(fact, dropped)))
+        for fact in program["facts"]
+    ]
+    for name in dict.fromkeys(name for one in dropped for name in one["maps"]):
+        made = [one for one in dropped if name in one["maps"]]
+        reasons.append((f"map {name}", "given", made))
+    rows = [(*told, *_counted(made)) for *told, made in reasons if made]
+    if not rows:
+        return
+    yield ""
+    yield Line(one_line(f"{program['name']}: what it need not do, and why"), "bold")
+    yield from grid(("because of", "established by", *_COUNTED), rows, right=_COUNTED)
+    yield ""
+
+
+def _counted(made: list[Dropped]) -> tuple[str, ...]:
+    """How many branches and how many other instructions there are."""
+    branches = sum(map(is_branch, made))
+    return str(branches), str(len(made) - branches)
 
 
 def rehearsed(program: ChainProgram) -> Iterator[str]:
