@@ -34,7 +34,8 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
     rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
     with heeding_signals() as stopping:
         said = chains.rewrite_messages(subject, rewriting, stopping)
-        ((*_, graphs),) = [message for message in said if message[0] == "rewritten"]
+        # What is known so far is said several times; the last one has all.
+        *_, (*_, graphs) = (message for message in said if message[0] == "rewritten")
     return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
 
 

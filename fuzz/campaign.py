@@ -1,4 +1,4 @@
-"""Damaged objects and listings for the command as it is installed.
+"""Damaged objects, listings and chains of objects for the command as it is installed.
 
 What is promised: no abort, no hang, no output that acts on a terminal.
 
@@ -20,7 +20,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from damaged_chains import GRACE, Case, cases
 from mutants import damaged_listing, damaged_object
 
 ROOT = Path(__file__).parent.parent
@@ -50,13 +52,12 @@ class Finding(Exception):  # noqa: N818 - what was found
     """A promise that was not kept."""
 
 
-def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
-    """Analyses files; the seconds between one line of output and the next.
+def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list[float]]:
+    """Runs a command; both outputs, the exit code, the seconds from one line to the next.
 
     Raises:
-        Finding: when a promise is not kept.
+        Finding: when it writes nothing for so many seconds, or breaks another promise.
     """
-    command = ["slowpath", "bound", *files, "--format", form, "--deadline", str(deadline), *options]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -71,7 +72,7 @@ def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float
     waiting.register(process.stderr, selectors.EVENT_READ, "stderr")
     last = time.monotonic()
     while waiting.get_map():
-        ready = waiting.select(timeout=STARTING + 60 * (deadline + ALLOWED))
+        ready = waiting.select(timeout=longest)
         if not ready:
             process.kill()
             raise Finding("it hangs")
@@ -87,18 +88,89 @@ def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float
     out, errors = (bytes(written[name]).decode() for name in ("stdout", "stderr"))
     if code not in CODES:
         raise Finding(f"exit code {code}: {errors[-500:]}")
-    if "internal error" in errors:
-        raise Finding(errors[errors.index("internal error") :][:500])
+    if "internal error" in errors or "internal error" in out:
+        text = errors + out
+        raise Finding(text[text.index("internal error") :][:500])
     for text in (out, errors):
         acting = _ACTING.search(text)
         if acting is not None:
             raise Finding(f"{acting[0]!r} in {text[max(0, acting.start() - 80) :][:160]!r}")
+    return out, errors, code, gaps
+
+
+def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
+    """Analyses files; the seconds between one line of output and the next.
+
+    Raises:
+        Finding: when a promise is not kept.
+    """
+    command = ["slowpath", "bound", *files, "--format", form, "--deadline", str(deadline), *options]
+    out, _, _, gaps = watched(command, STARTING + 60 * (deadline + ALLOWED))
     if form == "json":
         results = json.loads(out)["results"]
         named = {result["file"] for result in results}
         if len(named) < len(set(files)):
             raise Finding(f"{len(files)} files, results of {len(named)}")
     return gaps
+
+
+def withheld(report: dict[str, Any]) -> None:
+    """Looks for rewritten programs that the kernel refuses, or finds to do something else.
+
+    Raises:
+        Finding: when there is one.
+    """
+    for program in report.get("programs", ()):
+        said = program.get("rehearsal") or {}
+        if said.get("differs"):
+            raise Finding(f"{program['name']} differs in the kernel: {said['difference']}")
+        if said.get("refused"):
+            raise Finding(f"the kernel refuses {program['name']}: {said['why_not']}")
+
+
+def run_case(case: Case, deadline: float) -> tuple[float, int]:
+    """Runs a command about a chain; the seconds that it took, and its exit code.
+
+    Raises:
+        Finding: when it gives neither a result nor one error that names a file, or hangs.
+    """
+    started = time.monotonic()
+    out, errors, code, _ = watched(case.words, 60 * (deadline + ALLOWED))
+    lines = [line for line in errors.splitlines() if line.startswith("error: ")]
+    if code == 3 and (len(lines) != 1 or not any(str(file) in lines[0] for file in case.files)):
+        raise Finding(f"no error of one line that names a file: {errors[-500:]!r}")
+    if out:
+        withheld(json.loads(out))
+    elif not lines:
+        raise Finding("neither a result nor an error")
+    return time.monotonic() - started, code
+
+
+def chains(
+    count: int, seed: int, deadline: float, keep: Path
+) -> tuple[list[str], float, Counter[int]]:
+    """Commands about chains of damaged objects: findings, the slowest's seconds, and exit codes."""
+    chance = random.Random(f"{seed} chain")
+    findings, slowest, codes = list[str](), 0.0, Counter[int]()
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases(count, chance, Path(folder), deadline):
+            try:
+                seconds, code = run_case(case, deadline)
+                codes[code] += 1
+                if seconds > deadline + GRACE + ALLOWED + STARTING:
+                    # Once more where something was slow: other work may have been in the way.
+                    seconds = min(run_case(case, deadline)[0] for _ in range(3))
+                    if seconds > deadline + GRACE + ALLOWED + STARTING:
+                        raise Finding(f"{seconds:.1f} s")
+                slowest = max(slowest, seconds)
+            except Finding as finding:
+                for file in case.files:
+                    (keep / file.name).write_bytes(file.read_bytes())
+                findings.append(f"{keep}: {' '.join(case.words)}: {finding}")
+                print(findings[-1], file=sys.stderr)
+            for file in case.files:
+                file.unlink()
+    return findings, slowest, codes
 
 
 def batches(
@@ -145,6 +217,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--objects", type=int, default=10_000)
     arguments.add_argument("--listings", type=int, default=5_000)
+    arguments.add_argument("--chains", type=int, default=1_000)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--deadline", type=float, default=0.3, help="seconds a program")
     arguments.add_argument("--batch", type=int, default=50, help="files of one process")
@@ -170,12 +243,16 @@ def main() -> int:
                 except Finding as finding:
                     print(f"batch {number} of {kind}s: {finding}", file=sys.stderr)
                 findings += narrowed(files, form, options, given.deadline, given.keep)
+    found, longest, codes = chains(given.chains, given.seed, given.deadline, given.keep)
+    findings += found
     for finding in findings:
         print(finding)
     print(
-        f"{counted['object']} objects, {counted['listing']} listings, seed {given.seed}: "
+        f"{counted['object']} objects, {counted['listing']} listings, {given.chains} chains "
+        f"({codes[0] + codes[4]} of them with a result), "
+        f"seed {given.seed}: "
         f"{len(findings)} findings; the slowest program took {slowest:.2f} s with a deadline of "
-        f"{given.deadline:g} s; {time.monotonic() - start:.0f} s"
+        f"{given.deadline:g} s, the slowest command about a chain {longest:.2f} s; {time.monotonic() - start:.0f} s"
     )
     return 1 if findings else 0
 

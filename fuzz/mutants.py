@@ -28,6 +28,14 @@ def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
     return bytes(data)
 
 
+def damaged_code(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """An object of which instructions are others, and nothing else: most of them can be read."""
+    data = bytearray(chance.choice(seeds))
+    for _ in range(chance.choice((1, 1, 1, 2))):
+        _code(chance, data)
+    return bytes(data)
+
+
 def _flip(chance: random.Random, data: bytearray) -> None:
     for _ in range(chance.randint(1, 8)):
         data[chance.randrange(len(data))] = chance.randrange(256)

@@ -84,6 +84,11 @@ def test_the_example_pays_where_the_firewall_is_in_front() -> None:
     assert (web["rests_on"], web["irrelevant"]) == (["edge-1"], ["tor-3"])
     assert web["guard"]["instructions"] < web["instructions_before"] / 8
     assert {fact["kind"] for fact in web["facts"]} >= {"length", "bytes"}
+    # The router in between changes nothing that is known, and establishes nothing.
+    lines = [line for fact in web["facts"] for line in fact["established"]]
+    assert {(line["program"], Path(line["file"]).name) for line in lines} == {
+        ("firewall", "firewall.bpf.c")
+    }
     as_is = {(one["node"], *one["ingresses"]) for one in found["as_is"]}
     assert as_is == {("edge-1", "outside"), ("edge-2", "outside"), ("server-8", "edge-2")}
     assert [path["never"] for path in found["paths"]] == [None, None, None]
@@ -266,6 +271,26 @@ def test_neighbours_know_less(tmp_path: Path) -> None:
     neighbours = plan(file, None, "--neighbours")
     assert at(neighbours, "c") == []
     assert [spot["rests_on"] for spot in at(neighbours, "b")] == [["a"]]
+
+
+def test_facts_and_their_lines_are_those_of_the_chain(tmp_path: Path) -> None:
+    programs = copied(tmp_path, "firewall", "load_balancer")
+    nodes: dict[str, str | None] = {"a": "firewall", "b": "load_balancer"}
+    hops: list[Hop] = [{"node": "a"} | PASSED, {"node": "b"}]
+    (spot,) = at(plan(described(tmp_path, programs, nodes, [hops]), None), "b")
+    chain = {
+        "schema": 1,
+        "programs": [
+            {"name": name, "object": str(file), "device": name} for name, file in programs.items()
+        ],
+        "edges": [{"from": "firewall", "to": "load_balancer"} | PASSED],
+    }
+    file = tmp_path / "chain.yaml"
+    file.write_text(json.dumps(chain))
+    run = slowpath("chain", "facts", file, "--format", "json")
+    (_, balancer) = json.loads(run.stdout)["programs"]
+    assert spot["facts"] == balancer["facts"]
+    assert all(fact["established"] for fact in spot["facts"])
 
 
 def test_names_of_variants_tell_them_apart(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 use crate::name::{NAME, is_name};
 use crate::network::network;
-use crate::written::{SCHEMA, Written, WrittenEdge, line};
+use crate::written::{SCHEMA, Written, WrittenEdge};
+use crate::yaml::line;
 use crate::{Action, ChainError, Loaded};
 use serde_saphyr::Spanned;
 use slowpath::Network;
@@ -271,12 +272,14 @@ impl Chain {
         let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
         let mut entries = (0..self.members.len()).filter(arrives);
         let Some(entry) = entries.next() else {
-            let what = if self.members.is_empty() {
-                "there are no programs"
-            } else {
-                "an edge leads to each program, so that packets arrive at none: the chain is a circle"
+            let Some(Member { name, line, .. }) = self.members.first() else {
+                return Err(ChainError::Whole("there are no programs".to_owned()));
             };
-            return Err(ChainError::Whole(what.to_owned()));
+            let what = format!(
+                "an edge leads to {name}, and to each other program, so that packets arrive at none: \
+                 the chain is a circle"
+            );
+            return Err(ChainError::at(*line, what));
         };
         if let Some(other) = entries.next() {
             let (first, other) = (&self.members[entry], &self.members[other]);
@@ -377,7 +380,7 @@ fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, C
             let (device, line) = (device.clone(), line(target));
             return Ok(DeviceTarget { device, target: target.value.clone(), line });
         }
-        let what = format!("no program runs on device {device}");
+        let what = format!("no program runs on device {}", device.escape_debug());
         Err(ChainError::at(line(target), what))
     };
     written.devices.iter().map(target).collect()

@@ -121,15 +121,12 @@ pub struct Discovery {
 impl Discovery {
     /// All facts but those that [`any_packet`] has.
     pub fn list(&self) -> Vec<Fact> {
-        let facts = &self.facts;
-        let lengths = any_packet();
-        let mut list = Vec::new();
-        list.extend((facts.min_length > lengths.min_length).then_some(Fact::MinLength));
-        list.extend((facts.max_length < lengths.max_length).then_some(Fact::MaxLength));
-        list.extend(facts.bits.keys().map(|&offset| Fact::Bits(offset)));
-        list.extend(facts.values.keys().map(|&field| Fact::Values(field)));
-        list.extend(facts.equal.iter().map(|&(first, second)| Fact::Equal(first, second)));
-        list
+        listed(&self.facts)
+    }
+
+    /// Questions to the solver so far, those for reasons included.
+    pub(crate) fn queries(&self) -> u64 {
+        self.proof.queries()
     }
 
     /// What in the program establishes a fact: branches that all packets that leave take, and what
@@ -148,6 +145,18 @@ pub fn any_packet() -> PacketFacts {
     let PacketRoom { before, tail, .. } = PacketRoom::KERNEL;
     let longest = tail.and_then(|tail| u16::try_from(tail + before).ok()).unwrap_or(u16::MAX);
     PacketFacts::lengths(LEAST_PACKET, longest)
+}
+
+/// All facts but those that [`any_packet`] has, in an order that depends on them alone.
+pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
+    let lengths = any_packet();
+    let mut list = Vec::new();
+    list.extend((facts.min_length > lengths.min_length).then_some(Fact::MinLength));
+    list.extend((facts.max_length < lengths.max_length).then_some(Fact::MaxLength));
+    list.extend(facts.bits.keys().map(|&offset| Fact::Bits(offset)));
+    list.extend(facts.values.keys().map(|&field| Fact::Values(field)));
+    list.extend(facts.equal.iter().map(|&(first, second)| Fact::Equal(first, second)));
+    list
 }
 
 /// What holds of every packet that `program` of `object` leaves with one of `results` (XDP actions),

@@ -34,6 +34,7 @@ mod rewrite;
 mod settable;
 mod weighing;
 mod written;
+mod yaml;
 
 pub use action::Action;
 pub use assumed::assumed;

@@ -1,7 +1,8 @@
 //! What the network between two devices may change of a packet.
 
 use crate::ChainError;
-use crate::written::{WrittenNetwork, line};
+use crate::written::WrittenNetwork;
+use crate::yaml::line;
 use slowpath::Network;
 
 /// Bytes that can be said to change: as many as the largest frame has.

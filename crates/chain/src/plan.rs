@@ -15,11 +15,13 @@ mod choice;
 mod classes;
 mod described;
 mod key;
+mod lines;
 mod memo;
 mod options;
 mod parallel;
 mod pruning;
 mod ranking;
+mod reasons;
 mod relevance;
 mod report;
 mod results;
@@ -34,9 +36,11 @@ pub use subject::Subject;
 pub use topology::{Hop, NetworkPath, OUTSIDE, PlacedNode, PlacedProgram, Topology};
 
 use crate::ChainError;
+use crate::report::list;
 use arrivals::Arrivals;
 use cache::{Cache, LastPlan};
 use classes::classes;
+use ranking::Ranked;
 use results::Results;
 use slowpath_stop::Stop;
 use std::cmp::Reverse;
@@ -50,6 +54,9 @@ use variants::{NodePlan, variants};
 const ARRIVING: u32 = 2;
 /// Of the time that is left, each node has at most one of so many parts.
 const PARTS: usize = 8;
+
+/// Of the time that is left in the end, so much is for the lines that establish facts at most.
+const REASONS: u32 = 2;
 
 /// A planned topology.
 #[derive(Debug)]
@@ -126,12 +133,22 @@ pub fn plan(
     }
     ranking::rank(&mut ranked);
     report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
+    stop.enter("finding out which lines establish facts");
+    // What is known without them is worth as much.
+    let part = stop.within(stop.left().map(|left| left / REASONS));
+    let all = (topology, &*programs, &arrivals);
+    let facts = parallel::each(&ranked, options.threads, |one| {
+        stop.about(&one.spot.node);
+        let of = (&*one.points, &one.facts);
+        list(&one.facts, &reasons::established(all, of, &results, options.neighbours, &part))
+    });
     let mut objects = Vec::new();
-    for one in ranked {
+    for (Ranked { mut spot, object, .. }, facts) in ranked.into_iter().zip(facts) {
         // A variant is there because its object is.
-        let Some(object) = one.object else { continue };
+        let Some(object) = object else { continue };
         objects.push(object.to_vec());
-        report.hot_spots.push(one.spot);
+        spot.facts = facts;
+        report.hot_spots.push(spot);
     }
     let used = |number: usize| arrivals.points.iter().any(|point| point.node == number);
     let unused = (0..topology.nodes.len()).filter(|&number| !used(number));
@@ -141,6 +158,9 @@ pub fn plan(
     cache.prune();
     (report.kept, report.computed) = cache.counts();
     report.notes = cache.notes();
+    if part.reason().is_some() && !report.hot_spots.is_empty() {
+        report.notes.push("there was no time to ask which lines establish all facts".to_owned());
+    }
     report.seconds = started.elapsed().as_secs_f64();
     report.stopped = stop.reason().map(|reason| reason.to_string());
     Ok(Planned { report, objects })

@@ -159,7 +159,7 @@ pub enum FactText {
 }
 
 /// A line of a program's source.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LineReport {
     /// The program's name in the chain.
     pub program: String,
@@ -489,7 +489,7 @@ fn map_name(object: &Object, number: u32) -> Option<String> {
 }
 
 /// The lines that establish each fact, as far as there is time to ask.
-fn explain_all(
+pub(crate) fn explain_all(
     found: &mut Discovery,
     facts: &PacketFacts,
     (name, program): &(String, &BpfProgram),

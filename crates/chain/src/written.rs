@@ -1,13 +1,19 @@
 //! A chain as it is written down, in YAML. Nothing is checked yet but its shape.
 
 use crate::ChainError;
+use crate::yaml::{Kind, read};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_saphyr::Spanned;
 use std::collections::BTreeMap;
 
 /// The version of the format.
 pub(crate) const SCHEMA: u32 = 1;
+
+const CHAIN: Kind = Kind {
+    name: "a chain",
+    foreign: &["nodes", "paths"],
+    other: "a topology, for `slowpath chain plan`",
+};
 
 /// A description.
 #[derive(Debug, Deserialize)]
@@ -74,26 +80,6 @@ pub(crate) struct WrittenNetwork {
 
 impl Written {
     pub fn parse(text: &str) -> Result<Written, ChainError> {
-        read(text)
+        read(text, &CHAIN)
     }
-}
-
-/// Reads a description of some shape.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ChainError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        // Its first line; below it are lines of the text. Where it is, is said in our words.
-        let what = error.to_string();
-        let what = what.lines().next().unwrap_or_default();
-        let place = what.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
-        let what = place.map_or(what, |(_, what)| what).to_owned();
-        match error.location() {
-            Some(place) => ChainError::at(place.line(), what),
-            None => ChainError::Whole(what),
-        }
-    })
-}
-
-/// The line that a value is in.
-pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
-    value.referenced.line()
 }

@@ -60,6 +60,12 @@ impl Chain {
         self.inner.members.iter().map(member).collect()
     }
 
+    /// The line of the description that names each program.
+    #[getter]
+    fn lines(&self) -> Vec<u64> {
+        self.inner.members.iter().map(|member| member.line).collect()
+    }
+
     /// The devices that programs run on, in the order of the programs.
     #[getter]
     fn devices(&self) -> Vec<Option<String>> {

@@ -37,6 +37,12 @@ impl Topology {
         self.inner.programs.iter().map(member).collect()
     }
 
+    /// The line of the description that names each program.
+    #[getter]
+    fn lines(&self) -> Vec<u64> {
+        self.inner.programs.iter().map(|program| program.line).collect()
+    }
+
     /// Which variants of the programs pay, as JSON text, and the object with each of them, in the
     /// order in which they are reported. Each of the objects comes with the number of its program
     /// there, and the digest of its file. `mode` is `trust` or `guard`; `cache` is a folder, `build`

@@ -23,6 +23,8 @@ def read_program(file: str) -> bytes:
         raise InputError(file, "is a directory; name the files in it") from None
     except OSError as error:
         raise InputError(file, _reason(error)) from None
+    except ValueError:  # what descriptions name can be any text
+        raise InputError(file, "no file has a NUL byte in its name") from None
     if len(data) > limit:
         raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB; no program is that large")
     return data

@@ -92,7 +92,8 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ),
         (
             two.clone() + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "a")]),
-            "an edge leads to each program, so that packets arrive at none: the chain is a circle",
+            "line 3: an edge leads to a, and to each other program, so that packets arrive at none: \
+             the chain is a circle",
         ),
         (
             three.clone()
@@ -199,6 +200,9 @@ fn devices_have_targets() {
     let nowhere = ON_A_CARD.replace("{card:", "{nic:");
     let error = Chain::parse(&nowhere).expect_err("no such device");
     assert_eq!(error.to_string(), "line 2: no program runs on device nic");
+    let lines = ON_A_CARD.replace("{card:", "{\"a\\nb\":");
+    let error = Chain::parse(&lines).expect_err("no such device");
+    assert_eq!(error.to_string(), "line 2: no program runs on device a\\nb");
     let twice = ON_A_CARD.replace("{card:", "{card: ebpf, card:");
     assert!(Chain::parse(&twice).is_err(), "a device has one target");
 }

@@ -8,9 +8,9 @@ use super::subject::Linked;
 use super::topology::{ALL_TRAFFIC, Topology};
 use super::variants::{NodePlan, Variant, gain};
 use crate::cost::Cost;
-use crate::report::list;
+use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Digits behind the point of shares and gains, of which more would be noise.
 const DIGITS: f64 = 1e9;
@@ -22,9 +22,14 @@ pub(super) fn fraction(parts: i128) -> f64 {
 
 /// A variant with what it gains.
 pub(super) struct Ranked {
+    /// All but its facts.
     pub spot: HotSpot,
     pub gain: Option<i128>,
     pub node: usize,
+    /// Where its packets arrive.
+    pub points: Vec<usize>,
+    /// What holds of them.
+    pub facts: PacketFacts,
     /// The object with it.
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
@@ -81,14 +86,14 @@ pub(super) fn node(
             cost_before: greatest(costs.iter().map(|(before, _)| before)),
             cost_after: greatest(costs.iter().map(|(_, after)| after)),
             gain: gain.map(fraction),
-            facts: list(&facts, &BTreeMap::new()),
+            facts: Vec::new(),
             rests_on: front.relevant.iter().map(name).collect(),
             irrelevant: front.irrelevant.iter().map(name).collect(),
             assumptions: assumptions.into_iter().collect(),
             remarks,
         };
         let object = made.object.map(|(bytes, _)| bytes);
-        ranked.push(Ranked { spot, gain, node: number, object });
+        ranked.push(Ranked { spot, gain, node: number, points, facts, object });
     }
     let as_is = plan.as_is.into_iter().map(|(class, why)| AsIs {
         node: called.name.clone(),

@@ -5,13 +5,13 @@ use super::arrivals::Point;
 use super::results::Rewrite;
 use super::subject::Linked;
 use super::topology::Topology;
-use crate::facts::any_packet;
+use crate::facts::{Fact, any_packet};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::BTreeSet;
 
 /// Something that holds of packets.
 #[derive(Clone, Debug)]
-enum Atom {
+pub(super) enum Atom {
     Bits(u16, KnownBits),
     Values(Field, BTreeSet<u64>),
     Equal(Field, Field),
@@ -20,8 +20,19 @@ enum Atom {
 }
 
 impl Atom {
+    /// One of `facts`; `None` if it is none of them.
+    pub fn of(fact: &Fact, facts: &PacketFacts) -> Option<Atom> {
+        Some(match fact {
+            Fact::MinLength => Atom::AtLeast(facts.min_length),
+            Fact::MaxLength => Atom::AtMost(facts.max_length),
+            Fact::Bits(offset) => Atom::Bits(*offset, *facts.bits.get(offset)?),
+            Fact::Values(field) => Atom::Values(*field, facts.values.get(field)?.clone()),
+            Fact::Equal(first, second) => Atom::Equal(*first, *second),
+        })
+    }
+
     /// Whether it follows from facts.
-    fn follows(&self, facts: &PacketFacts) -> bool {
+    pub fn follows(&self, facts: &PacketFacts) -> bool {
         match self {
             Atom::Bits(offset, bits) => facts.bits.get(offset).is_some_and(|known| {
                 known.mask & bits.mask == bits.mask && known.value & bits.mask == bits.value

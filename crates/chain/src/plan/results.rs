@@ -7,6 +7,7 @@
 
 use super::cache::Cache;
 use super::key::Key;
+use super::lines::Lines;
 use super::memo::Memo;
 use super::options::PlanOptions;
 use super::stored::StoredFacts;
@@ -91,6 +92,7 @@ pub(super) struct Results<'a> {
     facts: FactsOptions,
     cache: &'a Cache,
     left: Memo<Key, Left>,
+    lines: Memo<Key, Lines>,
     made: Memo<Key, Made>,
     costs: Memo<Key, Result<Cost, String>>,
     queries: AtomicU64,
@@ -103,6 +105,7 @@ impl<'a> Results<'a> {
             facts: FactsOptions { lift: options.lift.clone(), ..FactsOptions::default() },
             cache,
             left: Memo::default(),
+            lines: Memo::default(),
             made: Memo::default(),
             costs: Memo::default(),
             queries: AtomicU64::new(0),
@@ -165,6 +168,33 @@ impl<'a> Results<'a> {
                     }
                 };
                 (left, None, complete)
+            };
+            self.cache.result(key, compute).0
+        })
+    }
+
+    /// Which lines of a program establish what holds of packets that leave it with some results, if
+    /// facts hold of what arrives.
+    pub fn lines(
+        &self,
+        linked: &Linked,
+        arriving: &PacketFacts,
+        on: &[Action],
+        stop: &Stop,
+    ) -> Lines {
+        let on: Vec<u32> = on.iter().map(|action| action.number()).collect();
+        let key = self.cache.key("lines", &(linked.key, StoredFacts::from(arriving), &on));
+        self.lines.get(key, || {
+            let compute = || {
+                let clock = Clock::new(stop);
+                let Linked { object, program, .. } = linked;
+                let found = facts_after(object, program, arriving, &on, &self.facts, stop);
+                let Ok(Leaving::Packets(mut found)) = found else {
+                    return (Lines::default(), None, clock.unhurried(stop));
+                };
+                let lines = Lines::of(&mut found, program, stop);
+                self.asked(found.queries());
+                (lines, None, clock.unhurried(stop))
             };
             self.cache.result(key, compute).0
         })

@@ -1,6 +1,7 @@
 use super::classes::joined;
 use super::*;
 use crate::Loaded;
+use crate::report::FactReport;
 use slowpath_bpf::Object;
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
@@ -146,6 +147,52 @@ fn neighbours_are_all_that_counts_if_asked_for() {
     // What is between is no neighbour.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
     assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
+}
+
+#[test]
+fn lines_are_those_of_the_program_behind_which_a_fact_was_first_known() {
+    let (nodes, _) = THREE_WAYS.split_once("paths:\n").expect("it has paths");
+    let path = |hops: &str| {
+        let text = format!("{nodes}paths:\n- hops: [{hops}, {{node: server}}]\n");
+        let planned = planned(&text, &PlanOptions::default());
+        let found = planned.report.hot_spots.into_iter().find(|spot| spot.node == "server");
+        found.expect("the firewall says enough").facts
+    };
+    let (firewall, counter) = ("{node: edge, on: [XDP_PASS]}", "{node: meter, on: [XDP_PASS]}");
+    let direct = path(firewall);
+    let named = |facts: &[FactReport], name: &str| {
+        facts.iter().flat_map(|fact| &fact.established).filter(|line| line.program == name).count()
+    };
+    assert!(direct.iter().all(|fact| !fact.established.is_empty()), "{direct:?}");
+    assert!(named(&direct, "firewall") > 1);
+    let line = &direct[0].established[0];
+    assert!(line.file.ends_with("firewall.bpf.c") && line.line > 0 && !line.text.is_empty());
+    // What is in between lets through what it gets.
+    assert_eq!(path(&format!("{firewall}, {counter}")), direct);
+}
+
+#[test]
+fn lines_of_several_ways_are_those_of_each() {
+    let (nodes, _) = THREE_WAYS.split_once("paths:\n").expect("it has paths");
+    let nodes = nodes.replace(
+        "nodes:\n",
+        "- {name: other, object: firewall.bpf.o}\nnodes:\n- {name: core, program: other}\n",
+    );
+    let text = format!(
+        "{nodes}paths:
+- hops: [{{node: edge, on: [XDP_PASS]}}, {{node: server, ingress: eth0}}]
+- hops: [{{node: core, on: [XDP_PASS]}}, {{node: server, ingress: eth0}}]
+"
+    );
+    let planned = planned(&text, &PlanOptions::default());
+    for fact in &spots(&planned, "server")[0].facts {
+        let lines = |name: &str| {
+            let lines = fact.established.iter().filter(|line| line.program == name);
+            lines.map(|line| (&line.file, line.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("firewall"), lines("other"));
+        assert!(!lines("other").is_empty());
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::described::{Described, DescribedHop, DescribedPath};
 use crate::name::{NAME, is_name};
 use crate::network::network;
-use crate::written::{SCHEMA, line, read};
+use crate::written::SCHEMA;
+use crate::yaml::{Kind, line, read};
 use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
 use slowpath::Network;
@@ -13,6 +14,12 @@ pub const OUTSIDE: &str = "outside";
 
 /// All traffic: shares are in parts of it, so that sums of them are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
+const TOPOLOGY: Kind = Kind {
+    name: "a topology",
+    foreign: &["edges", "devices", "dispatcher", "shared_maps"],
+    other: "a chain, for other commands than `slowpath chain plan`",
+};
+
 /// Most names that a message lists.
 const LISTED: usize = 20;
 
@@ -81,7 +88,7 @@ impl Topology {
     /// When it is no YAML of that shape, names something that is not there, has a path without nodes
     /// or with one of them twice, or one without a share of the traffic.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
-        let described: Described = read(text)?;
+        let described: Described = read(text, &TOPOLOGY)?;
         if described.schema.value != SCHEMA {
             let what = format!("schema {}: known is {SCHEMA}", described.schema.value);
             return Err(ChainError::at(line(&described.schema), what));

@@ -7,7 +7,7 @@ class SourceLine(TypedDict):
     """A line of a program's source."""
 
     program: str
-    """The program's name in the chain."""
+    """The program's name in the chain, or in the topology."""
     file: str
     """The file."""
     line: int

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.errors import InputError
@@ -38,11 +38,23 @@ def load_chain(file: str, clang: Clang) -> LoadedChain:
     """
     text = read_text(file) if _is_description(file) else _description(file)
     chain = chains.read_chain(file, text)
-    loaded = load_members(file, chain.members, clang)
+    loaded = load_members(file, chain, clang)
     members = [(member.object, member.program) for member in loaded]
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
     return LoadedChain(file, chain, members, size, needs_kernel)
+
+
+class Described(Protocol):
+    """A description that names programs."""
+
+    @property
+    def members(self) -> list[tuple[str, str, str | None]]:
+        """Each by its name, its file, and its name there."""
+
+    @property
+    def lines(self) -> list[int]:
+        """The line of each."""
 
 
 class LoadedMember(NamedTuple):
@@ -54,10 +66,8 @@ class LoadedMember(NamedTuple):
     needs_kernel: bool  # whether it depends on the types of the kernel
 
 
-def load_members(
-    file: str, members: Iterable[tuple[str, str, str | None]], clang: Clang
-) -> list[LoadedMember]:
-    """The programs that a description names: each by its name, its file, and its name there.
+def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMember]:
+    """The programs that a description names.
 
     Raises:
         InputError: when an object cannot be read, or has no such program.
@@ -65,13 +75,13 @@ def load_members(
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
-    for name, place, program in members:
+    for (name, place, program), line in zip(described.members, described.lines, strict=True):
         path = str(folder / place)
         if path not in read:
             data = load_program(path, clang)
             read[path] = data, objects.read_object(path, data)
         data, found = read[path]
-        chosen = _program(file, name, path, found, program)
+        chosen = _program(file, (name, line), path, found, program)
         loaded.append(LoadedMember(found, chosen.number, data, chosen.needs_kernel))
     return loaded
 
@@ -128,14 +138,17 @@ def task_of(
 
 
 def _program(
-    file: str, name: str, path: str, read: objects.Object, wanted: str | None
+    file: str, member: tuple[str, int], path: str, read: objects.Object, wanted: str | None
 ) -> objects.ProgramInfo:
-    """The program that a member of a chain means.
+    """The program that a member of a chain means, which a line of its description names.
 
     Raises:
         InputError: when the object has no such program, or several.
     """
     programs = objects.programs(read)
+    (name, line) = member
+    # Of a chain that is one object, nobody has written a description.
+    name = f"line {line}: {name}" if _is_description(file) else name
     if programs is None:
         raise InputError(file, f"{name}: {path} is no BPF object; chains are of these")
     if wanted is not None:

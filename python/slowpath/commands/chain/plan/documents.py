@@ -54,7 +54,8 @@ class HotSpot(TypedDict):
     """The sum over its ingresses of their share times the instructions that their slowest packet is
     spared; null if not known."""
     facts: list[Fact]
-    """What holds of every packet that it is for; nothing is said of what establishes it."""
+    """What holds of every packet that it is for, and the lines that establish it: those of the
+    program behind which it was first known, on each path."""
     rests_on: list[str]
     """The nodes whose programs establish what it relies on."""
     irrelevant: list[str]

@@ -82,7 +82,7 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     """
     topology = topologies.read_topology(asked.file, read_text(asked.file))
     clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
-    members = load_members(asked.file, topology.members, clang)
+    members = load_members(asked.file, topology, clang)
     needs_kernel = any(member.needs_kernel for member in members)
     kernel = KernelBtf(asked.btf)
     btf = kernel.for_program(needed=needs_kernel)

@@ -1,0 +1,44 @@
+//! The lines of a program that establish facts, as data that can be kept.
+
+use super::stored::StoredFacts;
+use crate::facts::{Discovery, Fact, listed};
+use crate::report::{LineReport, explain_all};
+use serde::{Deserialize, Serialize};
+use slowpath_bpf::BpfProgram;
+use slowpath_ir::PacketFacts;
+use slowpath_stop::Stop;
+use std::collections::BTreeMap;
+
+/// The lines of a program that establish what holds of packets that leave it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lines {
+    /// What holds of them; `None` if nothing does.
+    facts: Option<StoredFacts>,
+    /// For each fact, in the order in which they are listed. No program has a name: it can have
+    /// several.
+    lines: Vec<Vec<LineReport>>,
+}
+
+impl Lines {
+    /// Asks for the lines of all facts that were found, as far as there is time.
+    pub fn of(found: &mut Discovery, program: &BpfProgram, stop: &Stop) -> Lines {
+        let facts = found.facts.clone();
+        let mut lines = BTreeMap::new();
+        explain_all(found, &facts, &(String::new(), program), stop, &mut lines);
+        let of = |fact| lines.remove(&fact).unwrap_or_default();
+        Lines {
+            facts: Some(StoredFacts::from(&facts)),
+            lines: listed(&facts).into_iter().map(of).collect(),
+        }
+    }
+
+    /// The lines of each fact, of the program that is called so.
+    pub fn named(self, name: &str) -> BTreeMap<Fact, Vec<LineReport>> {
+        let facts = self.facts.as_ref().map(PacketFacts::from);
+        let facts = facts.as_ref().map_or_else(Vec::new, listed);
+        let named = |line| LineReport { program: name.to_owned(), ..line };
+        let lines = self.lines.into_iter().map(|lines| lines.into_iter().map(named).collect());
+        facts.into_iter().zip(lines).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! Which lines establish what holds of the packets that a variant is for: of each fact, those of the
+//! programs in front of it behind which it was first known, as far back as that is.
+
+use super::arrivals::{Arrivals, Point};
+use super::relevance::Atom;
+use super::results::Results;
+use super::subject::Linked;
+use super::topology::Topology;
+use crate::facts::{Fact, any_packet, listed};
+use crate::report::LineReport;
+use slowpath_ir::{Field, PacketFacts};
+use slowpath_stop::Stop;
+use std::collections::BTreeMap;
+
+/// The lines that establish what holds of packets at some points of one node.
+pub(super) fn established(
+    (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
+    (of, facts): (&[usize], &PacketFacts),
+    results: &Results<'_>,
+    neighbours: bool,
+    stop: &Stop,
+) -> BTreeMap<Fact, Vec<LineReport>> {
+    let mut established = BTreeMap::<Fact, Vec<LineReport>>::new();
+    let any = any_packet();
+    for &point in of {
+        let mut open: Vec<Fact> = listed(facts);
+        let mut at = point;
+        while let (Point { before: Some(before), on, .. }, false) =
+            (&arrivals.points[at], open.is_empty())
+        {
+            at = *before;
+            let Point { node, arriving, .. } = &arrivals.points[at];
+            let Some(program) = topology.nodes[*node].program else { continue };
+            let arriving = arriving.facts.as_ref().filter(|_| !neighbours).unwrap_or(&any);
+            let known =
+                |fact: &Fact| Atom::of(fact, facts).is_some_and(|one| one.follows(arriving));
+            let (before, here) = open.into_iter().partition::<Vec<Fact>, _>(known);
+            open = before;
+            if here.is_empty() {
+                continue;
+            }
+            let lines = results.lines(&programs[program], arriving, on, stop);
+            let lines = lines.named(&topology.programs[program].name);
+            for fact in here {
+                let found = parts(&fact, &lines).cloned();
+                established.entry(fact).or_default().extend(found.flatten());
+            }
+        }
+    }
+    for lines in established.values_mut() {
+        lines.sort();
+        lines.dedup();
+    }
+    established
+}
+
+/// The lines of the facts behind a program that make up one that holds of packets further on, where
+/// less may be known, or not in one piece.
+fn parts<'a>(
+    fact: &Fact,
+    lines: &'a BTreeMap<Fact, Vec<LineReport>>,
+) -> impl Iterator<Item = &'a Vec<LineReport>> + use<'a> {
+    let bits = |&Field { offset, bytes }: &Field| {
+        (offset..offset + u16::from(bytes)).map(Fact::Bits).collect::<Vec<Fact>>()
+    };
+    let parts = match fact {
+        fact if lines.contains_key(fact) => vec![fact.clone()],
+        Fact::Values(field) => bits(field),
+        Fact::Equal(first, second) => [bits(first), bits(second)].concat(),
+        Fact::MinLength | Fact::MaxLength | Fact::Bits(_) => Vec::new(),
+    };
+    parts.into_iter().filter_map(|part| lines.get(&part))
+}

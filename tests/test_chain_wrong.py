@@ -1,0 +1,140 @@
+"""What is no chain or topology, and objects that are none: one line each, never a defect."""
+
+from pathlib import Path
+
+import pytest
+
+from support import ROOT, slowpath
+
+EXAMPLES = ROOT / "examples/chain"
+COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cache")}
+
+
+def described(kind: str) -> str:
+    """The example of a kind, its objects found from anywhere."""
+    text = (EXAMPLES / f"{kind}.yaml").read_text()
+    return text.replace("object: ", f"object: {EXAMPLES}/")
+
+
+def said(kind: str, folder: Path, content: bytes) -> str:
+    """What a command says of a description: one line."""
+    file = folder / f"{kind}.yaml"
+    file.write_bytes(content)
+    return failure(*COMMANDS[kind], file).removeprefix(f"error: {file}: ")
+
+
+def failure(*words: str | Path) -> str:
+    """The line in which a command says that something cannot be used."""
+    run = slowpath(*words)
+    assert (run.returncode, run.stdout) == (3, ""), run.stderr
+    (line,) = run.stderr.splitlines()
+    return line
+
+
+def line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+@pytest.mark.parametrize("kind", ["chain", "topology"])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "line 1: there is nothing: a {kind} begins with `schema: 1`"),
+        (b"\xff\xfe", "is not UTF-8 text (byte 0)"),
+        (b"[" * 100_000, "line 1: "),
+        (b"schema: 1\nschema: 1\n", "line 2: `schema` is there twice"),
+        (
+            b"schema: 1\nprograms: &a ["
+            + b"{name: a, object: "
+            + b"b" * 1000
+            + b"}]\n"
+            + b"nodes: ["
+            + b"*a, " * 100_000
+            + b"]\n",
+            "line ",
+        ),
+        ((EXAMPLES / "firewall.bpf.o").read_bytes(), "is not UTF-8 text"),
+    ],
+    ids=["empty", "bytes", "deep", "twice", "aliases", "object"],
+)
+def test_what_is_no_description(kind: str, content: bytes, expected: str, tmp_path: Path) -> None:
+    assert said(kind, tmp_path, content).startswith(expected.format(kind=kind))
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        ("chain", "[XDP_PASS]", "XDP_PASS", "a list is expected here: `[one, another]`"),
+        ("chain", "[XDP_PASS]", "[XDP_PAS]", '"XDP_PAS" is no action: XDP_ABORTED, '),
+        ("chain", "schema: 1", "schema: 9", "schema 9: known is 1"),
+        ("chain", "schema: 1", "schema: -1", "a number from 0 to 4294967295 is expected here"),
+        ("topology", "share: 60", "share: most", "a number is expected here"),
+        ("topology", "share: 60", "share: .nan", "share NaN: a path has a part of the traffic"),
+        ("topology", "[ttl, ethernet_addresses]", "[ttl], bytes: [[0, 65536]]", "a number from 0 "),
+        ("topology", "[ttl, ethernet_addresses]", "[ttl], bytes: [[9, 9]]", "[9, 9] are no bytes"),
+        (
+            "topology",
+            "program: firewall",
+            "program: wall",
+            'there is no program "wall"; there are ',
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_its_line(
+    kind: str, old: str, new: str, expected: str, tmp_path: Path
+) -> None:
+    text = described(kind)
+    number = line_of(text, old)
+    found = said(kind, tmp_path, text.replace(old, new, 1).encode())
+    assert found.startswith(f"line {number}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "key"), [("chain", "topology", "nodes"), ("topology", "chain", "edges")]
+)
+def test_one_kind_is_told_from_the_other(kind: str, other: str, key: str, tmp_path: Path) -> None:
+    text = described(other)
+    expected = f"line {line_of(text, f'{key}:')}: `{key}` is of a {other}, for "
+    assert said(kind, tmp_path, text.encode()).startswith(expected)
+
+
+@pytest.mark.parametrize("kind", ["chain", "topology"])
+def test_no_program_is_named_by_its_line(kind: str, tmp_path: Path) -> None:
+    text = described(kind)
+    number = line_of(text, "name: firewall")
+    file = tmp_path / "file.o"
+    other = text.replace(str(EXAMPLES / "firewall.bpf.o"), str(file))
+    file.write_bytes(b"")
+    none = f"line {number}: firewall: {file} is no BPF object; chains are of these"
+    assert said(kind, tmp_path, other.encode()) == none
+    file.write_bytes((EXAMPLES / "firewall.bpf.o").read_bytes()[:700])
+    assert said(kind, tmp_path, other.encode()).startswith(f"error: {file}: damaged ELF file: ")
+    lost = text.replace("name: firewall", "program: lost, name: firewall")
+    if kind == "chain":
+        lost = text.replace("- name: firewall", "- program: lost\n    name: firewall")
+        number += 1
+    expected = f"line {number}: firewall: {EXAMPLES / 'firewall.bpf.o'} has no program lost; "
+    assert said(kind, tmp_path, lost.encode()).startswith(expected)
+
+
+@pytest.mark.parametrize("kind", ["chain", "topology"])
+def test_files_can_have_any_name_that_is_written(kind: str, tmp_path: Path) -> None:
+    text = described(kind).replace(str(EXAMPLES / "firewall.bpf.o"), '"a\\0b.o"')
+    found = said(kind, tmp_path, text.encode())
+    assert found.endswith("a\\x00b.o: no file has a NUL byte in its name")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"\xff", "is not UTF-8 text (byte 0)"),
+        (b"a = " + b"[" * 100_000, "line 1: neither TOML nor JSON: "),
+        (b"nothing = []\n", "map nothing: there is no map of this name; the object has "),
+    ],
+    ids=["bytes", "deep", "unknown"],
+)
+def test_what_is_no_content_of_maps(content: bytes, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "maps.toml"
+    file.write_bytes(content)
+    line = failure("chain", "optimize", EXAMPLES / "rules.bpf.o", "--maps", file)
+    assert line.startswith(f"error: {file}: {expected}")
