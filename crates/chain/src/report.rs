@@ -601,5 +601,12 @@ pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
         let result = end.result.and_then(Action::of).map_or("another result", Action::name);
         Some(format!("{file}:{line} leads to {result}"))
     };
-    never.ends.iter().filter_map(end).collect()
+    // A line with several conditions is one for who reads it.
+    let mut ends = Vec::new();
+    for end in never.ends.iter().filter_map(end) {
+        if !ends.contains(&end) {
+            ends.push(end);
+        }
+    }
+    ends
 }

@@ -16,7 +16,7 @@ use slowpath_smt::TermId;
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 /// How deep a phi may be inside of a result.
-const WRAPPED: u32 = 4;
+pub(super) const WRAPPED: u32 = 4;
 
 /// The packet as all these runs leave it.
 pub(super) struct Departure {
@@ -173,7 +173,13 @@ enum Way {
 }
 
 /// What a term is in runs that take an arc to a node.
-fn arriving(executor: &mut Executor, term: TermId, node: NodeId, arc: ArcId, deep: u32) -> TermId {
+pub(super) fn arriving(
+    executor: &mut Executor,
+    term: TermId,
+    node: NodeId,
+    arc: ArcId,
+    deep: u32,
+) -> TermId {
     if let Some(varying) = executor.varying(term) {
         return match varying {
             Varying::Merged { node: merged, incoming } if merged == node => {

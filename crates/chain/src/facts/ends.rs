@@ -1,11 +1,12 @@
 //! What becomes of packets that do not go on to the next program, and where that is decided.
 
-use super::departure::result;
+use super::departure::{WRAPPED, arriving, result};
 use super::results::Results;
 use super::why::Place;
-use slowpath_exec::{ArcId, NodeId, Varying};
+use slowpath_exec::{ArcId, Executor, NodeId, Varying};
 use slowpath_ir::{RegionId, Terminator};
 use slowpath_search::{Head, Unrolled};
+use slowpath_smt::TermId;
 use std::collections::BTreeSet;
 
 /// Most ends that are listed.
@@ -22,10 +23,10 @@ pub struct End {
 
 /// The ends of a program with other than these results.
 pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<End> {
-    let mut arriving: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
+    let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
         if let Head::Node(node) = arc.head
-            && let Some(arcs) = arriving.get_mut(node.index())
+            && let Some(arcs) = before.get_mut(node.index())
         {
             arcs.push(ArcId::from(number));
         }
@@ -40,21 +41,31 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results)
             if !seen.insert((arc, term)) {
                 continue;
             }
-            let executor = &unrolled.executor;
-            if let Some(Varying::Merged { incoming, .. }) = executor.varying(term) {
-                open.extend(incoming);
+            let executor = &mut unrolled.executor;
+            if let Some((node, arcs)) = meeting(executor, term, WRAPPED) {
+                let over = |arc| (arc, arriving(executor, term, node, arc, WRAPPED));
+                open.extend(arcs.into_iter().map(over));
                 continue;
             }
             let result = executor.pool.as_const(term).map(|value| value as u32);
             if result.is_some_and(|result| results.contain(result)) {
                 continue;
             }
-            for branch in branches(unrolled, &arriving, unrolled.dag[arc].tail) {
+            for branch in branches(unrolled, &before, unrolled.dag[arc].tail) {
                 ends.insert(End { result, branch });
             }
         }
     }
     ends.into_iter().take(MAX_ENDS).collect()
+}
+
+/// Where the ways meet over which a term has different values, and the arcs that lead there.
+fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
+    if let Some(Varying::Merged { node, incoming }) = executor.varying(term) {
+        return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
+    }
+    let deeper = deep.checked_sub(1)?;
+    executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
 /// The last branches on the ways to the end of a node, with `None` for a way without any.

@@ -6,6 +6,7 @@ use slowpath_bpf::Object;
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
 use slowpath_stop::Limits;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -169,6 +170,21 @@ fn lines_are_those_of_the_program_behind_which_a_fact_was_first_known() {
     assert!(line.file.ends_with("firewall.bpf.c") && line.line > 0 && !line.text.is_empty());
     // What is in between lets through what it gets.
     assert_eq!(path(&format!("{firewall}, {counter}")), direct);
+}
+
+#[test]
+fn where_packets_end_instead_is_said_once_and_with_what() {
+    let text = THREE_WAYS.replace("{node: edge, on: [XDP_PASS]}", "{node: edge, on: [XDP_TX]}");
+    let planned = planned(&text, &PlanOptions::default());
+    let never = planned.report.paths[0].never.as_ref().expect("the firewall sends nothing back");
+    let (_, ends) = never.split_once("returns XDP_TX for no packet: ").expect("it says so");
+    let ends: Vec<&str> = ends.split(", ").collect();
+    let different: BTreeSet<&str> = ends.iter().copied().collect();
+    assert_eq!(different.len(), ends.len(), "{never}");
+    let result = |end: &&str| end.rsplit(' ').next().expect("a word").to_owned();
+    let results: BTreeSet<String> = ends.iter().map(result).collect();
+    let all = ["XDP_DROP", "XDP_PASS"].map(str::to_owned);
+    assert_eq!(results, BTreeSet::from(all), "{never}");
 }
 
 #[test]
