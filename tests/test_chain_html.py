@@ -198,7 +198,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
-        "length": True, "maps": [HOSTILE],
+        "length": True, "room": True, "maps": [HOSTILE],
     }  # fmt: skip
     block: Block = {
         "first": 0,
@@ -221,6 +221,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
         "guard": None, "proved": True,
         "proof": {"paths": 1, "pairs": 1, "queries": 1, "seconds": 0.0, "assumptions": [HOSTILE]},
         "dropped": [dropped], "loops": [{"slot": 0, "line": line, "least": 1, "most": 2}],
+        "results": [{"slot": 0, "helper": HOSTILE, "line": line, "returns": 0}],
         "remarks": [HOSTILE], "seconds": 0.0, "guarantees": [{
             "target": HOSTILE, "unit": HOSTILE, "guaranteed": True, "before": 2.0, "after": 1.0,
             "exact": False, "bottlenecks": [HOSTILE, HOSTILE], "reasons": [HOSTILE],
@@ -287,7 +288,7 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
     )
     plain: Dropped = {
         "slot": 0, "instruction": "", "line": None, "change": "", "bytes": [], "length": False,
-        "maps": [],
+        "room": False, "maps": [],
     }  # fmt: skip
     assert reasons.of(plain) == "-"
     assert reasons.of({**plain, "bytes": [12, 13], "length": True}) == (

@@ -33,6 +33,7 @@ mod received;
 mod registers;
 mod state;
 mod support;
+mod surroundings;
 mod uninit;
 mod unseen;
 mod walk;
@@ -47,6 +48,7 @@ pub use options::{Handover, LiftOptions, Network, PacketRoom};
 pub use placed::Placed;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
+pub use surroundings::Surroundings;
 pub use unseen::Unseen;
 
 use std::collections::BTreeSet;
@@ -150,7 +152,7 @@ fn finish(
     lifter: Lifter<'_>,
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
-    let metadata = lifter.starts_with_metadata();
+    let metadata = lifter.surroundings().words();
     let Parts {
         mut ir,
         code,

@@ -42,7 +42,9 @@ impl Between<'_> {
             let anyhow = self.along(false, &within);
             let same = |member: usize| {
                 let (with, without) = (&reached[member], &anyhow[member]);
-                with.facts == without.facts && assumptions(with) == assumptions(without)
+                with.facts == without.facts
+                    && with.surroundings == without.surroundings
+                    && assumptions(with) == assumptions(without)
             };
             for (member, maps) in rests_on.iter_mut().enumerate() {
                 if same(member) && self.chain.in_front(member).into_iter().all(same) {
@@ -56,7 +58,6 @@ impl Between<'_> {
     fn along(&self, with_maps: bool, stop: &Stop) -> Vec<Reached> {
         let of = |member: usize| {
             let mut facts = FactsOptions { lift: self.lift.clone(), ..FactsOptions::default() };
-            facts.lift.behind_others = self.chain.behind_others(member);
             if let Some(known) = self.known.get(member).filter(|_| with_maps) {
                 facts.lift.contents.extend(known.clone());
             }

@@ -322,11 +322,6 @@ impl Chain {
         front
     }
 
-    /// Whether packets may have passed another program on the same device when they get to a program.
-    pub(crate) fn behind_others(&self, member: usize) -> bool {
-        self.edges.iter().any(|edge| edge.to == member && edge.network.is_none())
-    }
-
     /// How packets get to a program: those in front of it, in their order, each with the results with
     /// which they go on; of several ways one of the shortest.
     ///

@@ -2,7 +2,8 @@
 //!
 //! Discovery goes program by program: [`facts_after`] says what the next program can rely on; chains
 //! and topologies fold it along their edges ([`PacketFacts::join`] where several meet). It looks at
-//! the packet's bytes and length only: nothing is carried over that is in maps or metadata.
+//! the packet's bytes and length, and at what lies around it: nothing is carried over that is in maps
+//! or metadata.
 //!
 //! The program is executed once, symbolically and with states merged, and all runs that end with one
 //! of the wanted results become one formula (`departure`, `slowpath_search::Gated`). Candidates are
@@ -23,6 +24,7 @@ mod lengths;
 mod proof;
 mod results;
 mod samples;
+mod surroundings;
 mod why;
 mod wrong;
 
@@ -39,7 +41,8 @@ use candidates::{Bounds, Candidates};
 use departure::Departure;
 use proof::{Answer, Proof};
 use samples::Sampler;
-use slowpath_bpf::lift::{self, LiftOptions, PacketRoom};
+use slowpath_bpf::insn::helper;
+use slowpath_bpf::lift::{self, LiftOptions, PacketRoom, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{PacketFacts, RelianceId};
 use slowpath_search::{UnrollLimits, Unrolled, unroll_from};
@@ -108,6 +111,8 @@ pub struct Work {
 pub struct Discovery {
     /// The facts, all of which are proved.
     pub facts: PacketFacts,
+    /// What lies around these packets, which is proved as well.
+    pub surroundings: Surroundings,
     /// Conditions that they depend on, one sentence each: what the front end assumed, and what runs
     /// may rely on.
     pub assumptions: Vec<String>,
@@ -119,9 +124,13 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// All facts but those that [`any_packet`] has.
+    /// All facts but those that any packet has that was just received.
     pub fn list(&self) -> Vec<Fact> {
-        listed(&self.facts)
+        let (around, received) = (self.surroundings, PacketRoom::KERNEL.received());
+        let mut list = listed(&self.facts);
+        list.extend((around.head_room != received.head_room).then_some(Fact::HeadRoom));
+        list.extend((around.metadata != received.metadata).then_some(Fact::Metadata));
+        list
     }
 
     /// Questions to the solver so far, those for reasons included.
@@ -136,7 +145,11 @@ impl Discovery {
     /// What execution cannot do, a solver that contradicts itself, and the reason to stop.
     pub fn explain(&mut self, fact: &Fact, stop: &Stop) -> Result<Established, FactsError> {
         self.proof.set_stop(stop);
-        why::explain(&mut self.proof, &self.facts, fact)
+        match fact {
+            Fact::HeadRoom => Ok(why::calls(&self.proof, &[helper::XDP_ADJUST_HEAD])),
+            Fact::Metadata => Ok(why::calls(&self.proof, &[helper::XDP_ADJUST_META])),
+            _ => why::explain(&mut self.proof, &self.facts, fact),
+        }
     }
 }
 
@@ -221,6 +234,7 @@ pub fn facts_leaving(
     let packet = wrong::Packet { length: departure.length, bytes, min_length: least };
     let mut proof =
         Proof::new(unrolled, departure, lifted.layout.packet, arrived, packet, stop.clone());
+    proof.code = lifted.code;
     let mut found = Vec::new();
     match proof.ask(&[])? {
         Answer::Sat(model) => found.push(model),
@@ -239,12 +253,21 @@ pub fn facts_leaving(
     );
     let lengths = lengths::find(&mut proof, &mut sampler, (least, greatest), &mut found)?;
     proof.packet.min_length = lengths.0;
+    let arrived = (lift.around(), lift.room, lengths.0);
+    let surroundings = surroundings::find(&mut proof, &sampler, arrived, &found)?;
     let bounds = Bounds { values: options.values, equalities: options.equalities };
     let (candidates, stopped) = discover(&mut proof, &mut sampler, found, &bounds)?;
     let seconds = started.elapsed().as_secs_f64();
     let work = Work { queries: proof.queries(), seconds, executing };
     let facts = candidates.facts(lengths);
-    Ok(Leaving::Packets(Box::new(Discovery { facts, assumptions, stopped, work, proof })))
+    Ok(Leaving::Packets(Box::new(Discovery {
+        facts,
+        surroundings,
+        assumptions,
+        stopped,
+        work,
+        proof,
+    })))
 }
 
 /// What holds of all packets that leave, and why perhaps not all was found.

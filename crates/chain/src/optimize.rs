@@ -8,7 +8,7 @@ use crate::equivalence::{EquivalenceError, Proof, prove, prove_guard};
 use crate::frozen::FrozenMaps;
 use crate::weighing::{Subject, Verdict, obvious, weigh};
 use slowpath_bpf::insn::{Imm64, Insn};
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{LiftOptions, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{Change, Known, Mode, SpecialiseError, Specialised, specialise_for};
@@ -86,12 +86,19 @@ pub fn optimize_for(
         // What comes then is to have time as well.
         let within = stop.within(stop.left().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
-        let known = Known { facts: &facts, frozen: frozen.map(|frozen| &frozen.frozen) };
+        let known = Known {
+            facts: &facts,
+            frozen: frozen.map(|frozen| &frozen.frozen),
+            surroundings: options.around(),
+            room: options.room,
+        };
         stop.enter("rewriting");
         let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
         // One that checks what it relies on may be loaded anywhere.
-        options.behind_others |= mode == Mode::Guard;
+        if mode == Mode::Guard {
+            options.surroundings = Some(Surroundings::ANY);
+        }
         if let Some(frozen) = frozen {
             options.contents.extend(frozen.relied_on(&made, mode));
         }

@@ -6,10 +6,12 @@ use crate::frozen::{FrozenMaps, Given};
 use crate::optimize::Optimized;
 use crate::{Action, Chain, Loaded};
 use serde::{Deserialize, Serialize};
+use slowpath_bpf::insn::helper_name;
+use slowpath_bpf::lift::{PacketRoom, Surroundings};
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{
-    Change, Comparison, Dropped, Guard, Known, Mode, Rounds, Specialised, specialise_for,
+    Change, Comparison, Dropped, Guard, Known, Mode, Returned, Rounds, Specialised, specialise_for,
 };
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +89,8 @@ pub struct ProgramReport {
     pub dropped: Vec<DroppedReport>,
     /// The loops of which it is known how many rounds they have, if the facts hold.
     pub loops: Vec<LoopReport>,
+    /// The calls of helpers of which it is known what they return, if the facts hold.
+    pub results: Vec<ResultReport>,
     /// What else there is to say, one sentence each: why it stays as it was, which facts were not used.
     pub remarks: Vec<String>,
     /// Wall-clock time for rewriting and proof, in seconds.
@@ -117,6 +121,20 @@ impl FactReport {
 pub enum FactText {
     /// The length is between these, in bytes.
     Length {
+        /// The least.
+        min: u16,
+        /// The greatest.
+        max: u16,
+    },
+    /// How much room there is in front is between these, in bytes.
+    Headroom {
+        /// The least.
+        min: u16,
+        /// The greatest.
+        max: u16,
+    },
+    /// How long the metadata in front is is between these, in bytes.
+    Metadata {
         /// The least.
         min: u16,
         /// The greatest.
@@ -252,6 +270,8 @@ pub struct DroppedReport {
     pub bytes: Vec<u16>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+    /// Whether what lies around the packet is part of the reason: room and metadata.
+    pub room: bool,
     /// Names of the maps whose content is part of the reason.
     pub maps: Vec<String>,
 }
@@ -267,6 +287,19 @@ pub struct LoopReport {
     pub least: usize,
     /// How often at most.
     pub most: usize,
+}
+
+/// What a call of a helper returns, whenever control gets there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResultReport {
+    /// The slot of the call in the original program.
+    pub slot: usize,
+    /// The name of the helper.
+    pub helper: String,
+    /// The source line, if known.
+    pub line: Option<LineReport>,
+    /// What it returns; null if that is the address of an entry of a map.
+    pub returns: Option<i64>,
 }
 
 /// The source line of a slot of a program, which the chain calls so.
@@ -333,6 +366,10 @@ impl ProgramReport {
         report.assumptions.dedup();
         let facts = reached.facts.as_ref();
         report.facts = facts.map_or_else(Vec::new, |facts| list(facts, &established));
+        if let Some(around) = reached.surroundings.filter(|_| facts.is_some()) {
+            let place = report.facts.len().min(1);
+            report.facts.splice(place..place, list_around(around, &established));
+        }
         if number == chain.entry {
             let lengths = any_packet();
             let all = FactText::Length { min: lengths.min_length, max: lengths.max_length };
@@ -346,11 +383,13 @@ impl ProgramReport {
         &mut self,
         object: &Object,
         program: &BpfProgram,
-        (facts, frozen): (&PacketFacts, Option<&FrozenMaps>),
+        (facts, frozen, around): (&PacketFacts, Option<&FrozenMaps>, Option<Surroundings>),
         stop: &Stop,
     ) -> Option<Specialised> {
         let object = frozen.map_or(object, |frozen| &frozen.object);
-        let known = Known { facts, frozen: frozen.map(|frozen| &frozen.frozen) };
+        let known = Known::received(facts);
+        let surroundings = around.unwrap_or(known.surroundings);
+        let known = Known { frozen: frozen.map(|frozen| &frozen.frozen), surroundings, ..known };
         match specialise_for(object, program, known, Mode::Trust, stop) {
             Ok(mut made) => {
                 made.dropped.retain(|dropped| {
@@ -360,12 +399,13 @@ impl ProgramReport {
                         // Behind a look-up that became comparisons, a branch on what it found is
                         // decided for no other reason, and not in the program as it is.
                         Change::AlwaysTaken | Change::NeverTaken => {
-                            frozen.is_none() || packets || dropped.length || maps
+                            frozen.is_none() || packets || dropped.length || dropped.room || maps
                         }
                         change => matches!(change, Change::Inlined(_)),
                     }
                 });
                 self.loops = self.loops(program, &made.rounds);
+                self.results = self.results(program, &made.results);
                 self.dropped = dropped_reports(&self.name, object, program, &made);
                 self.uses(object, &made.maps);
                 Some(made)
@@ -429,6 +469,7 @@ impl ProgramReport {
             return;
         };
         self.loops = self.loops(program, &made.rounds);
+        self.results = self.results(program, &made.results);
         self.dropped = dropped_reports(&self.name, object, program, &made);
         let Specialised { program: rewritten, guard, maps, .. } = made;
         self.instructions_after = rewritten.insns.len();
@@ -437,6 +478,16 @@ impl ProgramReport {
         self.guard = guard.as_ref().map(|guard| GuardReport::of(extended, guard));
         self.proved = Some(proof.proved);
         self.proof = Some(proof.into());
+    }
+
+    fn results(&self, program: &BpfProgram, returned: &[Returned]) -> Vec<ResultReport> {
+        let report = |&Returned { slot, helper, value }: &Returned| ResultReport {
+            slot,
+            helper: helper_name(helper).unwrap_or_default().to_owned(),
+            line: line(&self.name, program, slot),
+            returns: value.map(|value| value as i64),
+        };
+        returned.iter().map(report).collect()
     }
 
     fn loops(&self, program: &BpfProgram, rounds: &[Rounds]) -> Vec<LoopReport> {
@@ -477,6 +528,7 @@ pub(crate) fn dropped_reports(
             change,
             bytes: bytes.into_iter().collect(),
             length: dropped.length,
+            room: dropped.room,
             maps: dropped.maps.iter().filter_map(|&map| map_name(object, map)).collect(),
         }
     };
@@ -502,7 +554,7 @@ pub(crate) fn explain_all(
             Fact::Bits(offset) => facts.bits.contains_key(offset),
             Fact::Values(field) => facts.values.contains_key(field),
             Fact::Equal(first, second) => facts.equal.contains(&(*first, *second)),
-            Fact::MinLength | Fact::MaxLength => true,
+            Fact::MinLength | Fact::MaxLength | Fact::HeadRoom | Fact::Metadata => true,
         };
         if !left || stop.reason().is_some() {
             continue;
@@ -573,6 +625,26 @@ pub(crate) fn list(
         let (offset, other, bytes) = (first.offset, second.offset, first.bytes);
         let fact = FactText::Equal { offset, other, bytes };
         list.push(FactReport::of(fact, lines(&Fact::Equal(first, second))));
+    }
+    list
+}
+
+/// What lies around packets, where that is neither anything nor what packets have that were just
+/// received.
+fn list_around(
+    around: Surroundings,
+    established: &BTreeMap<Fact, Vec<LineReport>>,
+) -> Vec<FactReport> {
+    let lines = |fact: Fact| established.get(&fact).cloned().unwrap_or_default();
+    let (any, received) = (Surroundings::ANY, PacketRoom::KERNEL.received());
+    let mut list = Vec::new();
+    if ![any.head_room, received.head_room].contains(&around.head_room) {
+        let (min, max) = around.head_room;
+        list.push(FactReport::of(FactText::Headroom { min, max }, lines(Fact::HeadRoom)));
+    }
+    if ![any.metadata, received.metadata].contains(&around.metadata) {
+        let (min, max) = around.metadata;
+        list.push(FactReport::of(FactText::Metadata { min, max }, lines(Fact::Metadata)));
     }
     list
 }

@@ -121,12 +121,13 @@ pub fn rewrite(
         let known = frozen.is_some() || (number == chain.entry && options.first != any_packet());
         let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
         let facts = facts.cloned();
+        let around = reached.surroundings;
         let mut graph = None;
         match (&facts, options.mode) {
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
             (Some(facts), None) => {
                 let (object, linked) = (&loaded[number].object, &programs[number]);
-                let made = program.decided(object, linked, (facts, frozen.as_ref()), stop);
+                let made = program.decided(object, linked, (facts, frozen.as_ref(), around), stop);
                 if let Some(made) = made.filter(|_| options.graphs) {
                     let pair = PairReport::of(&chain.members[number].name, object, linked, &made);
                     graph = pair.map(PairReport::before_only);
@@ -136,7 +137,7 @@ pub fn rewrite(
         }
         graphs.programs.push(graph);
         report.programs.push(program);
-        arriving.push((facts, frozen));
+        arriving.push((facts, frozen, around));
     }
     let own: Vec<Vec<String>> = (0..loaded.len())
         .map(|number| {
@@ -148,18 +149,18 @@ pub fn rewrite(
     let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
     so_far(&rewritten);
-    for (number, (facts, frozen)) in arriving.iter().enumerate() {
+    for (number, (facts, frozen, around)) in arriving.iter().enumerate() {
         let Some(facts) = facts else { continue };
         let (object, linked) = (&loaded[number].object, &programs[number]);
         // Each has its share of the time that is left.
-        let left = arriving[number..].iter().filter(|(facts, _)| facts.is_some()).count();
+        let left = arriving[number..].iter().filter(|(facts, ..)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let share = stop.within(stop.left().map(|time| time / left));
         share.about(&chain.members[number].name);
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);
         let mut lift = options.lift.clone();
-        lift.behind_others = chain.behind_others(number);
+        lift.surroundings = *around;
         let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Paying));
         match optimize_for((&**object, linked), known, how, &lift, &share) {
             Ok(mut done) => {

@@ -1,7 +1,7 @@
 //! Where a program has runs that are not looked at, nothing is known of what it lets through and
 //! nothing is proved; and what it runs with that its object does not say, is said.
 
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{LiftOptions, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
 use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
@@ -120,7 +120,7 @@ fn programs_that_are_left_out_of_the_object_are_named() {
 /// What holds of packets that a program lets pass, if others may have run before.
 fn passing_behind_others(name: &str) -> Option<PacketFacts> {
     let (object, mut options) = (object(), FactsOptions::default());
-    options.lift.behind_others = true;
+    options.lift.surroundings = Some(Surroundings::ANY);
     let program = program(&object, name);
     let found = facts_after(&object, &program, &any_packet(), &PASS, &options, &Stop::never());
     match found.expect("it can be analysed") {
@@ -145,7 +145,7 @@ fn room_that_others_may_have_used_is_not_there() {
         facts_after(&object, &first, &any_packet(), &[1], options, &stop).expect("it is analysed")
     };
     assert!(matches!(dropped(&options), Leaving::Never(_)));
-    options.lift.behind_others = true;
+    options.lift.surroundings = Some(Surroundings::ANY);
     assert!(matches!(dropped(&options), Leaving::Packets(_)));
 }
 
@@ -153,9 +153,9 @@ fn room_that_others_may_have_used_is_not_there() {
 fn metadata_of_others_is_looked_at() {
     let object = object();
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
-    for (behind_others, proved) in [(false, true), (true, false)] {
-        let options = LiftOptions { behind_others, ..LiftOptions::default() };
+    for (surroundings, proved) in [(None, true), (Some(Surroundings::ANY), false)] {
+        let options = LiftOptions { surroundings, ..LiftOptions::default() };
         let proof = prove(&object, &told, &untold, &any_packet(), &options, &Stop::never());
-        assert_eq!(proof.expect("it can be asked for").proved, proved, "{behind_others}");
+        assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
     }
 }

@@ -11,7 +11,9 @@ mod branch;
 mod cells;
 mod lookup;
 mod numbers;
+mod placed;
 mod reason;
+mod returned;
 mod sets;
 mod setting;
 mod state;
@@ -53,7 +55,7 @@ impl<'a> Analysis<'a> {
         let order = graph.order(0);
         let place: BTreeMap<BlockId, usize> =
             order.iter().enumerate().map(|(place, &block)| (block, place)).collect();
-        let start = State::start(setting.facts, &mut analysis.numbers);
+        let start = State::start(setting, &mut analysis.numbers);
         analysis.entries.insert(graph.entry(), start);
         let mut work = BTreeSet::from([0]);
         let mut visits = vec![0_u32; order.len()];

@@ -52,6 +52,8 @@ pub enum Fault {
     WrittenForgotten,
     /// A helper that moves the packet's start leaves what is known of the packet.
     MoveForgotten,
+    /// There is taken to be one more byte in front of the packet than there is.
+    RoomTooGreat,
     /// Where ways meet, what one of them knows is taken.
     OneWayOnly,
     /// Of the values of a field, the greatest is forgotten.

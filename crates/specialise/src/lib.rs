@@ -28,6 +28,7 @@ mod guard;
 mod helpers;
 mod passes;
 mod pipeline;
+mod results;
 mod rounds;
 mod writers;
 
@@ -42,5 +43,6 @@ pub use frozen::{Frozen, FrozenMap};
 pub use guard::Comparison;
 pub use passes::Change;
 pub use pipeline::{Dropped, Guard, Known, Mode, Specialised, specialise, specialise_for};
+pub use results::Returned;
 pub use rounds::Rounds;
 pub use writers::writer;

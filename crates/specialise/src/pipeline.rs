@@ -10,8 +10,10 @@ use crate::passes::{
     Change, Log, collapse_loops, fold_branches, inline_lookups, merge_bounds_checks,
     remove_dead_code, simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
+use crate::results::{Returned, returned};
 use crate::rounds::{Rounds, note_single_rounds, noted};
-use slowpath_bpf::insn::Insn;
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::lift::{PacketRoom, Surroundings};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -41,6 +43,8 @@ pub struct Specialised {
     pub dropped: Vec<Dropped>,
     /// The loops of which it is known how many rounds they have, if the facts hold.
     pub rounds: Vec<Rounds>,
+    /// The calls of helpers of which it is known what they return, if the facts hold.
+    pub results: Vec<Returned>,
     /// Offsets of the bytes whose known bits it relies on, ascending.
     pub bytes: Vec<u16>,
     /// Fields on whose few values it relies, ascending.
@@ -98,11 +102,13 @@ pub struct Dropped {
     pub fields: Vec<Field>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+    /// Whether what lies around the packet is part of the reason.
+    pub room: bool,
     /// The numbers of the maps whose content is part of the reason, ascending.
     pub maps: Vec<u32>,
 }
 
-/// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
+/// Rewrites a program of an object for packets of which facts hold, and which were just received. If it is time to stop, with what
 /// there is so far.
 ///
 /// # Errors
@@ -114,7 +120,7 @@ pub fn specialise(
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
-    specialise_for(object, program, Known { facts, frozen: None }, mode, stop)
+    specialise_for(object, program, Known::received(facts), mode, stop)
 }
 
 /// What is known of what a program gets.
@@ -124,6 +130,18 @@ pub struct Known<'a> {
     pub facts: &'a PacketFacts,
     /// Of maps.
     pub frozen: Option<&'a Frozen>,
+    /// What lies around packets when they arrive, which nothing in them tells.
+    pub surroundings: Surroundings,
+    /// How far their ends can be moved, when they were just received.
+    pub room: PacketRoom,
+}
+
+impl<'a> Known<'a> {
+    /// Facts about packets that were just received.
+    pub fn received(facts: &'a PacketFacts) -> Known<'a> {
+        let room = PacketRoom::KERNEL;
+        Known { facts, frozen: None, surroundings: room.received(), room }
+    }
 }
 
 /// The same for what is known of maps, too: as long as their content is as it is said to be.
@@ -133,7 +151,7 @@ pub struct Known<'a> {
 pub fn specialise_for<'a>(
     object: &'a Object,
     program: &BpfProgram,
-    Known { facts, frozen }: Known<'a>,
+    Known { facts, frozen, mut surroundings, room }: Known<'a>,
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
@@ -144,16 +162,29 @@ pub fn specialise_for<'a>(
     if mode == Mode::Guard {
         // Nothing checks it.
         facts.max_length = u16::MAX;
+        surroundings = Surroundings::ANY;
     }
     // What would have to be checked, and is not, is not known.
     let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
     let frozen = frozen.filter(checkable);
-    let setting = Setting { facts: &facts, constants: constants.clone(), frozen };
+    if program.runs_behind_a_map() {
+        surroundings = Surroundings::ANY;
+    }
+    let setting = Setting {
+        facts: &facts,
+        constants: constants.clone(),
+        frozen,
+        surroundings,
+        room,
+        whole: !program.takes_fragments(),
+    };
     let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
-    if original.loops(0).is_some_and(|loops| !loops.is_empty())
+    let mut results = Vec::new();
+    if (has_calls(&original) || original.loops(0).is_some_and(|loops| !loops.is_empty()))
         && let Ok(mut analysis) = Analysis::of(&original, &setting, stop)
     {
         note_single_rounds(&original, &mut analysis, &mut log);
+        results = returned(&original, &mut analysis);
     }
     let rounds = noted(&original, &graph, &log);
     let reason = log.reason();
@@ -172,7 +203,7 @@ pub fn specialise_for<'a>(
         let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
         let frozen = frozen.filter(|_| reason.maps().next().is_some());
         generation = frozen.and_then(|frozen| frozen.generation);
-        let setting = Setting { facts: known, constants, frozen };
+        let setting = Setting { facts: known, constants, frozen, ..setting };
         let start = match (length, generation) {
             (0, None) => original,
             _ => guarded(&original, generation, length, &compared, &values),
@@ -188,6 +219,7 @@ pub fn specialise_for<'a>(
         origins: emitted.origins,
         dropped: log.changes.into_iter().map(|(what, why)| dropped(&facts, what, why)).collect(),
         rounds,
+        results,
         bytes,
         fields,
         length: reason.length,
@@ -203,6 +235,7 @@ fn dropped(facts: &PacketFacts, (slot, change): (usize, Change), why: Reason) ->
         bytes: why.bytes().collect(),
         fields: of_reason(facts, why),
         length: why.length,
+        room: why.room,
         maps: why.maps().collect(),
     }
 }
@@ -227,6 +260,12 @@ fn rewrite(graph: Graph, setting: &Setting<'_>, stop: &Stop) -> (Graph, Log) {
         }
     }
     best
+}
+
+/// Whether it calls helpers.
+fn has_calls(graph: &Graph) -> bool {
+    let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
+    insns.any(|instr| matches!(instr.op, Op::Insn(Insn::Call(Call::Helper(_)))))
 }
 
 /// Instructions of classic BPF read the packet in a way of their own.

@@ -6,6 +6,7 @@ use crate::frozen::is_read_only;
 use crate::graph::{BlockId, Graph, Instr, Op};
 use crate::helpers;
 use slowpath_bpf::insn::{Call, Imm64, Insn, helper};
+use slowpath_bpf::lift::{PacketRoom, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -33,7 +34,10 @@ pub fn writer(
     }
     let graph = Graph::of(program)?;
     let facts = PacketFacts::lengths(0, u16::MAX);
-    let setting = Setting { facts: &facts, constants: Vec::new(), frozen: None };
+    let (surroundings, room) = (Surroundings::ANY, PacketRoom::KERNEL);
+    let whole = !program.takes_fragments();
+    let (facts, constants) = (&facts, Vec::new());
+    let setting = Setting { facts, constants, frozen: None, surroundings, room, whole };
     Ok(Analysis::of(&graph, &setting, stop).map(|analysis| found(&graph, analysis, program, map)))
 }
 

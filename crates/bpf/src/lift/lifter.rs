@@ -27,6 +27,7 @@ use crate::lift::options::LiftOptions;
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
 use crate::lift::state::value::{AbstractValue, MapId};
+use crate::lift::surroundings::Surroundings;
 use crate::lift::unseen::Unseen;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
@@ -344,8 +345,8 @@ impl<'a> Lifter<'a> {
             let at = |offset: i16| u64::try_from(offset) == Ok(DATA_META);
             matches!(*insn, Insn::Load { size: Size::W, offset, .. } if at(offset))
         };
-        let asked = self.options.behind_others && self.any(asks);
-        asked || self.behind_a_map() || self.makes_metadata()
+        let asked = self.starts_with_metadata() && self.any(asks);
+        asked || self.code.program(0).runs_behind_a_map() || self.makes_metadata()
     }
 
     fn makes_metadata(&self) -> bool {
@@ -371,11 +372,15 @@ impl<'a> Lifter<'a> {
     /// Whether packets may have metadata when they arrive: another program has run before those
     /// that run on the way through a cpumap or devmap, or may have.
     pub fn starts_with_metadata(&self) -> bool {
-        self.options.behind_others || self.behind_a_map()
+        self.surroundings().words().1 > 0
     }
 
-    fn behind_a_map(&self) -> bool {
-        let section = &self.code.program(0).section;
-        ["/cpumap", "/devmap", "_cpumap", "_devmap"].iter().any(|kind| section.contains(kind))
+    /// What lies around packets when they arrive.
+    pub fn surroundings(&self) -> Surroundings {
+        if self.code.program(0).runs_behind_a_map() {
+            Surroundings::ANY
+        } else {
+            self.options.around()
+        }
     }
 }

@@ -9,6 +9,7 @@ use slowpath_stop::Stop;
 
 use crate::Btf;
 use crate::lift::content::MapContent;
+use crate::lift::surroundings::Surroundings;
 
 /// How far the ends of a packet can be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ impl PacketRoom {
     /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
     pub const KERNEL: PacketRoom =
         PacketRoom { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
+
+    /// What lies around a packet that was just received: all of the room, and no metadata.
+    pub fn received(self) -> Surroundings {
+        let before = u16::try_from(self.before).unwrap_or(u16::MAX);
+        Surroundings { head_room: (before, before), metadata: (0, 0) }
+    }
 }
 
 /// A program that runs behind another one, by what that returns: on the same packet and context, or on
@@ -76,9 +83,9 @@ pub struct LiftOptions {
     pub records_calls: bool,
     /// How far helpers can move the ends of the packet.
     pub room: PacketRoom,
-    /// Whether other programs may have run on the packet before: it may have metadata, and its start
-    /// may have been moved by any number of bytes.
-    pub behind_others: bool,
+    /// What lies around packets when they arrive, where other programs have run on them before; none
+    /// if they were just received.
+    pub surroundings: Option<Surroundings>,
     /// Which programs run behind others. What no handover is said of ends the run.
     pub handovers: Vec<Handover>,
     /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
@@ -100,7 +107,7 @@ impl Default for LiftOptions {
             keeps_dead_operations: false,
             records_calls: false,
             room: PacketRoom::KERNEL,
-            behind_others: false,
+            surroundings: None,
             handovers: Vec::new(),
             counted: None,
             stop: Stop::never(),
@@ -109,6 +116,11 @@ impl Default for LiftOptions {
 }
 
 impl LiftOptions {
+    /// What lies around packets when they arrive.
+    pub fn around(&self) -> Surroundings {
+        self.surroundings.unwrap_or_else(|| self.room.received())
+    }
+
     /// Why a helper that is not supported is taken for harmless, if it is.
     pub(super) fn assumed(&self, name: &str) -> Option<&str> {
         self.assumed_helpers.get(name).map(String::as_str)

@@ -62,6 +62,12 @@ impl BpfProgram {
         self.section.contains("xdp.frags")
     }
 
+    /// Whether it runs on the way through a cpumap or devmap, behind another program.
+    pub fn runs_behind_a_map(&self) -> bool {
+        let kinds = ["/cpumap", "/devmap", "_cpumap", "_devmap"];
+        kinds.iter().any(|kind| self.section.contains(kind))
+    }
+
     /// The function that the instruction at this slot belongs to.
     pub fn function_of(&self, slot: usize) -> Option<&Subprogram> {
         let after = self.subprograms.partition_point(|s| s.first <= slot);

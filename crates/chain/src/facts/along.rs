@@ -4,6 +4,7 @@ use super::across::{Fragments, across};
 use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
 use crate::dispatcher::GONE;
 use crate::{Chain, Edge};
+use slowpath_bpf::lift::Surroundings;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -24,6 +25,8 @@ pub struct Runs<'a> {
 pub struct Reached {
     /// What holds of all of them; `None` if there are none.
     pub facts: Option<PacketFacts>,
+    /// What lies around them.
+    pub surroundings: Option<Surroundings>,
     /// By number of the edge that leads here, what leaves the program before.
     pub over: Vec<(usize, Leaving)>,
     /// Why nothing is known of what comes over an edge, with its number.
@@ -44,6 +47,7 @@ pub fn facts_along(
     let mut reached: Vec<Reached> = chain.members.iter().map(|_| Reached::default()).collect();
     if let Some(entry) = reached.get_mut(chain.entry) {
         entry.facts = Some(first.clone());
+        entry.surroundings = runs.get(chain.entry).map(|run| run.options.lift.around());
     }
     for member in chain.order() {
         let (Some(from), Some(facts)) = (runs.get(member), reached[member].facts.clone()) else {
@@ -52,33 +56,38 @@ pub fn facts_along(
         for (number, edge) in chain.edges.iter().enumerate().filter(|(_, e)| e.from == member) {
             let results = results(edge);
             let Runs { object, program, options } = *from;
+            let mut options = options.clone();
+            options.lift.surroundings = reached[member].surroundings;
             stop.about(&chain.members[member].name);
             stop.enter("finding out what it lets through");
-            let left = facts_leaving(object, program, &facts, &results, options, stop);
+            let left = facts_leaving(object, program, &facts, &results, &options, stop);
             let Some(to) = reached.get_mut(edge.to) else { continue };
-            let arriving = match left {
+            let (arriving, around) = match left {
                 Ok(Leaving::Never(never)) => {
                     to.over.push((number, Leaving::Never(never)));
                     continue;
                 }
                 Ok(Leaving::Packets(found)) => {
-                    let facts = found.facts.clone();
+                    let left = (found.facts.clone(), found.surroundings);
                     to.over.push((number, Leaving::Packets(found)));
-                    facts
+                    left
                 }
                 Err(error) => {
                     to.unknown.push((number, error.to_string()));
-                    any_packet()
+                    (any_packet(), Surroundings::ANY)
                 }
             };
-            let arriving = match &edge.network {
+            let (arriving, around) = match &edge.network {
                 Some(network) => {
                     let behind = runs.get(edge.to).is_none_or(|to| to.program.takes_fragments());
                     let before = program.takes_fragments();
-                    across(&arriving, network, Fragments { before, behind })
+                    let arriving = across(&arriving, network, Fragments { before, behind });
+                    (arriving, options.lift.room.received())
                 }
-                None => arriving,
+                None => (arriving, around),
             };
+            let known = to.surroundings;
+            to.surroundings = Some(known.map_or(around, |known| known.join(around)));
             to.facts = Some(match to.facts.take() {
                 Some(known) => known.join(&arriving),
                 None => arriving,

@@ -15,6 +15,7 @@ use slowpath_smt::TermId;
 /// Offsets in `struct xdp_md` (`include/uapi/linux/bpf.h`).
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
+const DATA_META: u64 = 8;
 /// How deep a phi may be inside of a result.
 pub(super) const WRAPPED: u32 = 4;
 
@@ -28,6 +29,8 @@ pub(super) struct Departure {
     pub length: TermId,
     /// Where it starts, behind the first byte of the packet as received, 64 bits.
     pub start: TermId,
+    /// How long the metadata in front of it is, 32 bits.
+    pub metadata: TermId,
 }
 
 impl Departure {
@@ -50,6 +53,7 @@ impl Departure {
         let result = read(executor, layout.result, 0)?;
         let data = read(executor, layout.context, DATA)?;
         let end = read(executor, layout.context, DATA_END)?;
+        let meta = read(executor, layout.context, DATA_META)?;
         let base = executor.base(layout.packet);
         let base =
             base.ok_or_else(|| FactsError::NotExpressible("the packet has no address".into()))?;
@@ -66,6 +70,7 @@ impl Departure {
         let start = pool.sub(data, base);
         let start = pool.sext(start, 64);
         let length = pool.sub(end, data);
+        let metadata = pool.sub(data, meta);
         let mut gates = gated.gates.clone();
         if pool.as_const(wanted) != Some(1) {
             gates.push(Gate { term: wanted, arcs: Vec::new() });
@@ -73,7 +78,7 @@ impl Departure {
         if gates.iter().any(|gate| pool.as_const(gate.term) == Some(0)) {
             return Ok(None);
         }
-        Ok(Some(Departure { gated, gates, length, start }))
+        Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
     /// The place in the packet's region of a byte of the packet that leaves.

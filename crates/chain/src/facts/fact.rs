@@ -9,6 +9,10 @@ pub enum Fact {
     MinLength,
     /// The greatest length.
     MaxLength,
+    /// How much room there is in front.
+    HeadRoom,
+    /// How long the metadata is.
+    Metadata,
     /// Bits of the byte at an offset.
     Bits(u16),
     /// The values of a field.

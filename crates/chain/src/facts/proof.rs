@@ -5,6 +5,7 @@ use super::departure::Departure;
 use super::error::FactsError;
 use super::samples::Sampler;
 use super::wrong::Packet;
+use slowpath_bpf::insn::Insn;
 use slowpath_ir::RegionId;
 use slowpath_search::Unrolled;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId};
@@ -36,6 +37,8 @@ pub(super) struct Proof {
     /// What holds of packets that arrive.
     pub arrived: Vec<TermId>,
     pub packet: Packet,
+    /// The program's instructions by their numbers.
+    pub code: Vec<Insn>,
     pub solver: BitSolver,
     stop: Stop,
 }
@@ -49,7 +52,8 @@ impl Proof {
         packet: Packet,
         stop: Stop,
     ) -> Self {
-        Proof { unrolled, departure, region, arrived, packet, solver: BitSolver::new(), stop }
+        let (code, solver) = (Vec::new(), BitSolver::new());
+        Proof { unrolled, departure, region, arrived, packet, code, solver, stop }
     }
 
     /// Has questions end when this says so.

@@ -4,7 +4,8 @@
 use super::error::FactsError;
 use super::fact::Fact;
 use super::proof::{Answer, Proof};
-use slowpath_ir::{Block, Field, PacketFacts, Program, SourceLocation, Terminator};
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, Terminator};
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
@@ -98,6 +99,7 @@ pub(super) fn explain(
         Fact::Equal(first, second) => {
             (packet.wrong_equal(pool, (first, second)), vec![first, second])
         }
+        Fact::HeadRoom | Fact::Metadata => (None, Vec::new()),
     };
     let wrong = wrong.ok_or_else(|| FactsError::NotExpressible("there is no such fact".into()))?;
     let mut established = Established::default();
@@ -130,6 +132,23 @@ pub(super) fn explain(
     let program = proof.unrolled.executor.program();
     established.stores = stores.into_iter().map(|insn| Place::of(program, insn)).collect();
     Ok(established)
+}
+
+/// Where these helpers are called, on the ways of packets.
+pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Established {
+    let program = proof.unrolled.executor.program();
+    let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
+        Some(Insn::Call(Call::Helper(number))) => helpers.contains(number),
+        _ => false,
+    };
+    let blocks = proof.unrolled.dag.nodes.iter().map(|node| program.block(node.block));
+    let insns: BTreeSet<u32> = blocks
+        .flat_map(|block| &block.insns)
+        .filter(|insn| called(insn))
+        .map(|insn| insn.0)
+        .collect();
+    let stores = insns.into_iter().map(|insn| Place::of(program, insn)).collect();
+    Established { stores, ..Established::default() }
 }
 
 /// Why no packet leaves.

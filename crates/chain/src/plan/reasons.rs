@@ -67,7 +67,9 @@ fn parts<'a>(
         fact if lines.contains_key(fact) => vec![fact.clone()],
         Fact::Values(field) => bits(field),
         Fact::Equal(first, second) => [bits(first), bits(second)].concat(),
-        Fact::MinLength | Fact::MaxLength | Fact::Bits(_) => Vec::new(),
+        Fact::MinLength | Fact::MaxLength | Fact::HeadRoom | Fact::Metadata | Fact::Bits(_) => {
+            Vec::new()
+        }
     };
     parts.into_iter().filter_map(|part| lines.get(&part))
 }

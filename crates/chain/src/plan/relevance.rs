@@ -28,6 +28,8 @@ impl Atom {
             Fact::Bits(offset) => Atom::Bits(*offset, *facts.bits.get(offset)?),
             Fact::Values(field) => Atom::Values(*field, facts.values.get(field)?.clone()),
             Fact::Equal(first, second) => Atom::Equal(*first, *second),
+            // Between nodes, packets are received anew.
+            Fact::HeadRoom | Fact::Metadata => return None,
         })
     }
 

@@ -92,6 +92,7 @@ fn cases() -> Vec<Case> {
         (Fault::StoreForgotten, scenes::overwritten(), Refuted, Differs),
         (Fault::WrittenForgotten, scenes::received(), Refuted, Differs),
         (Fault::MoveForgotten, scenes::moved(), Refuted, Differs),
+        (Fault::RoomTooGreat, scenes::outwards(), Refuted, Differs),
         (Fault::OneWayOnly, scenes::meeting(), Refuted, Differs),
         (Fault::ValueForgotten, scenes::protocols(), Refuted, Differs),
         (Fault::ValuesOfOneWay, scenes::protocols().guarded(), Refuted, Differs),

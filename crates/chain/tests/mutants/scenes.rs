@@ -311,3 +311,17 @@ pub fn moved() -> Scene {
     let text = format!("r6 = r1\nr2 = 20\ncall 44\n{}", text.replace("(r1 ", "(r6 "));
     scene(text, 54, &[(12, 0x86)])
 }
+
+/// A helper (`bpf_xdp_adjust_head`) moves the start outwards, by a byte more than there is room.
+pub fn outwards() -> Scene {
+    let text = "
+        r2 = -217
+        call 44
+        if r0 != 0 goto fails
+        r0 = 2
+        exit
+        fails:
+        r0 = 1
+        exit";
+    scene(text.to_owned(), 54, &[])
+}

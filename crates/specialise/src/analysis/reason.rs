@@ -8,7 +8,8 @@ pub(crate) const FOLLOWED: u16 = 256;
 /// How many fields with few values are followed.
 pub(crate) const FIELDS: usize = u64::BITS as usize;
 
-/// A set of facts: bytes of the packet, fields with few values, its length, content of maps.
+/// A set of facts: bytes of the packet, fields with few values, its length, what lies
+/// around it, content of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
     bytes: [u64; FOLLOWED as usize / 64],
@@ -16,17 +17,27 @@ pub(crate) struct Reason {
     fields: u64,
     /// Whether the packet's length is among them.
     pub length: bool,
+    /// Whether what lies around the packet is.
+    pub room: bool,
     /// The maps whose content is among them, one bit for each.
     maps: u64,
 }
 
 impl Reason {
     /// No fact.
-    pub const NONE: Reason =
-        Reason { bytes: [0; FOLLOWED as usize / 64], fields: 0, length: false, maps: 0 };
+    pub const NONE: Reason = Reason {
+        bytes: [0; FOLLOWED as usize / 64],
+        fields: 0,
+        length: false,
+        room: false,
+        maps: 0,
+    };
 
     /// What is known of the packet's length.
     pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
+
+    /// What is known to lie around it.
+    pub const ROOM: Reason = Reason { room: true, ..Reason::NONE };
 
     /// What is known of the byte at an offset, which is followed.
     pub fn byte(offset: u16) -> Reason {
@@ -74,6 +85,7 @@ impl BitOr for Reason {
         }
         self.fields |= other.fields;
         self.length |= other.length;
+        self.room |= other.room;
         self.maps |= other.maps;
         self
     }

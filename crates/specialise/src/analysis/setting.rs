@@ -1,6 +1,7 @@
 //! What an analysis takes as given.
 
 use crate::frozen::Frozen;
+use slowpath_bpf::lift::{PacketRoom, Surroundings};
 use slowpath_ir::PacketFacts;
 
 /// What an analysis takes as given.
@@ -11,4 +12,10 @@ pub(crate) struct Setting<'a> {
     pub constants: Vec<Option<&'a [u8]>>,
     /// What else is known of maps.
     pub frozen: Option<&'a Frozen>,
+    /// What lies around packets when they arrive.
+    pub surroundings: Surroundings,
+    /// How far their ends can be moved, when they were just received.
+    pub room: PacketRoom,
+    /// Whether packets are in one piece, so that calls mean what is known of them.
+    pub whole: bool,
 }

@@ -2,8 +2,10 @@
 
 use super::cells::{Cells, loaded};
 use super::numbers::{Def, Number, Numbers, Place};
+use super::placed::{Placed, Range};
 use super::reason::{FIELDS, FOLLOWED, Reason};
 use super::sets::Sets;
+use super::setting::Setting;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
 use crate::graph::BlockId;
@@ -25,6 +27,8 @@ pub(crate) struct State {
     pub length: (i64, i64),
     /// What that rests on.
     pub length_reasons: (Reason, Reason),
+    /// Where the packet lies.
+    pub placed: Placed,
     /// After which change of the packet's ends.
     pub ends: Number,
     /// The numbers that are one of a few.
@@ -33,7 +37,8 @@ pub(crate) struct State {
 
 impl State {
     /// What is known when the program starts.
-    pub fn start(facts: &PacketFacts, numbers: &mut Numbers) -> State {
+    pub fn start(setting: &Setting<'_>, numbers: &mut Numbers) -> State {
+        let facts = setting.facts;
         let mut regs = [0; 11].map(|_| Value::new(Kind::Any, 0));
         for (reg, value) in (0..).zip(&mut regs) {
             value.number = numbers.of(Def::Start(reg));
@@ -53,11 +58,13 @@ impl State {
             packet.write(offset.into(), 1, value, numbers);
         }
         let sets = one_of(facts, &mut packet, numbers);
+        let length = (facts.min_length.into(), facts.max_length.into());
         State {
             regs,
             stack: Cells::default(),
             packet,
-            length: (facts.min_length.into(), facts.max_length.into()),
+            length,
+            placed: Placed::arrived(setting, Range(length.0, length.1)),
             length_reasons: (Reason::LENGTH, Reason::LENGTH),
             ends: numbers.of(Def::Constant(0)),
             sets,
@@ -120,7 +127,8 @@ impl State {
         let (min, max) = self.length_reasons;
         let length_reasons = (min | other.length_reasons.0, max | other.length_reasons.1);
         let sets = self.sets.join(&other.sets);
-        State { regs, stack, packet, length, length_reasons, ends, sets }
+        let placed = self.placed.join(other.placed, widen);
+        State { regs, stack, packet, length, placed, length_reasons, ends, sets }
     }
 
     /// Every value that is known, to be changed.

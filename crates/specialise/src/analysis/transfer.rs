@@ -5,6 +5,7 @@ use super::cells::loaded;
 use super::lookup;
 use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
+use super::returned::Returned;
 use super::setting::Setting;
 use super::state::State;
 use super::value::{Kind, Value};
@@ -126,7 +127,13 @@ impl Step<'_> {
             Insn::Call(Call::Helper(number)) => {
                 let found = (number == helper::MAP_LOOKUP_ELEM)
                     .then(|| lookup::found(state, self.numbers, self.setting));
+                let known = Returned::by(state, self.setting, number);
+                let lengths = state.length_reasons;
                 self.call(state, helpers::effect(number));
+                if let Some(known) = known {
+                    state.length_reasons = lengths;
+                    known.apply(state, self.numbers);
+                }
                 if let Some((kind, reason)) = found.flatten() {
                     state.regs[0].kind = kind;
                     state.regs[0].reason = reason;
@@ -403,6 +410,7 @@ impl Step<'_> {
                 state.packet.clear();
             }
             state.length = (0, u16::MAX.into());
+            state.placed = state.placed.anywhere();
             state.length_reasons = (Reason::NONE, Reason::NONE);
             state.ends = self.result(6);
             for value in state.values_mut() {

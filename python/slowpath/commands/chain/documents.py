@@ -19,7 +19,7 @@ class SourceLine(TypedDict):
 class Fact(TypedDict):
     """What holds of every packet that arrives at a program."""
 
-    kind: Literal["length", "bytes", "bits", "values", "equal"]
+    kind: Literal["length", "headroom", "metadata", "bytes", "bits", "values", "equal"]
     """What it is about."""
     offset: NotRequired[int]
     """Where the bytes begin, from the packet's first one."""
@@ -34,9 +34,10 @@ class Fact(TypedDict):
     values: NotRequired[list[str]]
     """Of `values`: in hexadecimal, network byte order."""
     min: NotRequired[int]
-    """Of `length`: the least, in bytes, without frame check sequence."""
+    """Of `length`, without frame check sequence, and of `headroom` and `metadata` in front of the
+    packet: the least, in bytes."""
     max: NotRequired[int]
-    """Of `length`: the greatest."""
+    """The greatest."""
     established: list[SourceLine]
     """The lines of earlier programs that establish it."""
     assumed: bool
@@ -103,6 +104,9 @@ class Dropped(TypedDict):
     """Offsets of the bytes of the packet that are the reason, ascending."""
     length: bool
     """Whether the packet's length is part of the reason."""
+    room: bool
+    """Whether what lies around the packet is part of the reason: the room in front of it, and
+    metadata."""
     maps: list[str]
     """The maps whose content is part of the reason."""
 
@@ -119,6 +123,19 @@ class LoopRounds(TypedDict):
     where that is found out there."""
     most: int
     """How often at most."""
+
+
+class CallResult(TypedDict):
+    """What a call of a helper returns, for all packets that arrive, whenever control gets to it."""
+
+    slot: int
+    """The number of the call in the original program, in 8-byte slots."""
+    helper: str
+    """The name of the helper."""
+    line: SourceLine | None
+    """The source line, if known."""
+    returns: int | None
+    """What it returns; null if that is the address of an entry of a map."""
 
 
 class Rehearsal(TypedDict):
@@ -245,6 +262,8 @@ class ChainProgram(TypedDict):
     """What became of instructions, and for which facts."""
     loops: list[LoopRounds]
     """The loops of which it is known how many rounds they have."""
+    results: list[CallResult]
+    """The calls of helpers of which it is known what they return."""
     remarks: list[str]
     """What else there is to say, one sentence each: why it stays as it was."""
     seconds: float

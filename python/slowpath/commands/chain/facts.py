@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from slowpath.cli.printable import one_line
-from slowpath.commands.chain.documents import ChainProgram, Dropped, Fact, LoopRounds, SourceLine
+from slowpath.commands.chain.documents import (
+    CallResult,
+    ChainProgram,
+    Dropped,
+    Fact,
+    LoopRounds,
+    SourceLine,
+)
 from slowpath.packet.headers import find_headers
 
 _SHOWN = 3  # lines of a program at most that establish one fact
@@ -18,6 +25,14 @@ def fact_text(fact: Fact) -> str:
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"
+        case "headroom" | "metadata":
+            least, most = fact["min"], fact["max"]
+            what = "head room" if fact["kind"] == "headroom" else "metadata"
+            return (
+                f"{what} of {least} bytes"
+                if least == most
+                else f"{what} of {least} to {most} bytes"
+            )
         case "bytes":
             value = fact["value"]
             end = fact["offset"] + len(value) // 2 - 1
@@ -88,6 +103,7 @@ def because(dropped: Dropped) -> str:
         start = place + 1
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
     parts += ["length"] if dropped["length"] else []
+    parts += ["room"] if dropped["room"] else []
     return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
 
 
@@ -95,6 +111,9 @@ def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
     """What became of instructions for the sake of a fact, among others perhaps."""
     if fact["kind"] == "length":
         yield from (one for one in dropped if one["length"])
+        return
+    if fact["kind"] in {"headroom", "metadata"}:
+        yield from (one for one in dropped if one["room"])
         return
     first, length = fact["offset"], fact.get("bytes", 1)
     if fact["kind"] == "bytes":
@@ -124,6 +143,15 @@ def loop_text(loop: LoopRounds) -> str:
         often = "once" if most == 1 else f"{most} times"
         return f"loop at {where}: begins exactly {often}"
     return f"loop at {where}: begins {least} to {most} times"
+
+
+def result_text(result: CallResult) -> str:
+    """What a call of a helper returns, in words."""
+    line = result["line"]
+    where = lines_text([line]) if line else f"instruction {result['slot']}"
+    returns = result["returns"]
+    what = "finds an entry" if returns is None else f"returns {returns}"
+    return one_line(f"{result['helper']} at {where} {what}")
 
 
 def arrives(program: ChainProgram) -> str:

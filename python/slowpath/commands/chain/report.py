@@ -22,6 +22,7 @@ from slowpath.commands.chain.facts import (
     lines_text,
     loop_text,
     maps_text,
+    result_text,
     used,
 )
 from slowpath.commands.chain.guarantee_lines import guarantee_lines
@@ -29,6 +30,7 @@ from slowpath.report.grid import grid
 
 _BRANCHES = 20  # that are shown of a program
 _LOOPS = 10  # the same of loops
+_RESULTS = 10  # the same of calls
 COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
 """What is said of a rewritten program."""
 _COUNTED = ("branches", "others")
@@ -53,6 +55,9 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
         yield from (f"  {loop_text(loop)}" for loop in program["loops"][:_LOOPS])
         if len(program["loops"]) > _LOOPS:
             yield f"  {len(program['loops']) - _LOOPS} more loops"
+        yield from (f"  {result_text(result)}" for result in program["results"][:_RESULTS])
+        if len(program["results"]) > _RESULTS:
+            yield f"  {len(program['results']) - _RESULTS} more calls"
         yield from _remarks(program)
     yield from _ending(report)
 

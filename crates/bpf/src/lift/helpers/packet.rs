@@ -21,6 +21,9 @@ const OFFSET_MAX: u64 = 0xffff;
 /// Farther than any end of a packet can be moved: half of what 15 bits count.
 const NEAR: u64 = 1 << 14;
 
+/// Added to distances, so that none is negative: as far as no end gets from where the packet was.
+const PLACES: u64 = 1 << 20;
+
 /// How far an end is to be moved.
 struct Distance {
     /// Sign-extended to 64 bits; right if `small` is set.
@@ -75,25 +78,62 @@ impl Lifter<'_> {
         Some(emit.select(ok, grows, word(0)))
     }
 
-    /// How far the head can move in front of the packet as received, 64 bits. Where another program
-    /// has run before, it may have moved the head, by any number of bytes.
+    /// How far the head can move in front of the packet as it arrived, 64 bits.
     fn room_before(&mut self) -> Operand {
         let room = self.options.room;
-        if !self.starts_with_metadata() || room.tail.is_none() {
+        if room.tail.is_none() {
             return word(room.before);
         }
-        // As much as the packet leaves, however long it is.
+        let around = self.surroundings();
+        let (mut low, high) = (u64::from(around.head_room.0), u64::from(around.head_room.1));
+        if low == high {
+            return word(low);
+        }
+        // Metadata is part of it: where the range does not say so, it is what comes in front of that.
+        let metadata = u64::from(around.metadata.1) > low;
+        low = if metadata { 0 } else { low };
         let (least, most) = (self.options.min_packet.into(), self.options.max_packet.into());
         let frame = self.frame();
         let ir = &mut self.ir;
-        let length = ir.input("packet length", 64, least, most, InputKind::PacketLength);
-        let length = ir.emit.unknown_input(length, 64);
-        let left = ir.emit.sub(word(frame), length);
-        let most = frame.saturating_sub(least);
-        let input = ir.input("head room of the packet", 64, 0, most, InputKind::Unknown);
-        let input = ir.emit.unknown_input(input, 64);
-        let above = ir.emit.ult(left, input);
-        ir.emit.select(above, left, input)
+        let limit = frame.saturating_sub(least).min(high).max(low);
+        let input = ir.input("head room of the packet", 64, low, limit, InputKind::Unknown);
+        let mut input = ir.emit.unknown_input(input, 64);
+        if high > room.before {
+            // As much as the packet leaves, or as is known, however long the packet is.
+            let length = ir.input("packet length", 64, least, most, InputKind::PacketLength);
+            let length = ir.emit.unknown_input(length, 64);
+            let longest = word(frame.saturating_sub(low));
+            let long = ir.emit.ult(longest, length);
+            let length = ir.emit.select(long, longest, length);
+            let left = ir.emit.sub(word(frame), length);
+            let above = ir.emit.ult(left, input);
+            input = ir.emit.select(above, left, input);
+        }
+        if metadata {
+            let bytes = ir.metadata(around.words());
+            return ir.emit.add(input, bytes);
+        }
+        input
+    }
+
+    /// Whether an address is inside of the room in front of the packet, behind `metadata` where there
+    /// may be any.
+    fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
+        let packet = self.received();
+        let before = self.room_before();
+        let (first, place) = match before {
+            Operand::Const { .. } => (self.ir.emit.sub(packet, before), address),
+            _ => (self.ir.emit.sub(word(PLACES), before), self.place(address)),
+        };
+        let first = metadata.map_or(first, |bytes| self.ir.emit.add(first, bytes));
+        self.at_most(first, place)
+    }
+
+    /// An address as a number that does not depend on where the packet is: ranges tell more of it.
+    fn place(&mut self, address: Operand) -> Operand {
+        let packet = self.received();
+        let behind = self.ir.emit.sub(address, packet);
+        self.ir.emit.add(behind, word(PLACES))
     }
 
     /// Bytes that head room, packet and tail room have together.
@@ -123,14 +163,10 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let packet = lifter.received();
     let moved = lifter.ir.emit.add(data, value);
     let room = lifter.options.room;
-    let before = lifter.room_before();
-    let mut first = lifter.ir.emit.sub(packet, before);
     let meta = lifter.context_pointer(DATA_META);
     let length = lifter.ir.emit.sub(data, meta);
-    if lifter.may_have_metadata() {
-        first = lifter.ir.emit.add(first, length);
-    }
-    let inside = lifter.at_most(first, moved);
+    let metadata = lifter.may_have_metadata().then_some(length);
+    let inside = lifter.in_front(moved, metadata);
     let last = lifter.ir.emit.sub(end, word(ETH_HLEN));
     let rest = lifter.at_most(moved, last);
     let ok = lifter.ir.emit.and(inside, rest);
@@ -180,19 +216,20 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let packet = lifter.received();
     let moved = lifter.ir.emit.add(end, value);
     let room = match lifter.options.room.tail {
-        Some(tail) => {
-            let behind = match lifter.room_before() {
-                Operand::Const { .. } => word(tail),
-                before => {
-                    let frame = word(lifter.frame());
-                    lifter.ir.emit.sub(frame, before)
+        Some(_) => {
+            let before = lifter.room_before();
+            let frame = lifter.frame();
+            let (last, place) = match before {
+                Operand::Const { value, .. } => {
+                    let packet = lifter.received();
+                    let behind = frame.saturating_sub(value);
+                    (lifter.ir.emit.add(packet, word(behind)), moved)
                 }
+                _ => (lifter.ir.emit.sub(word(frame + PLACES), before), lifter.place(moved)),
             };
-            let last = lifter.ir.emit.add(packet, behind);
-            lifter.at_most(moved, last)
+            lifter.at_most(place, last)
         }
         None => lifter.ir.emit.ult(moved, end),
     };
@@ -219,11 +256,8 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let meta = lifter.context_pointer(DATA_META);
-    let packet = lifter.received();
     let moved = lifter.ir.emit.add(meta, value);
-    let before = lifter.room_before();
-    let first = lifter.ir.emit.sub(packet, before);
-    let room = lifter.at_most(first, moved);
+    let room = lifter.in_front(moved, None);
     let before = lifter.at_most(moved, data);
     // `-EINVAL` where the new start is outside of the room, `-EACCES` where the size is wrong: the
     // kernel looks at the room first.

@@ -4,6 +4,7 @@ use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg
 
 use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
+use crate::lift::surroundings::Surroundings;
 
 /// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
 pub(in crate::lift) const DATA: u64 = 0;
@@ -15,8 +16,8 @@ pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
 /// What these fields can be at most.
 pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
 pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
-/// Longest metadata, in bytes (`xdp_metalen_invalid`).
-pub(in crate::lift) const METADATA: u64 = 252;
+/// Longest metadata, in bytes.
+pub(in crate::lift) const METADATA: u64 = Surroundings::MAX_METADATA as u64;
 
 impl IrBuilder {
     /// Says what a register holds at the start of a run.
@@ -37,19 +38,21 @@ impl IrBuilder {
         (self.start(name, width, StartValue::Unknown(input)), input)
     }
 
-    /// Where the metadata of a packet starts: any number of words in front of it.
-    fn metadata(&mut self, packet: Operand) -> Operand {
-        const MAX_WORDS: u64 = METADATA / 4;
-        let words = self.input("words of metadata", 6, 0, MAX_WORDS, InputKind::Unknown);
+    /// How many bytes of metadata a packet has when it arrives, 64 bits: `words.0` to `words.1` words.
+    pub fn metadata(&mut self, words: (u64, u64)) -> Operand {
+        let (least, most) = words;
+        if least == most {
+            return word(4 * most);
+        }
+        let words = self.input("words of metadata", 6, least, most, InputKind::Unknown);
         let words = self.emit.unknown_input(words, 6);
         let words = self.emit.zero_extend(words, 64);
-        let bytes = self.emit.binary(BinaryOp::Shl, words, word(2));
-        self.emit.sub(packet, bytes)
+        self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
     /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes,
-    /// and may have metadata in front. Returns the packet's length as well.
-    pub fn prologue(&mut self, packets: (u16, u16), metadata: bool) -> (Vec<OriginOp>, InputId) {
+    /// and `words.0` to `words.1` words of metadata in front. Returns the packet's length as well.
+    pub fn prologue(&mut self, packets: (u16, u16), words: (u64, u64)) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(packets.0), u64::from(packets.1));
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
         let fields = [
@@ -66,7 +69,10 @@ impl IrBuilder {
         let bytes = self.emit.unknown_input(length, 64);
         let end = self.emit.add(packet, bytes);
         let context = self.base(self.context);
-        let meta = if metadata { self.metadata(packet) } else { packet };
+        let meta = match self.metadata(words) {
+            Operand::Const { value: 0, .. } => packet,
+            bytes => self.emit.sub(packet, bytes),
+        };
         for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
             let low = self.emit.extract(pointer, 0, 32);
             let address = self.emit.add(context, word(offset));

@@ -12,6 +12,7 @@ class Reasons:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._bytes, self._others, self._length = dict[int, str](), dict[int, list[str]](), ""
+        self._around = list[str]()
         self._assumed = {fact_text(fact) for fact in facts if fact["assumed"]}
         self._assumed_bytes = set[int]()
         for fact in facts:
@@ -26,6 +27,8 @@ class Reasons:
                     self._others.setdefault(fact["offset"], []).append(fact_text(fact))
                 case "length":
                     self._length = fact_text(fact)
+                case "headroom" | "metadata":
+                    self._around.append(fact_text(fact))
                 case "values" | "equal":
                     fields = [fact["offset"]]
                     fields += [fact["other"]] if fact["kind"] == "equal" else []
@@ -38,6 +41,8 @@ class Reasons:
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:
             parts.append(self._said(self._length) if self._length else "length")
+        if dropped["room"]:
+            parts += self._around or ["room"]
         if dropped["maps"]:
             parts.append(one_line(f"{maps_text(dropped['maps'])} as given"))
         return "; ".join(parts) or "-"
@@ -74,5 +79,6 @@ _NOTHING: Dropped = {
     "change": "",
     "bytes": [],
     "length": False,
+    "room": False,
     "maps": [],
 }

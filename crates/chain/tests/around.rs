@@ -1,0 +1,255 @@
+//! What lies around packets between programs: how much room there is in front of them, and metadata.
+//! It is proved of what a program lets through, and relied on where nothing else can be the case.
+
+use slowpath_bpf::lift::{LiftOptions, PacketRoom, Surroundings};
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_chain::equivalence::prove;
+use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::optimize::optimize;
+use slowpath_chain::report::{FactText, ProgramReport};
+use slowpath_chain::{Chain, Loaded, RewriteOptions, Rewritten, rewrite};
+use slowpath_ir::PacketFacts;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::agreement::compare;
+use slowpath_oracle::Oracle;
+use slowpath_specialise::fuse::{Handover, fuse};
+use slowpath_specialise::{Known, Mode, specialise_for};
+use slowpath_stop::Stop;
+use std::sync::Arc;
+
+const PASS: u32 = 2;
+
+fn object() -> Object {
+    Object::parse(include_bytes!("objects/around.bpf.o")).expect("an object")
+}
+
+fn program(object: &Object, name: &str) -> BpfProgram {
+    let number = object.programs.iter().position(|program| program.name == name);
+    object.link(number.expect("it is there"), None).expect("links")
+}
+
+fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Surroundings {
+    Surroundings { head_room, metadata }
+}
+
+/// What lies around packets that a program lets pass.
+fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
+    let (object, mut options) = (object(), FactsOptions::default());
+    options.lift.surroundings = arriving;
+    let program = program(&object, name);
+    let found = facts_after(&object, &program, &any_packet(), &[PASS], &options, &Stop::never());
+    match found.expect("it can be analysed") {
+        Leaving::Packets(found) => found.surroundings,
+        Leaving::Never(_) => panic!("{name} lets packets pass"),
+    }
+}
+
+#[test]
+fn what_lies_around_packets_is_found_out() {
+    assert_eq!(behind("passes", None), PacketRoom::KERNEL.received());
+    assert_eq!(behind("shifts", None), around((184, 184), (0, 0)));
+    assert_eq!(behind("shifts_some", None), around((184, 216), (0, 0)));
+    assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
+}
+
+#[test]
+fn it_goes_on_from_what_arrives() {
+    let arriving = around((40, 216), (0, 8));
+    assert_eq!(behind("passes", Some(arriving)), arriving);
+    // Where there was not enough room, packets do not pass.
+    assert_eq!(behind("shifts", Some(arriving)), around((8, 184), (0, 8)));
+    assert_eq!(behind("shifts", Some(around((0, 216), (0, 0)))).head_room, (0, 184));
+    assert_eq!(behind("marks", Some(around((216, 216), (0, 252)))).metadata, (4, 216));
+    let any = behind("passes", Some(Surroundings::ANY));
+    assert_eq!((any.head_room.0, any.metadata), (0, (0, 252)));
+}
+
+/// A chain of programs, each behind the one before on `XDP_PASS`, with this about each edge.
+fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
+    let device = |number: usize| if edge.is_empty() { 0 } else { number };
+    let programs = names.iter().enumerate().map(|(number, name)| {
+        let device = device(number);
+        format!("- {{name: p{number}, object: o, program: {name}, device: d{device}}}\n")
+    });
+    let edges = (1..names.len())
+        .map(|to| format!("- {{from: p{}, on: [XDP_PASS], to: p{to}{edge}}}\n", to - 1));
+    let (programs, edges): (String, String) = (programs.collect(), edges.collect());
+    let text = format!("schema: 1\nprograms:\n{programs}edges:\n{edges}");
+    let chain = Chain::parse(&text).expect("a chain");
+    let object = Arc::new(object());
+    let load = |name: &&str| Loaded {
+        object: Arc::clone(&object),
+        program: program(&object, name).number,
+    };
+    let loaded: Vec<Loaded> = names.iter().map(load).collect();
+    let options = RewriteOptions { mode: Some(mode), ..RewriteOptions::default() };
+    rewrite(&chain, &loaded, &options, &Stop::never(), |_| ()).expect("is rewritten")
+}
+
+/// What is reported of the last program of a chain on one device, without guards.
+fn last(names: &[&str]) -> ProgramReport {
+    rewritten(names, "", Mode::Trust).report.programs.pop().expect("there is one")
+}
+
+/// What its calls of helpers are known to return.
+fn returns(program: &ProgramReport) -> Vec<(&str, Option<i64>)> {
+    program.results.iter().map(|known| (known.helper.as_str(), known.returns)).collect()
+}
+
+const MOVES: [(&str, Option<i64>); 1] = [("bpf_xdp_adjust_head", Some(0))];
+
+/// Whether a branch goes for what lies around packets, and the rest is proved.
+fn relies(program: &ProgramReport) -> bool {
+    program.dropped.iter().any(|dropped| dropped.room) && program.proved == Some(true)
+}
+
+#[test]
+fn calls_that_cannot_fail_are_known() {
+    for (names, known) in [
+        (&["shifts", "takes_184"][..], true),
+        (&["shifts", "takes_185"], false),
+        (&["shifts_some", "takes_184"], true),
+        (&["shifts_some", "takes_185"], false),
+        (&["shifts", "passes", "takes_184"], true),
+        (&["shifts", "passes", "takes_185"], false),
+        // Metadata takes its part of the room.
+        (&["marks", "takes_208"], true),
+        (&["marks", "takes_209"], false),
+        (&["passes", "takes_216"], true),
+    ] {
+        let last = last(names);
+        assert_eq!(returns(&last), &MOVES[..usize::from(known)], "{names:?}");
+        assert_eq!(relies(&last), known, "{names:?}: {last:#?}");
+    }
+}
+
+#[test]
+fn what_is_known_of_room_and_metadata_is_told() {
+    let shifted = last(&["shifts", "takes_184"]);
+    let told = &shifted.facts[1];
+    assert_eq!(told.fact, FactText::Headroom { min: 184, max: 184 });
+    let source = include_str!("objects/around.bpf.c").lines();
+    let at = source.enumerate().find(|(_, line)| line.contains("adjust_head(ctx, -32)"));
+    let lines: Vec<u32> = told.established.iter().map(|line| line.line).collect();
+    assert_eq!(lines, [at.expect("it is there").0 as u32 + 1]);
+    assert!(shifted.results[0].line.is_some());
+    let marked = last(&["marks", "told"]);
+    assert_eq!(marked.facts[1].fact, FactText::Metadata { min: 4, max: 8 });
+    let plain = last(&["passes", "told"]);
+    let around =
+        |fact: &FactText| matches!(fact, FactText::Headroom { .. } | FactText::Metadata { .. });
+    assert!(!plain.facts.iter().any(|fact| around(&fact.fact)), "as newly received");
+}
+
+#[test]
+fn ends_move_inwards_where_packets_are_long_enough() {
+    let trimmed = last(&["passes", "trims"]);
+    // They may be longer than a page has room for, as far as is known.
+    assert_eq!(returns(&trimmed), MOVES);
+    assert_eq!(trimmed.proved, Some(true), "{trimmed:#?}");
+}
+
+#[test]
+fn nothing_is_relied_on_that_a_guard_does_not_check() {
+    for names in [["shifts", "takes_184"], ["passes", "takes_216"]] {
+        let mut done = rewritten(&names, "", Mode::Guard);
+        let guarded = done.report.programs.pop().expect("there is one");
+        assert!(!guarded.dropped.iter().any(|dropped| dropped.room), "{guarded:#?}");
+        assert!(returns(&guarded).is_empty());
+    }
+}
+
+/// That the packet is long enough, a program with a guard knows as well.
+#[test]
+fn packets_are_cut_off_behind_a_guard_as_well() {
+    let (object, facts) = (object(), PacketFacts::lengths(64, 1500));
+    let trims = program(&object, "trims");
+    let stop = Stop::never();
+    let options = LiftOptions::default();
+    let made = optimize(&object, &trims, &facts, Mode::Guard, &options, &stop);
+    let made = made.expect("is rewritten");
+    let (specialised, proof) = (made.specialised.expect("so it is"), made.proof.expect("too"));
+    assert!(proof.proved, "{proof:#?}");
+    let known: Vec<Option<u64>> = specialised.results.iter().map(|known| known.value).collect();
+    assert_eq!(known, [Some(0)], "the tail may be that of a packet without room");
+    assert!(!specialised.dropped.iter().any(|dropped| dropped.room));
+}
+
+#[test]
+fn another_device_has_all_of_the_room() {
+    for (edge, known) in [("", false), (", network: {}", true)] {
+        let mut done = rewritten(&["shifts", "takes_216"], edge, Mode::Trust);
+        let last = done.report.programs.pop().expect("there is one");
+        assert_eq!(returns(&last), &MOVES[..usize::from(known)], "{edge}");
+        assert!(last.facts.iter().all(|f| !matches!(f.fact, FactText::Headroom { .. })) == known);
+    }
+}
+
+#[test]
+fn a_proof_is_about_what_lies_around_packets() {
+    let (object, stop) = (object(), Stop::never());
+    let takes = program(&object, "takes_184");
+    let facts = any_packet();
+    let shifted = around((184, 216), (0, 0));
+    let known = Known { surroundings: shifted, ..Known::received(&facts) };
+    let made = specialise_for(&object, &takes, known, Mode::Trust, &stop).expect("has a graph");
+    assert!(made.program.insns.len() < takes.insns.len());
+    let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
+    for (pair, surroundings, proved) in [
+        ((&takes, &made.program), shifted, true),
+        ((&takes, &made.program), around((183, 216), (0, 0)), false),
+        ((&takes, &made.program), Surroundings::ANY, false),
+        ((&told, &untold), around((0, 216), (0, 0)), true),
+        ((&told, &untold), around((216, 216), (0, 4)), false),
+        ((&told, &untold), around((216, 216), (4, 8)), false),
+    ] {
+        let options = LiftOptions { surroundings: Some(surroundings), ..LiftOptions::default() };
+        let proof = prove(&object, pair.0, pair.1, &facts, &options, &stop).expect("is lifted");
+        assert_eq!(proof.proved, proved, "{} {surroundings:?}: {proof:#?}", pair.0.name);
+        assert!(proved || proof.counterexample.is_some(), "{} {surroundings:?}", pair.0.name);
+    }
+}
+
+/// The programs one behind the other, the second one as it is and rewritten for what arrives.
+#[test]
+fn the_kernel_agrees_about_room_that_was_used() {
+    let kernel = match Kernel::available() {
+        Ok(kernel) => kernel,
+        Err(reason) => return Oracle::Kernel.missing(reason),
+    };
+    let (object, mut compared) = (object(), 0);
+    let whole = |first: &BpfProgram, second: BpfProgram| {
+        let handover = Handover { from: 0, results: vec![PASS], to: 1 };
+        fuse(&[first.clone(), second], &[handover], "whole").expect("they become one")
+    };
+    for (first, second, relied) in [
+        ("shifts", "takes_184", true),
+        ("shifts", "takes_185", false),
+        ("shifts_some", "takes_184", true),
+        ("marks", "takes_208", true),
+        ("marks", "takes_209", false),
+        ("passes", "takes_216", true),
+        ("passes", "trims", true),
+    ] {
+        let (facts, surroundings) = (any_packet(), behind(first, None));
+        let [upstream, downstream] = [first, second].map(|name| program(&object, name));
+        // Of packets that are longer than a page has room for, ends do not move.
+        let short = PacketFacts::lengths(64, 1500);
+        let facts = if second == "trims" { &short } else { &facts };
+        let known = Known { surroundings, ..Known::received(facts) };
+        let made = specialise_for(&object, &downstream, known, Mode::Trust, &Stop::never());
+        let made = made.expect("has a graph");
+        assert_eq!(made.program.insns.len() < downstream.insns.len(), relied, "{second}");
+        let before = kernel.load_rewritten(&object, &whole(&upstream, downstream));
+        let after = kernel.load_rewritten(&object, &whole(&upstream, made.program));
+        let (before, after) = (before.expect("is accepted"), after.expect("is accepted"));
+        for (length, byte) in [(64, 8), (64, 9), (80, 8), (1000, 8), (1500, 9)] {
+            let mut packet = vec![0; length];
+            packet[12] = byte;
+            let differs = compare(&before, &after, &packet).expect("it runs");
+            assert!(differs.is_none(), "{first} {second} {length} {byte}: {differs:?}");
+            compared += 1;
+        }
+    }
+    Oracle::Kernel.compared(compared, "packets whose head room was used before");
+}

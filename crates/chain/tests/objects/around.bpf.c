@@ -1,0 +1,101 @@
+/* Programs that move what lies around packets, and programs to which that matters. Compiled with
+ *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
+ *     -idirafter /usr/include/x86_64-linux-gnu -c around.bpf.c -o around.bpf.o
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#define PACKET(ctx, bytes)                                                                         \
+	__u8 *data = (__u8 *)(long)(ctx)->data;                                                    \
+	if (data + (bytes) > (__u8 *)(long)(ctx)->data_end)                                        \
+		return XDP_DROP;
+
+/* Takes 32 bytes of the room. */
+SEC("xdp")
+int shifts(struct xdp_md *ctx)
+{
+	if (bpf_xdp_adjust_head(ctx, -32))
+		return XDP_DROP;
+	PACKET(ctx, 14)
+	data[12] = 0xaa;
+	return XDP_PASS;
+}
+
+/* The same of some packets. */
+SEC("xdp")
+int shifts_some(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	if (data[12] == 8 && bpf_xdp_adjust_head(ctx, -32))
+		return XDP_DROP;
+	return XDP_PASS;
+}
+
+/* Puts metadata there, of one length or the other. */
+SEC("xdp")
+int marks(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	if (bpf_xdp_adjust_meta(ctx, data[12] == 8 ? -4 : -8))
+		return XDP_DROP;
+	return XDP_PASS;
+}
+
+/* Does nothing to what lies around packets. */
+SEC("xdp")
+int passes(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	return XDP_PASS;
+}
+
+#define OUTWARDS(name, bytes)                                                                      \
+	SEC("xdp")                                                                                 \
+	int name(struct xdp_md *ctx)                                                               \
+	{                                                                                          \
+		if (bpf_xdp_adjust_head(ctx, -(bytes)))                                            \
+			return XDP_ABORTED;                                                        \
+		PACKET(ctx, 14)                                                                    \
+		data[0] = 1;                                                                       \
+		return XDP_TX;                                                                     \
+	}
+
+/* All that there is behind one of the above, and one byte more. */
+OUTWARDS(takes_184, 184)
+OUTWARDS(takes_185, 185)
+OUTWARDS(takes_208, 208)
+OUTWARDS(takes_209, 209)
+OUTWARDS(takes_216, 216)
+
+/* Makes packets shorter at both ends, if they are long enough. */
+SEC("xdp")
+int trims(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	if (data[63])
+		return XDP_DROP;
+	if (bpf_xdp_adjust_head(ctx, 34))
+		return XDP_ABORTED;
+	if (bpf_xdp_adjust_tail(ctx, -16))
+		return XDP_ABORTED;
+	return XDP_TX;
+}
+
+/* Whether there is metadata. */
+SEC("xdp")
+int told(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data;
+	__u8 *meta = (__u8 *)(long)ctx->data_meta;
+
+	return meta + 4 > data ? XDP_PASS : XDP_DROP;
+}
+
+/* If there is none, this is the same. */
+SEC("xdp")
+int untold(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,96 @@
+use super::*;
+use slowpath_ir::PacketFacts;
+
+const HEAD: i32 = helper::XDP_ADJUST_HEAD;
+const TAIL: i32 = helper::XDP_ADJUST_TAIL;
+const META: i32 = helper::XDP_ADJUST_META;
+
+/// Packets of so many bytes, with this around them.
+fn packets((low, high): (i64, i64), surroundings: Option<Surroundings>) -> (Placed, Range) {
+    let (facts, room) = (PacketFacts::lengths(0, 0), PacketRoom::KERNEL);
+    let surroundings = surroundings.unwrap_or(room.received());
+    let setting = Setting {
+        facts: &facts,
+        constants: Vec::new(),
+        frozen: None,
+        surroundings,
+        room,
+        whole: true,
+    };
+    (Placed::arrived(&setting, Range(low, high)), Range(low, high))
+}
+
+fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Option<Surroundings> {
+    Some(Surroundings { head_room, metadata })
+}
+
+/// Whether a helper surely moves an end by that.
+#[track_caller]
+fn moves((placed, length): (Placed, Range), called: i32, by: i64) -> bool {
+    placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
+}
+
+#[test]
+fn the_head_moves_as_far_as_there_is_room_for_sure() {
+    let received = packets((60, 1500), None);
+    assert!(moves(received, HEAD, -216) && !moves(received, HEAD, -217));
+    let behind = packets((60, 1500), around((184, 200), (0, 0)));
+    assert!(moves(behind, HEAD, -184) && !moves(behind, HEAD, -185));
+    let with_metadata = packets((60, 1500), around((184, 184), (4, 8)));
+    assert!(moves(with_metadata, HEAD, -176) && !moves(with_metadata, HEAD, -177));
+    let any = packets((60, 1500), Some(Surroundings::ANY));
+    assert!(!moves(any, HEAD, -1) && moves(any, HEAD, 0), "metadata is in the room");
+}
+
+#[test]
+fn the_head_leaves_an_ethernet_header() {
+    for packets in [packets((60, 1500), None), packets((60, 1500), Some(Surroundings::ANY))] {
+        assert!(moves(packets, HEAD, 46) && !moves(packets, HEAD, 47));
+    }
+}
+
+#[test]
+fn the_tail_moves_within_the_page() {
+    let received = packets((60, 1500), None);
+    let tail = PacketRoom::KERNEL.tail.expect("there is some") as i64;
+    assert!(moves(received, TAIL, tail - 1500) && !moves(received, TAIL, tail - 1499));
+    assert!(moves(received, TAIL, -46) && !moves(received, TAIL, -47));
+    // Those that are longer than a page has room for do not get shorter either.
+    assert!(!moves(packets((60, tail + 216), None), TAIL, -1));
+    // Those of a device that has more room in front do not have less behind.
+    let behind = packets((60, 1500), around((0, 0), (0, 0)));
+    assert!(moves(behind, TAIL, tail - 1500) && !moves(behind, TAIL, tail - 1499));
+    let any = packets((60, 1500), Some(Surroundings::ANY));
+    assert!(moves(any, TAIL, -46) && !moves(any, TAIL, 1));
+}
+
+#[test]
+fn metadata_is_words_in_the_room() {
+    let received = packets((60, 1500), None);
+    assert!(moves(received, META, -8) && !moves(received, META, -6));
+    assert!(!moves(received, META, 4) && moves(received, META, -216));
+    assert!(!moves(received, META, -220), "there is no more room");
+    // That there is some is not relied on.
+    assert!(!moves(packets((60, 1500), around((216, 216), (8, 8))), META, 4));
+    assert!(!moves(packets((60, 1500), Some(Surroundings::ANY)), META, -4));
+}
+
+#[test]
+fn what_was_moved_is_somewhere_else() {
+    let (placed, length) = packets((60, 1500), None);
+    let moved = placed.moved(HEAD, Range(-200, -200), length).expect("it moves");
+    assert_eq!((moved.placed.start, moved.length), (Range(16, 16), Range(260, 1700)));
+    assert!(moves((moved.placed, moved.length), HEAD, -16));
+    assert!(!moves((moved.placed, moved.length), HEAD, -17));
+    let again = placed.moved(META, Range(-8, -8), length).expect("it moves");
+    assert!(!moves((again.placed, length), HEAD, -209), "metadata moves along");
+    assert!(moves((again.placed, length), META, 8));
+}
+
+#[test]
+fn what_perhaps_was_moved_is_in_either_place() {
+    let (placed, length) = packets((60, 1500), around((8, 216), (0, 0)));
+    let moved = placed.moved(HEAD, Range(-32, -32), length).expect("it moves");
+    assert!(!moved.succeeds);
+    assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
+}
