@@ -407,7 +407,12 @@ impl Validation<'_, '_> {
         }
         let mut conditions = other.conditions.clone();
         conditions.push(what);
-        self.queries.check(self.pair.pool(), &conditions)
+        let pool = self.pair.pool();
+        match self.together {
+            // What is hard for one path may not be for all together.
+            Together::NotTried => self.queries.check_soon(pool, &conditions, 0),
+            _ => self.queries.check(pool, &conditions),
+        }
     }
 
     /// Whether a packet of two paths relies on something that is not modelled.
