@@ -8,12 +8,16 @@
 //! known here of how the specialised program was made. What cannot be shown is listed; a difference
 //! is a result only after both programs have been run on it (`replay`).
 //!
+//! Where there are many paths, or one that is hard to decide, all of them are compared together instead
+//! (`together`), for which the size of the programs counts; path by path again if that shows nothing.
+//!
 //! Both programs are executed over the same terms (`pair`): what they compute alike is the same term,
 //! and most paths need no solver. A run is seen alone: what other CPUs do to maps meanwhile is not
 //! looked at.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
+mod alignment;
 mod compare;
 mod covering;
 mod draws;
@@ -22,6 +26,7 @@ mod facts;
 mod guard;
 mod pair;
 mod replay;
+mod together;
 
 use draws::Draws;
 use pair::Pair;
@@ -35,11 +40,12 @@ use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use thiserror::Error;
+use together::Together;
 
 pub use covering::Cover;
 pub use executed::Executed;
 pub use facts::Packets;
-pub use guard::prove_guard;
+pub use guard::{prove_guard, prove_guard_like};
 pub use replay::{Counterexample, FinalState};
 
 /// What is known about the equivalence of two programs.
@@ -48,7 +54,8 @@ pub struct Proof {
     /// Whether both do the same for every packet for which the facts hold, and whatever the maps
     /// contain, but for the `assumptions`.
     pub proved: bool,
-    /// How many paths of the original are proved.
+    /// How many paths of the original are proved; as far as they were gone through where all were
+    /// proved together.
     pub paths: u64,
     /// How many pairs of a path of the original and one of the specialised program some packet takes.
     pub pairs: u64,
@@ -111,15 +118,66 @@ pub fn prove_for(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
-    prove_with((object, packets, None), original, specialised, options, stop)
+    prove_with(Subject::of(object, packets), original, (specialised, None), options, stop)
 }
 
-/// The same where the first bytes of a map of one element, as many as a generation has, are not all
-/// zero, if its name is given.
-fn prove_with(
-    (object, packets, raised): (&Object, Packets<'_>, Option<&str>),
+/// The same for a program of which it is known which slot of the original each of its slots stands for:
+/// that makes it quicker, and nothing rests on it.
+///
+/// # Errors
+/// When a program cannot be lifted.
+pub fn prove_like(
+    object: &Object,
+    original: &BpfProgram,
+    (specialised, origins): (&BpfProgram, &[usize]),
+    facts: &PacketFacts,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
+    let subject = Subject::of(object, Packets::Inside(facts));
+    prove_with(subject, original, (specialised, Some(origins)), options, stop)
+}
+
+/// The same with all paths together, and never path by path: it is proved, or nothing is known.
+///
+/// # Errors
+/// When a program cannot be lifted.
+pub fn prove_together(
+    object: &Object,
     original: &BpfProgram,
     specialised: &BpfProgram,
+    facts: &PacketFacts,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
+    let subject = Subject::of(object, Packets::Inside(facts));
+    let subject = Subject { only_together: true, ..subject };
+    prove_with(subject, original, (specialised, None), options, stop)
+}
+
+/// What a proof is about.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    object: &'a Object,
+    packets: Packets<'a>,
+    /// The name of a map of one element, if its first bytes, as many as a generation has, are not all
+    /// zero.
+    raised: Option<&'a str>,
+    /// Whether nothing is done path by path.
+    only_together: bool,
+}
+
+impl<'a> Subject<'a> {
+    fn of(object: &'a Object, packets: Packets<'a>) -> Self {
+        Subject { object, packets, raised: None, only_together: false }
+    }
+}
+
+/// Proves what a subject says.
+fn prove_with(
+    Subject { object, packets, raised, only_together }: Subject<'_>,
+    original: &BpfProgram,
+    (specialised, origins): (&BpfProgram, Option<&[usize]>),
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
@@ -163,9 +221,19 @@ fn prove_with(
                 queries: &mut queries,
                 draws: Draws::default(),
                 knows_bits: false,
+                origins,
+                together: Together::NotTried,
                 found: proof,
             };
-            let complete = validation.paths()?;
+            let complete = if only_together {
+                let all = validation.compare_together()?;
+                if !all {
+                    validation.gap("it does not show for all paths together".to_owned());
+                }
+                all
+            } else {
+                validation.paths()?
+            };
             proof = validation.found;
             proof.queries = queries.checks();
             let undecided = !proof.undecided.is_empty();
@@ -184,6 +252,9 @@ struct Validation<'a, 'b> {
     draws: Draws,
     /// Whether the solver has been told what is known of single bytes.
     knows_bits: bool,
+    /// The slots of the original that those of the specialised program stand for, if that is known.
+    origins: Option<&'a [usize]>,
+    together: Together,
     found: Proof,
 }
 
@@ -195,9 +266,16 @@ impl Validation<'_, '_> {
         let mut paths = PathEnumerator::new(&self.pair.original.side, inputs, conditions);
         let mut complete = true;
         loop {
+            if self.is_long() {
+                self.compare_together()?;
+            }
+            if self.is_covered() {
+                return Ok(true);
+            }
             let side = &mut self.pair.original.side;
             match paths.next(side, None, &mut self.draws, self.queries)? {
-                NextPath::Done => return Ok(complete),
+                NextPath::Done => return Ok(complete || self.is_proved()),
+                NextPath::Gap(_) | NextPath::Stopped(_) if self.is_proved() => return Ok(true),
                 NextPath::Gap(why) => {
                     complete = false;
                     self.gap(why);
@@ -209,7 +287,7 @@ impl Validation<'_, '_> {
                 NextPath::Path(path) => match self.path(&path)? {
                     Equivalence::Proved => self.found.paths += 1,
                     Equivalence::Undecided => complete = false,
-                    Equivalence::Differs | Equivalence::Stopped => return Ok(false),
+                    Equivalence::Differs | Equivalence::Stopped => return Ok(self.is_proved()),
                 },
             }
         }
@@ -230,6 +308,9 @@ impl Validation<'_, '_> {
             self.pair.swap_terms();
             let other = match step? {
                 NextPath::Done => return Ok(equivalence),
+                NextPath::Gap(_) | NextPath::Stopped(_) if self.is_proved() => {
+                    return Ok(Equivalence::Proved);
+                }
                 NextPath::Gap(why) => {
                     self.gap(format!("in the specialised program: {why}"));
                     equivalence = Equivalence::Undecided;
@@ -256,6 +337,9 @@ impl Validation<'_, '_> {
     }
 
     fn both(&mut self, path: &Path, other: &Path) -> Result<Equivalence, SolverError> {
+        if self.is_proved() {
+            return Ok(Equivalence::Proved);
+        }
         let mut equivalence = Equivalence::Proved;
         if self.relies(path, other)? {
             equivalence = Equivalence::Undecided;
@@ -278,8 +362,10 @@ impl Validation<'_, '_> {
             let pool = self.pair.pool();
             let no = pool.bool(false);
             let any = differences.iter().fold(no, |any, &(_, differs)| pool.or(any, differs));
-            if let Answer::Unsat = self.ask(other, any)? {
-                return Ok(equivalence);
+            match self.ask(other, any)? {
+                Answer::Unsat => return Ok(equivalence),
+                Answer::Unknown(_) if self.compare_together()? => return Ok(Equivalence::Proved),
+                _ => {}
             }
         }
         for (what, differs) in differences {
@@ -321,7 +407,12 @@ impl Validation<'_, '_> {
         }
         let mut conditions = other.conditions.clone();
         conditions.push(what);
-        self.queries.check(self.pair.pool(), &conditions)
+        let pool = self.pair.pool();
+        match self.together {
+            // What is hard for one path may not be for all together.
+            Together::NotTried => self.queries.check_soon(pool, &conditions, 0),
+            _ => self.queries.check(pool, &conditions),
+        }
     }
 
     /// Whether a packet of two paths relies on something that is not modelled.

@@ -4,7 +4,7 @@
 //! facts that decide no branch, then without any about bytes, and stays as it was in the end. So does
 //! one whose guard costs more than it saves (`weighing`).
 
-use crate::equivalence::{EquivalenceError, Proof, prove, prove_guard};
+use crate::equivalence::{EquivalenceError, Proof, prove_guard_like, prove_like};
 use crate::frozen::FrozenMaps;
 use crate::weighing::{Subject, Verdict, obvious, weigh};
 use slowpath_bpf::insn::{Imm64, Insn};
@@ -169,8 +169,14 @@ fn proved(
 ) -> Result<Proof, EquivalenceError> {
     stop.enter("proving that it does the same");
     match &made.guard {
-        Some(guard) => prove_guard(object, program, (&made.program, guard), options, stop),
-        None => prove(object, program, &made.program, &known_of(facts, mode), options, stop),
+        Some(guard) => {
+            let guarded = (&made.program, guard, Some(&made.origins[..]));
+            prove_guard_like(object, program, guarded, options, stop)
+        }
+        None => {
+            let (like, facts) = ((&made.program, &made.origins[..]), known_of(facts, mode));
+            prove_like(object, program, like, &facts, options, stop)
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 //! is defined, and means nothing for others.
 
 mod reading;
+mod written;
 
 use crate::ExecError;
 use crate::alias::ByteAlias;

@@ -33,6 +33,19 @@ pub struct Path {
     doubts: u32,
 }
 
+impl Path {
+    /// All runs together, as if they took one path.
+    pub(crate) fn joined(
+        state: SymbolicState,
+        conditions: Vec<TermId>,
+        relied: Vec<(RelianceId, TermId)>,
+        instructions: u64,
+    ) -> Path {
+        let (draws, model, doubts) = (Vec::new(), None, 0);
+        Path { state, conditions, draws, relied, instructions, model, doubts }
+    }
+}
+
 /// What comes next.
 pub enum NextPath {
     /// A path.
@@ -76,6 +89,13 @@ pub trait Drawing {
     /// What the operations of a block draw, in order; behind the last one, and where it does not
     /// fit, new unknowns are drawn. `counts` belongs to the way so far, and is empty at its start.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
+
+    /// What is counted where several ways of two programs meet, with the counts of both on each:
+    /// what both draw from there on is the same again. `None` if that cannot be told.
+    fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
+        let (&first, others) = ways.split_first()?;
+        others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
+    }
 }
 
 /// Terms that are drawn one after the other.

@@ -83,7 +83,7 @@ impl<'a> Queries<'a> {
     ///
     /// # Errors
     /// A solver that contradicts itself.
-    pub(crate) fn check_soon(
+    pub fn check_soon(
         &mut self,
         pool: &mut TermPool,
         conditions: &[TermId],

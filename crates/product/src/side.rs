@@ -1,7 +1,7 @@
 //! One of the programs, and how far its execution is.
 
 use slowpath_exec::concrete::Environment;
-use slowpath_exec::{ExecError, Executor, Resolver, Start, SymbolicState};
+use slowpath_exec::{AllPaths, ExecError, Executor, Resolver, Start, SymbolicState};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -14,6 +14,8 @@ pub struct Side {
     pub start: SymbolicState,
     /// Looks through what execution has left open.
     pub resolver: Resolver,
+    /// Looks through what several ways have left open, where ways were joined.
+    pub joined: Option<AllPaths>,
     /// How many block instances were executed.
     pub(crate) points: u32,
 }
@@ -25,7 +27,7 @@ impl Side {
     /// What its prologue cannot be executed for.
     pub fn new(program: Program, start: Start) -> Result<Self, ExecError> {
         let (executor, start) = Executor::from_start(Rc::new(program), start)?;
-        Ok(Side { executor, start, resolver: Resolver::new(), points: 0 })
+        Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
     /// What a region holds in a state, in bytes. The program has to have the terms.
@@ -39,8 +41,12 @@ impl Side {
         offset: TermId,
         bytes: u8,
     ) -> Result<TermId, String> {
-        let content = self.executor.content(state, region, offset, bytes);
-        let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
+        let none = || "a memory region has no address".to_owned();
+        if let Some(joined) = &mut self.joined {
+            let content = joined.content(&mut self.executor, state, region, offset, bytes);
+            return content.map_err(|error| error.to_string())?.ok_or_else(none);
+        }
+        let content = self.executor.content(state, region, offset, bytes).ok_or_else(none)?;
         self.resolver.resolve(&mut self.executor, content).map_err(|error| error.to_string())
     }
 

@@ -1,7 +1,7 @@
 //! What two paths leave behind, and where that can differ.
 
 use super::pair::{Member, Pair, RegionKey};
-use slowpath_exec::{Location, SymbolicState};
+use slowpath_exec::{Location, SymbolicState, Written};
 use slowpath_ir::RegionId;
 use slowpath_product::Path;
 use slowpath_smt::{Domain, TermId, TermPool};
@@ -46,11 +46,41 @@ pub(super) fn differences(
     path: &Path,
     other: &Path,
 ) -> Result<Vec<Difference>, String> {
-    let mut places = Vec::new();
-    let mut clears = false;
+    let mut all = Vec::new();
     for (member, path) in [(&pair.original, path), (&pair.other, other)] {
         // The widths of what was stored are asked of the terms, which are with the original.
-        let writes = writes(member, path, &pair.original.side.executor.pool)?;
+        all.push(writes(member, path, &pair.original.side.executor.pool)?);
+    }
+    differences_at(pair, (path, other), all)
+}
+
+/// The same of all runs together, as far as both programs have been followed abreast.
+///
+/// # Errors
+/// What cannot be told, in words.
+pub(super) fn differences_of_all(
+    pair: &mut Pair,
+    path: &Path,
+    other: &Path,
+) -> Result<Vec<Difference>, String> {
+    let mine = pair.original.written_by_any(path)?;
+    pair.swap_terms();
+    let theirs = pair.other.written_by_any(other);
+    pair.swap_terms();
+    let pool = &pair.original.side.executor.pool;
+    let all = vec![shared(&pair.original, mine, pool)?, shared(&pair.other, theirs?, pool)?];
+    differences_at(pair, (path, other), all)
+}
+
+/// Where what was written can be different.
+fn differences_at(
+    pair: &mut Pair,
+    (path, other): (&Path, &Path),
+    all: Vec<Writes>,
+) -> Result<Vec<Difference>, String> {
+    let mut places = Vec::new();
+    let mut clears = false;
+    for writes in all {
         places.extend(writes.places);
         clears |= writes.clears;
     }
@@ -93,10 +123,19 @@ pub(super) fn differences(
 
 /// What a path has written since the prologue, in memory that both programs share.
 fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, String> {
-    let program = member.side.executor.program();
     let written = member.side.executor.written(&path.state).ok_or("a path has merges")?;
+    shared(member, written.into_iter().skip(member.prologue), pool)
+}
+
+/// What of that which was written is in memory that both programs share.
+fn shared(
+    member: &Member,
+    written: impl IntoIterator<Item = Written>,
+    pool: &TermPool,
+) -> Result<Writes, String> {
+    let program = member.side.executor.program();
     let (mut places, mut clears) = (Vec::new(), false);
-    for written in written.into_iter().skip(member.prologue) {
+    for written in written {
         let Some(Location { region, offset }) = written.location else {
             let insn = written.insn;
             return Err(format!("instruction {insn} stores to memory that is not known"));
@@ -179,6 +218,7 @@ fn scalar(
     let offset = pair.pool().constant(64, offset);
     let key = (false, region.to_owned());
     let (a, b) = both(pair, &key, Place { offset, bytes: 4 }, paths)?;
+    let b = pair.one_if_alike(a, b);
     let pool = pair.pool();
     let same = pool.eq(a, b);
     Ok((what.to_owned(), pool.not(same)))
@@ -213,6 +253,7 @@ fn memory(
     extent: &Extent,
 ) -> Result<Difference, String> {
     let (a, b) = both(pair, key, place, paths)?;
+    let b = pair.one_if_alike(a, b);
     let packet = *key == (false, "packet".to_owned());
     let pool = pair.pool();
     let name = match (&key.1[..], key.0) {

@@ -23,6 +23,26 @@ pub(super) struct Draws {
 }
 
 impl Drawing for Draws {
+    /// Behind where ways meet, the next call of a helper has a number that it has on none of them: it
+    /// is the same call in both programs where they have made equally many on each way.
+    fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
+        let (&first, others) = ways.split_first()?;
+        if others.iter().all(|&way| way == first) {
+            return Some(first.map(<[u32]>::to_vec));
+        }
+        let made = |counts: &[u32], call: usize| counts.get(call).copied().unwrap_or(0);
+        let mut next = vec![0; self.calls.len()];
+        for &[mine, theirs] in ways {
+            for (call, most) in next.iter_mut().enumerate() {
+                if made(mine, call) != made(theirs, call) {
+                    return None;
+                }
+                *most = made(mine, call).max(*most);
+            }
+        }
+        Some([next.clone(), next])
+    }
+
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId> {
         let program = side.executor.program();
         let mut drawn = Vec::new();

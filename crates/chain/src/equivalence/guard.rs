@@ -5,7 +5,7 @@
 //! is compared with the original's, and what is left in front has to do nothing but go there with
 //! every packet of which the facts do not hold.
 
-use super::{EquivalenceError, Packets, Proof, prove, prove_for, prove_with};
+use super::{EquivalenceError, Packets, Proof, Subject, prove_for, prove_with};
 use crate::facts::any_packet;
 use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::LiftOptions;
@@ -30,13 +30,29 @@ pub fn prove_guard(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
+    prove_guard_like(object, original, (guarded, guard, None), options, stop)
+}
+
+/// The same for a program of which it may be known which slot of the original each of its slots stands
+/// for, see [`prove_like`](super::prove_like).
+///
+/// # Errors
+/// When a program cannot be lifted.
+pub fn prove_guard_like(
+    object: &Object,
+    original: &BpfProgram,
+    (guarded, guard, origins): (&BpfProgram, &Guard, Option<&[usize]>),
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
     let all = any_packet();
     let mut facts = guard.facts();
     facts.max_length = facts.max_length.min(all.max_length);
     // What is known of maps holds for as long as the generation is zero.
     let any = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
     let known = if guard.generation.is_some() { options } else { any };
-    let mut proof = prove(object, original, guarded, &facts, known, stop)?;
+    let inside = Subject::of(object, Packets::Inside(&facts));
+    let mut proof = prove_with(inside, original, (guarded, origins), known, stop)?;
     let options = any;
     if let Err(why) = is_original(guarded, guard.original, original) {
         proof.proved = false;
@@ -50,8 +66,8 @@ pub fn prove_guard(
     add(&mut proof, rest);
     if let Some(map) = guard.generation {
         let name = object.maps.get(map as usize).map_or("", |map| &map.name);
-        let subject = (object, Packets::Inside(&all), Some(name));
-        add(&mut proof, prove_with(subject, &there, &cut, options, stop)?);
+        let subject = Subject { raised: Some(name), ..Subject::of(object, Packets::Inside(&all)) };
+        add(&mut proof, prove_with(subject, &there, (&cut, None), options, stop)?);
     }
     Ok(proof)
 }

@@ -7,7 +7,7 @@ use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
 use slowpath_exec::{InitialByte, Start, Written};
 use slowpath_ir::{InputId, InputKind, Program, Region, RegionId, RegionKind, RelianceId};
-use slowpath_product::Side;
+use slowpath_product::{Alike, Path, Side};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,8 @@ pub(super) struct Pair {
     pub facts: FactTerms,
     /// The arrays that stand for the content of regions at the start.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
+    /// What is known of values to be equal, where all runs are compared together.
+    pub alike: Option<Alike>,
     /// Regions that only say how a run got to know what it knows.
     pub notes: BTreeSet<RegionKey>,
 }
@@ -84,7 +86,7 @@ impl Pair {
         let mut other = start(pool, other)?;
         other.side.executor.pool.set_stop(stop.clone());
         std::mem::swap(&mut original.side.executor.pool, &mut other.side.executor.pool);
-        let pair = Pair { original, other, facts, arrays, notes };
+        let pair = Pair { original, other, facts, arrays, alike: None, notes };
         pair.same_start()?;
         Ok(pair)
     }
@@ -98,6 +100,14 @@ impl Pair {
     /// The terms, while they are with the original.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.original.side.executor.pool
+    }
+
+    /// The second of two values; or the first one, if they are found to be equal, where all runs are
+    /// compared together: then what is computed in another order is the same term again.
+    pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
+        let pool = &mut self.original.side.executor.pool;
+        let alike = self.alike.as_mut().is_some_and(|alike| alike.are(pool, a, b));
+        if alike { a } else { b }
     }
 
     /// The inputs of both.
@@ -133,6 +143,17 @@ impl Pair {
 }
 
 impl Member {
+    /// What any run has written since the prologue, where both programs were followed abreast. The
+    /// program has to have the terms.
+    ///
+    /// # Errors
+    /// Why that is not known, in words.
+    pub fn written_by_any(&mut self, path: &Path) -> Result<Vec<Written>, String> {
+        let Side { executor, start, joined, .. } = &mut self.side;
+        let joined = joined.as_mut().ok_or("no runs were joined")?;
+        joined.written(executor, start, &path.state).map_err(|error| error.to_string())
+    }
+
     /// What a region is, if both programs have it.
     pub fn key(&self, region: RegionId) -> Option<RegionKey> {
         let region = self.side.executor.program().regions.get(region.index())?;

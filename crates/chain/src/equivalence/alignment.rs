@@ -1,0 +1,49 @@
+//! Which block of the original a block of the specialised program stands for, as a hint: only how
+//! much work the proof is depends on it.
+
+use slowpath_ir::{FlowError, Program};
+use slowpath_product::Order;
+use std::collections::HashMap;
+
+/// The order of both programs. `origins` are the slots of the original that those of the other stand
+/// for; slots that have none stand for themselves.
+///
+/// # Errors
+/// For a loop with several entries.
+pub(super) fn orders(
+    original: &Program,
+    other: &Program,
+    origins: Option<&[usize]>,
+) -> Result<[Order; 2], FlowError> {
+    let (first, second) = (Order::of(original)?, Order::of(other)?);
+    let order = &first;
+    // Several blocks can begin at one slot: the steps of a helper, and copies of a function.
+    let mut beginning: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut containing: HashMap<u32, u32> = HashMap::new();
+    for (block, number) in original.blocks.iter().zip(0_usize..) {
+        let place = order.place(number.into());
+        beginning.entry(block.first.0).or_default().push(place);
+        for insn in &block.insns {
+            let known = containing.entry(insn.0).or_insert(place);
+            *known = place.min(*known);
+        }
+    }
+    for places in beginning.values_mut() {
+        places.sort_unstable();
+    }
+    let mut by_place: Vec<usize> = (0..other.blocks.len()).collect();
+    by_place.sort_by_key(|&block| second.place(block.into()));
+    let mut begun: HashMap<u32, usize> = HashMap::new();
+    let mut places = vec![u32::MAX; other.blocks.len()];
+    for block in by_place {
+        let slot = other.blocks[block].first.0;
+        let origin = origins.and_then(|origins| origins.get(slot as usize)).copied();
+        let origin = origin.and_then(|origin| u32::try_from(origin).ok()).unwrap_or(slot);
+        let nth = begun.entry(slot).or_default();
+        let found = beginning.get(&origin).and_then(|places| places.get(*nth).or(places.last()));
+        *nth += 1;
+        let found = found.or_else(|| containing.get(&origin));
+        places[block] = found.copied().unwrap_or(u32::MAX);
+    }
+    Ok([first, second.at(places)])
+}

@@ -1,0 +1,169 @@
+//! The proof for all paths together, where there are many: both programs are followed abreast
+//! ([`slowpath_product::abreast`]), and what they leave is compared once.
+//!
+//! It says that they do the same, or nothing: what differs may be due to runs that there are not. Then
+//! it goes on path by path, which finds packets, too.
+
+use super::covering::MAX_COVERS;
+use super::{Validation, alignment, compare};
+use slowpath_product::{Abreast, Alike, Alone, Answer, Path, abreast};
+use slowpath_smt::{SolverError, TermId};
+use slowpath_stop::Stop;
+
+/// So many pairs of paths are compared one by one first: most programs have no more.
+const ONE_BY_ONE: u64 = 64;
+/// Of the time that is left, so much at most goes into packets to try what is proved on: one of so many
+/// parts.
+const PART: u32 = 8;
+
+/// What has come of the comparison of all paths together.
+pub(super) enum Together {
+    NotTried,
+    /// It shows nothing.
+    Open,
+    /// Both programs do the same. What paths there are is looked at for packets only, until it is time
+    /// to stop.
+    Proved(Stop),
+}
+
+impl Validation<'_, '_> {
+    /// Whether it is time to look at all paths together.
+    pub(super) fn is_long(&self) -> bool {
+        self.found.pairs >= ONE_BY_ONE
+    }
+
+    /// Whether all paths are proved together.
+    pub(super) fn is_proved(&self) -> bool {
+        matches!(self.together, Together::Proved(_))
+    }
+
+    /// Whether they are, and there are enough packets to try the programs on.
+    pub(super) fn is_covered(&self) -> bool {
+        let Together::Proved(stop) = &self.together else { return false };
+        self.found.covers.len() >= MAX_COVERS || stop.reason().is_some()
+    }
+
+    /// Whether both programs do the same on all paths, as far as that has not been tried before.
+    pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
+        if let Together::NotTried = self.together {
+            self.together = Together::Open;
+            let open = std::mem::take(&mut self.found.undecided);
+            self.pair.alike = Some(Alike::default());
+            let same = self.abreast()?;
+            self.pair.alike = None;
+            for side in [&mut self.pair.original.side, &mut self.pair.other.side] {
+                side.joined = None;
+            }
+            if same {
+                let stop = self.queries.stop();
+                self.together = Together::Proved(stop.within(stop.left().map(|left| left / PART)));
+            } else {
+                self.found.undecided = open;
+            }
+        }
+        Ok(self.is_proved())
+    }
+
+    /// Follows both programs, and compares what they leave.
+    fn abreast(&mut self) -> Result<bool, SolverError> {
+        let programs = [&self.pair.original, &self.pair.other];
+        let [original, other] = programs.map(|member| member.side.executor.program());
+        let Ok(orders) = alignment::orders(original, other, self.origins) else { return Ok(false) };
+        let conditions = self.pair.facts.conditions.clone();
+        let sides = [&mut self.pair.original.side, &mut self.pair.other.side];
+        match abreast(sides, &orders, &conditions, &mut self.draws, self.queries)? {
+            Ok(runs) => self.same(&runs),
+            // What that was is said again where it goes on path by path.
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether both leave the same.
+    fn same(&mut self, runs: &Abreast) -> Result<bool, SolverError> {
+        let [path, other] = &runs.paths;
+        if self.relies(path, other)? {
+            return Ok(false);
+        }
+        loop {
+            let Ok(differences) = compare::differences_of_all(self.pair, path, other) else {
+                return Ok(false);
+            };
+            if differences.is_empty() {
+                break;
+            }
+            if !self.settle(other)? {
+                if !self.none(other, differences)? {
+                    return Ok(false);
+                }
+                break;
+            }
+        }
+        let executed = &mut self.found.executed;
+        executed.after = executed.after.max(other.instructions);
+        executed.slower = executed.slower.max(runs.slower);
+        Ok(true)
+    }
+
+    /// Asks the solver about values that were not found to be equal, the innermost first: what is made of
+    /// many of them is hard, and they are not. Returns whether any are equal.
+    fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
+        let undecided = self.pair.alike.as_mut().map(Alike::take_undecided).unwrap_or_default();
+        let mut settled = false;
+        for pair in undecided {
+            if self.pair.alike.as_ref().is_some_and(|alike| alike.knows(&pair)) {
+                continue;
+            }
+            // Of the choices that they are in, the closest ones tell most; with fewer of them, it is an
+            // answer for more places.
+            let mut last = 1;
+            let equal = loop {
+                let from = pair.conditions.len().saturating_sub(last);
+                let fewer = Alone { conditions: pair.conditions[from..].to_vec(), ..pair };
+                if self.are_equal(runs, &fewer)? {
+                    break Some(fewer);
+                }
+                if from == 0 || self.queries.over().is_some() {
+                    break None;
+                }
+                last *= 2;
+            };
+            if let (Some(equal), Some(alike)) = (equal, &mut self.pair.alike) {
+                alike.note_equal(equal);
+                settled = true;
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Whether two terms are equal in all runs in which conditions hold.
+    fn are_equal(&mut self, runs: &Path, pair: &Alone) -> Result<bool, SolverError> {
+        let pool = self.pair.pool();
+        let same = pool.eq(pair.terms.0, pair.terms.1);
+        let differs = pool.not(same);
+        let all = pair.conditions.iter().fold(differs, |all, &one| pool.and(all, one));
+        self.never(runs, all)
+    }
+
+    /// Whether none of some differences is possible.
+    fn none(
+        &mut self,
+        runs: &Path,
+        mut differences: Vec<compare::Difference>,
+    ) -> Result<bool, SolverError> {
+        self.pair.swap_terms();
+        let executor = &self.pair.other.side.executor;
+        differences.retain(|&(_, differs)| executor.assume(&runs.state, differs, true).is_some());
+        self.pair.swap_terms();
+        for (_, differs) in differences {
+            if !self.never(runs, differs)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether something is not possible in any run.
+    fn never(&mut self, runs: &Path, what: TermId) -> Result<bool, SolverError> {
+        Ok(matches!(self.ask(runs, what)?, Answer::Unsat))
+    }
+}

@@ -1,0 +1,94 @@
+//! Pairs of programs compared with all paths together, and never path by path: of those that differ
+//! none is proved, of those that do the same most are, and many paths take no more than few.
+
+#[path = "../../specialise/tests/support/assemble.rs"]
+mod assemble;
+#[path = "support/pairs.rs"]
+mod pairs;
+
+use pairs::{pairs, programs};
+use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_chain::equivalence::{Proof, prove, prove_together};
+use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_stop::Stop;
+use std::fmt::Write;
+
+/// TCP over IPv6, of at least 100 bytes.
+fn facts() -> PacketFacts {
+    let mut facts = PacketFacts::lengths(100, 1500);
+    for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
+        facts.bits.insert(offset, KnownBits::all(byte));
+    }
+    facts.bits.insert(14, KnownBits { mask: 0xf0, value: 0x60 });
+    facts
+}
+
+fn together(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Proof {
+    let never = Stop::never();
+    let options = LiftOptions::default();
+    let proof = prove_together(object, original, other, &facts(), &options, &never);
+    proof.expect("both can be lifted")
+}
+
+#[test]
+fn programs_that_do_the_same_are_proved_together() {
+    let object = pairs::object("pairs");
+    let programs = programs(&object);
+    let (mut proved, mut all) = (0, 0);
+    for (original, other) in pairs(&programs, "same") {
+        let proof = together(&object, original, other);
+        assert_eq!(proof.proved, proof.undecided.is_empty(), "{}: {proof:?}", other.name);
+        proved += usize::from(proof.proved);
+        all += 1;
+    }
+    assert!(proved * 10 >= all * 7, "{proved} of {all}");
+}
+
+#[test]
+fn programs_that_differ_are_not_proved_together() {
+    let object = pairs::object("pairs");
+    let programs = programs(&object);
+    let pairs = pairs(&programs, "differs");
+    assert!(pairs.len() > 30);
+    for (original, other) in pairs {
+        let proof = together(&object, original, other);
+        assert!(!proof.proved, "{}: {proof:?}", other.name);
+    }
+}
+
+/// Adds a number for each of so many bits of the packet that is set, and returns the sum; of the last
+/// one, another number, if it is given.
+fn many_ways(bits: u16, last: Option<u32>) -> BpfProgram {
+    let mut text = String::from("r2 = *(u32 *)(r1 +0)\nr0 = 0\n");
+    for bit in 0..bits {
+        let number = last.filter(|_| bit + 1 == bits).unwrap_or(u32::from(bit) * 3 + 1);
+        let (at, mask) = (30 + bit / 8, 1 << (bit % 8));
+        let _ = write!(
+            text,
+            "r3 = *(u8 *)(r2 +{at})
+            r3 &= {mask}
+            if r3 == 0 goto next{bit}
+            r0 += {number}
+            next{bit}:
+            "
+        );
+    }
+    text.push_str("exit");
+    assemble::program(&text)
+}
+
+#[test]
+fn many_paths_are_proved_together_and_none_is_overlooked() {
+    let object = pairs::object("pairs");
+    let [original, same] = [many_ways(40, None), many_ways(40, None)];
+    let other = many_ways(40, Some(0));
+    // A million million paths.
+    let proof = together(&object, &original, &same);
+    assert!(proof.proved && proof.queries < 100, "{proof:?}");
+    assert!(!together(&object, &original, &other).proved);
+    // As it is done where nobody asks for it.
+    let (facts, options, never) = (facts(), LiftOptions::default(), Stop::never());
+    let proof = prove(&object, &original, &same, &facts, &options, &never).expect("it is lifted");
+    assert!(proof.proved && proof.covers.len() > 100, "{:?}", proof.undecided);
+}

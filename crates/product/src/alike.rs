@@ -1,0 +1,249 @@
+//! Terms that are equal whatever their variables are, found by looking at how they are made: without a
+//! solver, for what two programs compute in a different order.
+//!
+//! Two terms are equal if the same operator makes them of equal terms. Where different operators make
+//! them, they are equal if they are where the condition of a choice holds, and where it does not. What
+//! is not found to be equal may be so all the same.
+
+use slowpath_smt::{Node, TermId, TermPool};
+use std::collections::HashMap;
+
+/// Most terms that are looked at, all pairs together.
+const MAX_TERMS: usize = 4_000_000;
+/// Most choices inside of each other that are gone through.
+const MAX_CASES: u32 = 6;
+/// How deep inside of a term a choice is looked for.
+const MAX_DEPTH: u32 = 4;
+/// Most terms inside of each other.
+const MAX_NESTED: u32 = 400;
+
+/// Most pairs that are looked at, in all.
+const MAX_PAIRS: u32 = 200_000;
+
+/// Two terms by themselves, which may be equal where all conditions hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Alone {
+    /// The terms.
+    pub terms: (TermId, TermId),
+    /// The conditions, of 1 bit; those of the choices that the terms are in.
+    pub conditions: Vec<TermId>,
+}
+
+/// Pairs of terms of which it is known.
+#[derive(Debug)]
+pub struct Alike {
+    /// For each pair, conditions under which the terms are equal.
+    equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
+    /// Pairs that were looked at with so many cases left, in vain.
+    open: HashMap<Alone, u32>,
+    /// The innermost ones of these.
+    undecided: Vec<Alone>,
+    /// How many more terms and pairs are looked at.
+    terms_left: usize,
+    pairs_left: u32,
+}
+
+impl Default for Alike {
+    fn default() -> Self {
+        Alike {
+            equal: HashMap::new(),
+            open: HashMap::new(),
+            undecided: Vec::new(),
+            terms_left: MAX_TERMS,
+            pairs_left: MAX_PAIRS,
+        }
+    }
+}
+
+impl Alike {
+    /// Whether two terms of the same width are found to be equal.
+    pub fn are(&mut self, pool: &mut TermPool, a: TermId, b: TermId) -> bool {
+        let pair = Alone { terms: (a, b), conditions: Vec::new() };
+        self.equal(pool, pair, MAX_CASES, MAX_NESTED)
+    }
+
+    /// The innermost pairs that were looked at in vain since this was asked last: if they are equal, so
+    /// may be what is made of them.
+    pub fn take_undecided(&mut self) -> Vec<Alone> {
+        std::mem::take(&mut self.undecided)
+    }
+
+    /// Whether two terms are known to be equal under their conditions.
+    pub fn knows(&self, pair: &Alone) -> bool {
+        let holds = |known: &Vec<TermId>| known.iter().all(|one| pair.conditions.contains(one));
+        self.equal.get(&pair.terms).is_some_and(|known| known.iter().any(holds))
+    }
+
+    /// Notes that two terms are equal under their conditions, as the solver says.
+    pub fn note_equal(&mut self, pair: Alone) {
+        self.equal.entry(pair.terms).or_default().push(pair.conditions);
+        self.open.clear();
+    }
+
+    fn equal(&mut self, pool: &mut TermPool, pair: Alone, cases: u32, nested: u32) -> bool {
+        let (a, b) = pair.terms;
+        if a == b || self.knows(&pair) {
+            return true;
+        }
+        if self.pairs_left == 0
+            || nested == 0
+            || pool.stop().reason().is_some()
+            || self.open.get(&pair).is_some_and(|&before| cases <= before)
+        {
+            return false;
+        }
+        self.pairs_left -= 1;
+        let equal = match self.made_alike(pool, (a, b)) {
+            Some(parts) => {
+                let choice = match *pool.node(a) {
+                    Node::Ite(condition, ..) if parts[0].0 == parts[0].1 => Some(condition),
+                    _ => None,
+                };
+                parts.into_iter().enumerate().all(|(number, terms)| {
+                    let mut conditions = pair.conditions.clone();
+                    match (choice, number) {
+                        (Some(condition), 1) => conditions.push(condition),
+                        (Some(condition), 2) => conditions.push(pool.not(condition)),
+                        _ => {}
+                    }
+                    self.equal(pool, Alone { terms, conditions }, cases, nested - 1)
+                })
+            }
+            None => {
+                let equal = cases > 0 && self.in_both_cases(pool, &pair, cases, nested);
+                if !equal && cases == MAX_CASES {
+                    self.undecided.push(pair.clone());
+                }
+                equal
+            }
+        };
+        if equal {
+            self.equal.entry((a, b)).or_default().push(pair.conditions);
+        } else {
+            self.open.insert(pair, cases);
+        }
+        equal
+    }
+
+    /// What has to be equal for two terms to be, if the same operator makes both.
+    fn made_alike(
+        &self,
+        pool: &mut TermPool,
+        (a, b): (TermId, TermId),
+    ) -> Option<Vec<(TermId, TermId)>> {
+        let parts = |term: TermId| pool.children(term).collect::<Vec<TermId>>();
+        let (first, second) = (parts(a), parts(b));
+        if first.is_empty()
+            || first.len() != second.len()
+            || first.iter().zip(&second).any(|(&a, &b)| pool.width(a) != pool.width(b))
+            || pool.rebuild(a, &second) != b
+        {
+            return None;
+        }
+        Some(first.into_iter().zip(second).collect())
+    }
+
+    /// Whether they are equal if the condition of a choice holds that one of them makes, and if it does
+    /// not.
+    fn in_both_cases(
+        &mut self,
+        pool: &mut TermPool,
+        pair: &Alone,
+        cases: u32,
+        nested: u32,
+    ) -> bool {
+        let (a, b) = pair.terms;
+        let found = (1..=MAX_DEPTH)
+            .find_map(|depth| choice(pool, a, depth).or_else(|| choice(pool, b, depth)));
+        let Some(condition) = found else { return false };
+        for value in [true, false] {
+            let value = pool.bool(value);
+            let [first, second] = [a, b].map(|term| self.given(pool, term, (condition, value)));
+            let (Some(first), Some(second)) = (first, second) else { return false };
+            let now = Alone { terms: (first, second), ..pair.clone() };
+            if !self.equal(pool, now, cases - 1, nested - 1) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A term where a condition has a value; `None` if that takes too long.
+    fn given(
+        &mut self,
+        pool: &mut TermPool,
+        term: TermId,
+        (condition, value): (TermId, TermId),
+    ) -> Option<TermId> {
+        let mut done: HashMap<TermId, TermId> = HashMap::from([(condition, value)]);
+        let mut work = vec![term];
+        while let Some(&top) = work.last() {
+            if done.contains_key(&top) {
+                work.pop();
+                continue;
+            }
+            let children: Vec<TermId> = pool.children(top).collect();
+            let before = work.len();
+            work.extend(children.iter().filter(|child| !done.contains_key(child)));
+            if work.len() > before {
+                continue;
+            }
+            self.terms_left = self.terms_left.checked_sub(1)?;
+            let now: Vec<TermId> = children.iter().map(|child| done[child]).collect();
+            let rebuilt = if now == children { top } else { pool.rebuild(top, &now) };
+            done.insert(top, rebuilt);
+        }
+        done.get(&term).copied()
+    }
+}
+
+/// The condition of a choice in a term, the outermost one.
+fn choice(pool: &TermPool, term: TermId, depth: u32) -> Option<TermId> {
+    if let Node::Ite(condition, ..) = *pool.node(term) {
+        return Some(condition);
+    }
+    let depth = depth.checked_sub(1)?;
+    pool.children(term).find_map(|child| choice(pool, child, depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_smt::Domain;
+
+    #[test]
+    fn sums_of_choices_are_choices_of_sums() {
+        let mut pool = TermPool::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| pool.var(name, Domain::full(32)));
+        let way = pool.var("way", Domain::full(1));
+        let chosen = pool.ite(way, a, b);
+        let product = pool.mul(chosen, chosen);
+        let one = pool.add(product, c);
+        let [x, y] = [a, b].map(|value| {
+            let product = pool.mul(value, value);
+            pool.add(product, c)
+        });
+        let other = pool.ite(way, x, y);
+        let swapped = pool.ite(way, y, x);
+        assert_ne!(one, other);
+        let mut alike = Alike::default();
+        assert!(alike.are(&mut pool, one, other));
+        assert!(!alike.are(&mut pool, one, swapped));
+        // Also inside of other terms.
+        let [first, second] = [one, other].map(|sum| pool.concat(sum, c));
+        assert!(alike.are(&mut pool, first, second));
+    }
+
+    #[test]
+    fn what_an_operator_is_given_besides_matters() {
+        let mut pool = TermPool::new();
+        let a = pool.var("a", Domain::full(32));
+        let [low, high] = [0, 8].map(|lo| pool.extract(a, lo, 8));
+        let [first, second] = ["first", "second"].map(|name| pool.array(name, 64));
+        let index = pool.zext(a, 64);
+        let [one, other] = [first, second].map(|array| pool.select(array, index));
+        let mut alike = Alike::default();
+        assert!(!alike.are(&mut pool, low, high));
+        assert!(!alike.are(&mut pool, one, other));
+    }
+}
