@@ -18,9 +18,9 @@ pub struct Noise {
 pub const NOISE: Noise = Noise { throughput: 0.0104 };
 
 impl Noise {
-    /// A throughput as it would be measured; the same for the same seed.
-    pub fn measured(&self, throughput: f64, seed: u64) -> f64 {
-        throughput * (self.throughput * Random::new(seed, u64::MAX).normal()).exp()
+    /// The throughput of a client as it would be measured; the same for the same seed.
+    pub fn measured(&self, throughput: f64, seed: u64, client: u64) -> f64 {
+        throughput * (self.throughput * Random::new(seed, u64::MAX - client).normal()).exp()
     }
 }
 
@@ -30,11 +30,12 @@ mod tests {
 
     #[test]
     fn noise_scatters_as_it_should_and_repeats() {
-        let logs: Vec<f64> = (0..4000).map(|seed| NOISE.measured(5.0, seed) / 5.0).collect();
+        let logs: Vec<f64> = (0..4000).map(|seed| NOISE.measured(5.0, seed, 0) / 5.0).collect();
         let mean = logs.iter().map(|value| value.ln()).sum::<f64>() / 4000.0;
         let square = logs.iter().map(|value| value.ln().powi(2)).sum::<f64>() / 4000.0;
         assert!(mean.abs() < 0.001, "{mean}");
         assert!((square.sqrt() / NOISE.throughput - 1.0).abs() < 0.05, "{square}");
-        assert_eq!(NOISE.measured(5.0, 3), NOISE.measured(5.0, 3));
+        assert_eq!(NOISE.measured(5.0, 3, 1), NOISE.measured(5.0, 3, 1));
+        assert_ne!(NOISE.measured(5.0, 3, 1), NOISE.measured(5.0, 3, 2));
     }
 }

@@ -25,6 +25,9 @@ pub struct Scenario {
     /// where lines of the same step were found lately.
     #[serde(default = "sampling")]
     pub sampling: u32,
+    /// Whether throughputs scatter as those of measurements do ([`crate::NOISE`]).
+    #[serde(default)]
+    pub noise: bool,
 }
 
 /// A function with its traffic.
@@ -73,6 +76,7 @@ impl Scenario {
             warm_up_ms: warm_up(),
             measured_ms: measured(),
             sampling: sampling(),
+            noise: false,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::function::Functions;
 use crate::hierarchy::Hierarchy;
 use crate::measure::{Snapshot, outcome};
 use crate::memory::Memory;
+use crate::noise::NOISE;
 use crate::outcome::Outcome;
 use crate::packet::Packet;
 use crate::random::Random;
@@ -52,6 +53,11 @@ pub fn run(
     let (parts, shared) = (&simulation.parts, &simulation.shared);
     let mut found = outcome(device, functions, parts, shared, (&before, &after));
     found.events = simulation.events;
+    if scenario.noise {
+        for (at, client) in found.clients.iter_mut().enumerate() {
+            client.throughput = NOISE.measured(client.throughput, scenario.seed, at as u64);
+        }
+    }
     Ok(found)
 }
 

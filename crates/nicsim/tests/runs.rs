@@ -67,3 +67,14 @@ fn an_accelerator_that_the_device_lacks_is_named() {
         "FlowMonitor: there is no accelerator \"regex\"; there are compression, pattern"
     );
 }
+
+#[test]
+fn noise_changes_throughput_by_a_little_and_nothing_else() {
+    let quiet = outcome(&scenario(1)).expect("possible");
+    let noisy = outcome(&Scenario { noise: true, ..scenario(1) }).expect("possible");
+    for (one, other) in quiet.clients.iter().zip(&noisy.clients) {
+        assert_ne!(one.throughput, other.throughput);
+        close(other.throughput, one.throughput, 0.06);
+        assert_eq!(one.counters, other.counters);
+    }
+}
