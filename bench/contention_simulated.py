@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How well throughput beside others is predicted on the simulated NIC: the paper's Table 2.
 
-    bench/contention_simulated.py FOLDER [--rows N] [--mixes N] [--threads N] [--markdown]
+    bench/contention_simulated.py FOLDER [--functions NAME...] [--rows N] [--mixes N]
+        [--recipe NAME] [--threads N] [--markdown]
 
 Nine functions are profiled beside `mem-bench` and `regex-bench`; then they run in combinations of
 two to four under nine traffic profiles, which no model has seen, and predictions are compared with
@@ -10,6 +11,7 @@ simulated (docs/contention.md, "The simulated NIC"), with the noise of the publi
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import sys
@@ -22,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.accelerator.service import fit_request_time
 from slowpath.contention.baselines import Slomo, fit_slomo
 from slowpath.contention.beside import query_beside
 from slowpath.contention.composition import COMPOSITIONS
@@ -150,16 +153,19 @@ def learnt(data: Data, name: str, recipe: str | None) -> Known:
             accelerator = read_accelerator(
                 str(folder / f"{name}.regex.{traffic.size}.csv"), memory.origin
             )
-            models[traffic.size] = learn(Profiles(memory, accelerator, own), choice)
+            # Nothing else of the model depends on the accelerator.
+            models[traffic.size] = without._replace(
+                accelerator=accelerator, request_time=fit_request_time(accelerator)
+            )
     usual = read_memory([str(folder / f"{name}.default.csv")])
     solo = json.loads((folder / f"{name}.solo.json").read_text())
     print(f"{name}: {choice.recipe.name}", file=sys.stderr, flush=True)
     return Known(models, fit_slomo(usual, solo[0]), solo)
 
 
-def mixes(count: int | None) -> list[tuple[int, tuple[str, ...]]]:
+def mixes(names: Sequence[str], count: int | None) -> list[tuple[int, tuple[str, ...]]]:
     """Traffic profile and functions of each mix: all, or so many of them for each profile."""
-    sets = [one for size in (2, 3, 4) for one in itertools.combinations(FUNCTIONS, size)]
+    sets = [one for size in (2, 3, 4) for one in itertools.combinations(names, size)]
     found = []
     for at in range(len(TRAFFIC)):
         order = np.random.default_rng(100 + at).permutation(len(sets))
@@ -175,7 +181,8 @@ def measured(data: Data, asked: Sequence[tuple[int, tuple[str, ...]]]) -> list[l
         found = run_all(runs, data.settings._replace(seed=1))
         return json.dumps([[one["throughput"] for one in mix["clients"]] for mix in found])
 
-    return json.loads(data.text(f"mixes.{len(asked)}.json", made).read_text())
+    name = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+    return json.loads(data.text(f"mixes.{name}.json", made).read_text())
 
 
 class Row(NamedTuple):
@@ -194,7 +201,7 @@ def evaluated(
 ) -> list[Row]:
     """All predictions."""
     rows = []
-    for name in FUNCTIONS:
+    for name in known:
         for at, traffic in enumerate(TRAFFIC):
             queries, wanted = [], []
             model = known[name].models[traffic.size]
@@ -261,7 +268,8 @@ def report(rows: list[Row], markdown: bool) -> None:
         print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     else:
         print("  ".join(head))
-    groups = {name: [row for row in rows if row.name == name] for name in FUNCTIONS}
+    names = [name for name in FUNCTIONS if any(row.name == name for row in rows)]
+    groups = {name: [row for row in rows if row.name == name] for name in names}
     for name, some in {**groups, "all": rows}.items():
         off = np.array([row.off["slowpath"] for row in some])
         cells = [
@@ -284,6 +292,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where tables and outcomes are kept")
     parser.add_argument("--rows", type=int, default=150, help="rows of each memory table")
     parser.add_argument("--mixes", type=int, help="combinations for each traffic, instead of all")
+    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=FUNCTIONS)
     parser.add_argument("--recipe", default=None, help="the memory model, instead of the choice")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--markdown", action="store_true")
@@ -298,11 +307,11 @@ def main() -> int:
             known_levels.append(levels_of((None, *benches), data.settings))
         return known_levels[0]
 
-    for name in FUNCTIONS:
+    for name in given.functions:
         profile(data, name, given.rows, benches, levels)
-    asked = mixes(given.mixes)
+    asked = mixes(given.functions, given.mixes)
     truth = measured(data, asked)
-    known = {name: learnt(data, name, given.recipe) for name in FUNCTIONS}
+    known = {name: learnt(data, name, given.recipe) for name in given.functions}
     report(evaluated(known, asked, truth), given.markdown)
     return 0
 
