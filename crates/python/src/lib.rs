@@ -16,6 +16,7 @@ mod measure;
 mod model;
 mod objects;
 mod rehearsal;
+mod simulation;
 mod stretches;
 mod target;
 mod topologies;
@@ -70,6 +71,8 @@ mod _core {
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]
     use super::rehearsal::rehearse;
+    #[pymodule_export]
+    use super::simulation::{simulate_nic, simulated_functions};
     #[pymodule_export]
     use super::stretches::{Stretch, stretches};
     #[pymodule_export]

@@ -1,0 +1,144 @@
+//! Where the regions of functions stand in memory, and which of their lines a packet is about.
+
+use std::collections::BTreeMap;
+
+use crate::error::NicError;
+use crate::function::{Function, Region, RegionKind};
+use crate::packet::Packet;
+use crate::random::{Random, mixed};
+use crate::scenario::Client;
+
+/// Bytes of a cache line.
+pub const LINE: u64 = 64;
+/// Lines of a page, by which working sets are counted.
+pub const PAGE_LINES: u32 = 64;
+
+/// A region of a client.
+#[derive(Debug, Clone)]
+pub struct Place {
+    first: u32,
+    lines: u32,
+    rule: Rule,
+    salt: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    /// So many lines for each flow.
+    Flow(u32),
+    /// Buckets: how many, a power of two, and bytes of each.
+    Buckets(u64, u64),
+    Table,
+    Array,
+    /// Buffers: lines of each.
+    Packets(u32),
+}
+
+/// Gives out memory, from the beginning on.
+#[derive(Debug, Default)]
+pub struct Allocator {
+    next: u64,
+}
+
+impl Allocator {
+    /// Where the next region begins.
+    pub fn next(&self) -> u32 {
+        self.next as u32
+    }
+
+    /// Finds a place for a region.
+    pub fn region(
+        &mut self,
+        region: &Region,
+        client: &Client,
+        name: &str,
+    ) -> Result<Place, NicError> {
+        let flows = u64::from(client.flows);
+        let buckets = flows.next_power_of_two();
+        let (bytes, rule) = match region.kind {
+            RegionKind::Flow => {
+                let lines = region.bytes.div_ceil(LINE);
+                (flows * lines * LINE, Rule::Flow(lines as u32))
+            }
+            RegionKind::Buckets => (buckets * region.bytes, Rule::Buckets(buckets, region.bytes)),
+            RegionKind::Table => (region.bytes, Rule::Table),
+            RegionKind::Array => (client.working_set.max(LINE), Rule::Array),
+        };
+        self.take(bytes, rule, &format!("{}, region {name}", client.function))
+    }
+
+    /// Finds a place for packets.
+    pub fn packets(&mut self, buffers: u32, bytes: u32, name: &str) -> Result<Place, NicError> {
+        let lines = bytes.div_ceil(LINE as u32);
+        let all = u64::from(buffers) * u64::from(lines) * LINE;
+        self.take(all, Rule::Packets(lines), &format!("{name}, packets"))
+    }
+
+    fn take(&mut self, bytes: u64, rule: Rule, name: &str) -> Result<Place, NicError> {
+        let lines = bytes.div_ceil(LINE);
+        let end = self.next + lines.next_multiple_of(u64::from(PAGE_LINES));
+        if end > u64::from(u32::MAX) {
+            return Err(NicError::impossible(name, "memory of more than 256 GB"));
+        }
+        let salt = mixed(self.next);
+        let place = Place { first: self.next as u32, lines: lines as u32, rule, salt };
+        self.next = end;
+        Ok(place)
+    }
+}
+
+/// All regions of a function under its traffic, by name.
+pub fn places(
+    allocator: &mut Allocator,
+    function: &Function,
+    client: &Client,
+) -> Result<BTreeMap<String, Place>, NicError> {
+    let regions = function.regions.iter();
+    let place = |(name, region): (&String, &Region)| {
+        Ok((name.clone(), allocator.region(region, client, name)?))
+    };
+    regions.map(place).collect()
+}
+
+impl Place {
+    /// How many lines it has.
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// Whether it is the place of packets.
+    pub fn holds_packets(&self) -> bool {
+        matches!(self.rule, Rule::Packets(_))
+    }
+
+    /// The line that a packet's step touches as its `at`-th.
+    #[inline]
+    pub fn line(&self, packet: &Packet, at: u32, random: &mut Random) -> u32 {
+        let offset = match self.rule {
+            Rule::Flow(lines) => packet.flow * lines + at % lines,
+            Rule::Buckets(buckets, bytes) => {
+                let bucket = self.place_of(packet.flow, at) & (buckets - 1);
+                (bucket * bytes / LINE) as u32
+            }
+            Rule::Table => {
+                let place = self.place_of(packet.flow, at) >> 32;
+                ((place * u64::from(self.lines)) >> 32) as u32
+            }
+            Rule::Array => random.below(self.lines),
+            Rule::Packets(lines) => packet.buffer * lines + at % lines,
+        };
+        self.first + offset
+    }
+
+    /// The line that stands behind the last one of a thread, which has one part in `parts`.
+    #[inline]
+    pub fn next_line(&self, cursor: &mut u32, part: u32, parts: u32) -> u32 {
+        let length = (self.lines / parts).max(1);
+        *cursor = if *cursor + 1 < length { *cursor + 1 } else { 0 };
+        self.first + (part * length + *cursor).min(self.lines - 1)
+    }
+
+    fn place_of(&self, flow: u32, at: u32) -> u64 {
+        mixed(self.salt ^ u64::from(flow) ^ (u64::from(at) << 32))
+    }
+}

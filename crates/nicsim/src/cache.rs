@@ -1,0 +1,149 @@
+//! A set-associative cache that replaces the line that was used least recently.
+
+/// A line that had to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Victim {
+    /// Which.
+    pub line: u32,
+    /// Whether it had been written.
+    pub dirty: bool,
+}
+
+/// A cache of lines, which are numbers. Which set a line belongs to: rows of as many lines as there
+/// are sets fill all of them, each row from another one on, so that neither neighbours nor lines at
+/// equal distances meet in one set.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    sets: u32,
+    ways: usize,
+    /// Of each set its lines, the most recently used first: number, shifted, and whether dirty.
+    lines: Vec<u64>,
+}
+
+const NONE: u64 = u64::MAX;
+const TURN: u32 = 61;
+
+impl Cache {
+    /// An empty cache of at least one set and one way.
+    pub fn new(sets: u32, ways: usize) -> Self {
+        let (sets, ways) = (sets.max(1), ways.max(1));
+        Cache { sets, ways, lines: vec![NONE; sets as usize * ways] }
+    }
+
+    /// The set that a line belongs to.
+    pub fn set_of(&self, line: u32) -> u32 {
+        let (row, column) = (line / self.sets, line % self.sets);
+        (column + (row % self.sets) * (TURN % self.sets) % self.sets) % self.sets
+    }
+
+    fn ways_of(&mut self, line: u32) -> &mut [u64] {
+        let first = self.set_of(line) as usize * self.ways;
+        &mut self.lines[first..first + self.ways]
+    }
+
+    /// Looks a line up, and has it used if it is there.
+    pub fn touch(&mut self, line: u32, written: bool) -> bool {
+        let ways = self.ways_of(line);
+        let wanted = u64::from(line) << 1;
+        let Some(at) = ways.iter().position(|way| way & !1 == wanted) else {
+            return false;
+        };
+        let found = ways[at] | u64::from(written);
+        ways.copy_within(..at, 1);
+        ways[0] = found;
+        true
+    }
+
+    /// Takes a line that is not there in, as the one that was used last.
+    pub fn insert(&mut self, line: u32, dirty: bool) -> Option<Victim> {
+        let ways = self.ways_of(line);
+        let last = ways.len() - 1;
+        let gone = ways[last];
+        ways.copy_within(..last, 1);
+        ways[0] = u64::from(line) << 1 | u64::from(dirty);
+        (gone != NONE).then_some(Victim { line: (gone >> 1) as u32, dirty: gone & 1 == 1 })
+    }
+
+    /// Removes a line, whatever it holds.
+    pub fn invalidate(&mut self, line: u32) {
+        let ways = self.ways_of(line);
+        let wanted = u64::from(line) << 1;
+        if let Some(at) = ways.iter().position(|way| way & !1 == wanted) {
+            ways.copy_within(at + 1.., at);
+            let last = ways.len() - 1;
+            ways[last] = NONE;
+        }
+    }
+
+    /// All lines that are there.
+    pub fn occupants(&self) -> impl Iterator<Item = u32> {
+        self.lines.iter().filter(|way| **way != NONE).map(|way| (way >> 1) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::{Cache, Victim};
+
+    /// Least recently used, as one would write it down: a list for each set.
+    struct Reference {
+        ways: usize,
+        sets: Vec<VecDeque<(u32, bool)>>,
+    }
+
+    impl Reference {
+        fn access(&mut self, set: u32, line: u32, written: bool) -> (bool, Option<Victim>) {
+            let list = &mut self.sets[set as usize];
+            if let Some(at) = list.iter().position(|one| one.0 == line) {
+                let (_, dirty) = list.remove(at).expect("it was found");
+                list.push_front((line, dirty || written));
+                return (true, None);
+            }
+            list.push_front((line, written));
+            let gone = if list.len() > self.ways { list.pop_back() } else { None };
+            (false, gone.map(|(line, dirty)| Victim { line, dirty }))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_recently_used_line_goes(
+            (sets, ways) in (1_u32..20, 1_usize..9),
+            accesses in prop::collection::vec((0_u32..200, any::<bool>(), 0_u8..10), 1..400),
+        ) {
+            let mut cache = Cache::new(sets, ways);
+            let empty = vec![VecDeque::new(); sets as usize];
+            let mut reference = Reference { ways, sets: empty };
+            for (line, written, kind) in accesses {
+                let set = cache.set_of(line);
+                if kind == 0 {
+                    cache.invalidate(line);
+                    reference.sets[set as usize].retain(|one| one.0 != line);
+                    continue;
+                }
+                let hit = cache.touch(line, written);
+                let gone = if hit { None } else { cache.insert(line, written) };
+                prop_assert_eq!((hit, gone), reference.access(set, line, written));
+            }
+            let mut kept: Vec<_> = cache.occupants().collect();
+            let mut wanted: Vec<_> = reference.sets.iter().flatten().map(|one| one.0).collect();
+            kept.sort_unstable();
+            wanted.sort_unstable();
+            prop_assert_eq!(kept, wanted);
+        }
+
+        #[test]
+        fn rows_of_lines_fill_all_sets(sets in 1_u32..5000, row in 0_u32..1000) {
+            let cache = Cache::new(sets, 1);
+            let mut met = vec![false; sets as usize];
+            for line in row * sets..(row + 1) * sets {
+                let set = cache.set_of(line) as usize;
+                prop_assert!(!std::mem::replace(&mut met[set], true));
+            }
+        }
+    }
+}

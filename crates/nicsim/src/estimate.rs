@@ -1,0 +1,90 @@
+//! Where lines of a step were found lately, for those whose sets are not simulated.
+
+use crate::hierarchy::Level;
+use crate::random::Random;
+
+/// How many observations count; older ones fade.
+const MEMORY: f64 = 512.0;
+const LEVELS: usize = 4;
+
+/// The levels at which lines of a step are found, as far as they were looked up.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    weights: [f64; LEVELS],
+    /// For a draw of 32 bits: the levels' upper ends.
+    ends: [u32; LEVELS - 1],
+}
+
+impl Estimate {
+    /// Before anything was looked up.
+    pub fn new(first: Level) -> Self {
+        let mut estimate = Estimate { weights: [0.0; LEVELS], ends: [0; LEVELS - 1] };
+        estimate.weights[first as usize] = 1.0;
+        estimate.settle();
+        estimate
+    }
+
+    /// A line was found there.
+    pub fn observe(&mut self, level: Level) {
+        let total: f64 = self.weights.iter().sum();
+        if total > MEMORY {
+            for weight in &mut self.weights {
+                *weight *= 1.0 - 1.0 / MEMORY;
+            }
+        }
+        self.weights[level as usize] += 1.0;
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let total: f64 = self.weights.iter().sum();
+        let mut sum = 0.0;
+        for (end, weight) in self.ends.iter_mut().zip(self.weights) {
+            sum += weight;
+            *end = (sum / total * f64::from(u32::MAX)) as u32;
+        }
+    }
+
+    /// Where another one is.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> Level {
+        let drawn = random.bits() as u32;
+        if drawn < self.ends[0] {
+            Level::L1
+        } else if drawn < self.ends[1] {
+            Level::L2
+        } else if drawn < self.ends[2] {
+            Level::L3
+        } else {
+            Level::Memory
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Estimate;
+    use crate::hierarchy::Level;
+    use crate::random::Random;
+
+    #[test]
+    fn draws_are_as_observations_were() {
+        let mut random = Random::new(3, 0);
+        let mut estimate = Estimate::new(Level::Memory);
+        for at in 0..4000 {
+            estimate.observe([Level::L2, Level::L2, Level::L3, Level::Memory][at % 4]);
+        }
+        let mut counts = [0; 4];
+        for _ in 0..10_000 {
+            counts[estimate.draw(&mut random) as usize] += 1;
+        }
+        assert_eq!(counts[0], 0);
+        for (count, wanted) in counts[1..].iter().zip([5000_i32, 2500, 2500]) {
+            assert!((count - wanted).abs() < 200, "{counts:?}");
+        }
+        for _ in 0..10_000 {
+            estimate.observe(Level::L1);
+        }
+        assert_eq!(estimate.draw(&mut random), Level::L1);
+    }
+}

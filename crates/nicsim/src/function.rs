@@ -1,0 +1,323 @@
+//! Network functions and competitors, as data: what each packet makes them do.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::NicError;
+
+const BUILT_IN: [(&str, &str); 2] = [
+    ("network-functions", include_str!("../functions/network-functions.toml")),
+    ("competitors", include_str!("../functions/competitors.toml")),
+];
+
+/// A function. Format: the comment in `functions/network-functions.toml`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Function {
+    /// What it is called.
+    pub name: String,
+    /// What it is written with.
+    pub framework: String,
+    /// Whether each round begins with a packet of the network.
+    #[serde(default = "yes")]
+    pub receives: bool,
+    /// Of instructions that find everything in the level-1 cache.
+    pub cycles_per_instruction: f64,
+    /// Loads per instruction.
+    pub reads: f64,
+    /// Stores per instruction.
+    pub writes: f64,
+    /// Memory that it uses, by name.
+    #[serde(default)]
+    pub regions: BTreeMap<String, Region>,
+    /// What is done by different threads, one after the other.
+    #[serde(rename = "stage")]
+    pub stages: Vec<Stage>,
+}
+
+/// Memory of a function.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// How its size follows, and which lines a flow uses.
+    pub kind: RegionKind,
+    /// By kind: for each flow, for each bucket, or in all.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// How large a region is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RegionKind {
+    /// `bytes` for each flow.
+    Flow,
+    /// `bytes` for each of as many buckets as the power of two that is no less than the flows.
+    Buckets,
+    /// `bytes` in all; a flow always uses the same lines.
+    Table,
+    /// The working set that is asked for, of which each thread has a part.
+    Array,
+}
+
+/// What threads do with a packet before others do the rest.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// How many threads do so, each on a core of its own.
+    pub threads: usize,
+    /// The accelerator that packets pass on their way from the stage before.
+    pub through: Option<String>,
+    /// One after the other.
+    #[serde(rename = "step")]
+    pub steps: Vec<Step>,
+}
+
+/// A part of what is done with a packet.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Instructions for any packet.
+    #[serde(default)]
+    pub instructions: f64,
+    /// Instructions for each byte of payload.
+    #[serde(default)]
+    pub instructions_per_byte: f64,
+    /// The region whose lines are touched, or `packet`.
+    pub touches: Option<String>,
+    /// How many lines.
+    #[serde(default)]
+    pub lines: u32,
+    /// Whether all lines of the packet are touched instead.
+    #[serde(default)]
+    pub payload: bool,
+    /// Which line can be touched when.
+    pub order: Option<Order>,
+    /// The share of lines that are written.
+    #[serde(default)]
+    pub writes: f64,
+    /// The accelerator that gets the payload, and is waited for; nothing else is then done.
+    pub call: Option<String>,
+}
+
+/// Which lines of a step can be on their way at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Where each line is says the one before.
+    Chase,
+    /// All are known at the beginning.
+    Parallel,
+    /// They stand behind each other, which a prefetcher finds out.
+    Stream,
+}
+
+/// The region of packets, which every function has that receives some.
+pub const PACKET: &str = "packet";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    function: Vec<Function>,
+}
+
+/// Functions by their names.
+#[derive(Debug, Clone, Default)]
+pub struct Functions {
+    known: BTreeMap<String, Function>,
+}
+
+impl Functions {
+    /// Those that come along: network functions and competitors.
+    ///
+    /// # Errors
+    ///
+    /// None, which a test holds.
+    pub fn built_in() -> Result<Self, NicError> {
+        let mut all = Functions::default();
+        for (name, text) in BUILT_IN {
+            all.add(name, text)?;
+        }
+        Ok(all)
+    }
+
+    /// Reads more of them.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with one, or that its name is taken.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), NicError> {
+        let file: File = toml::from_str(text).map_err(|error| NicError::Unreadable {
+            name: name.into(),
+            reason: error.to_string(),
+        })?;
+        for function in file.function {
+            function.check()?;
+            if self.known.contains_key(&function.name) {
+                return Err(NicError::impossible(function.name, "there are two of this name"));
+            }
+            self.known.insert(function.name.clone(), function);
+        }
+        Ok(())
+    }
+
+    /// The one of a name.
+    pub fn get(&self, name: &str) -> Option<&Function> {
+        self.known.get(name)
+    }
+
+    /// Their names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.keys().map(String::as_str)
+    }
+}
+
+impl Function {
+    /// Cores that it takes.
+    pub fn threads(&self) -> usize {
+        self.stages.iter().map(|stage| stage.threads).sum()
+    }
+
+    fn check(&self) -> Result<(), NicError> {
+        let number = |what: &str, value: f64, most: f64| {
+            if (0.0..=most).contains(&value) {
+                return Ok(());
+            }
+            let reason = format!("{what}: {value} is not between 0 and {most}");
+            Err(NicError::impossible(self.name.clone(), reason))
+        };
+        let refuse = |reason: String| Err(NicError::impossible(self.name.clone(), reason));
+        number("cycles_per_instruction", self.cycles_per_instruction, 100.0)?;
+        number("reads", self.reads, 1.0)?;
+        number("writes", self.writes, 1.0)?;
+        if self.stages.is_empty() || self.stages[0].through.is_some() {
+            return refuse(
+                "the first stage is behind no accelerator, and there has to be one".into(),
+            );
+        }
+        for (name, region) in &self.regions {
+            number(&format!("regions.{name}.bytes"), region.bytes as f64, 1e11)?;
+            if (region.bytes == 0) != (region.kind == RegionKind::Array) || name == PACKET {
+                return refuse(format!(
+                    "regions.{name}: needs a size, or is an array; not `packet`"
+                ));
+            }
+        }
+        for stage in &self.stages {
+            number("threads", stage.threads as f64, 1024.0)?;
+            if stage.threads == 0 || !stage.steps.iter().any(|step| step.instructions >= 1.0) {
+                return refuse(
+                    "each stage has a thread, and a step of an instruction or more".into(),
+                );
+            }
+            for step in &stage.steps {
+                number("instructions", step.instructions, 1e7)?;
+                number("instructions_per_byte", step.instructions_per_byte, 1e4)?;
+                number("writes", step.writes, 1.0)?;
+                number("lines", f64::from(step.lines), 4096.0)?;
+                self.check_touched(step)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_touched(&self, step: &Step) -> Result<(), NicError> {
+        let refuse = |reason: &str| Err(NicError::impossible(self.name.clone(), reason));
+        let Some(name) = &step.touches else {
+            return match step.lines > 0 || step.payload || step.order.is_some() {
+                true => refuse("a step has lines and an order, but touches nothing"),
+                false => Ok(()),
+            };
+        };
+        if step.call.is_some() {
+            return refuse("a step either calls an accelerator or touches lines");
+        }
+        if (step.lines > 0) == step.payload || step.order.is_none() {
+            return refuse("a step that touches a region has an order, and lines or the payload");
+        }
+        if name == PACKET {
+            return match self.receives {
+                true => Ok(()),
+                false => refuse("there is no packet where none is received"),
+            };
+        }
+        if step.payload {
+            return refuse("only packets have a payload");
+        }
+        if self.regions.contains_key(name) {
+            return Ok(());
+        }
+        Err(NicError::Unknown {
+            place: self.name.clone(),
+            what: "region",
+            name: name.clone(),
+            known: self.regions.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Functions;
+
+    #[test]
+    fn all_functions_of_the_paper_come_along() {
+        let functions = Functions::built_in().expect("they are valid");
+        // Table 1, and section 6.
+        let wanted = [
+            "FlowStats",
+            "IPRouter",
+            "IPTunnel",
+            "NAT",
+            "FlowMonitor",
+            "NIDS",
+            "IPCompGateway",
+            "ACL",
+            "FlowClassifier",
+            "FlowTracker",
+            "PacketFilter",
+            "mem-bench",
+            "regex-bench",
+            "compression-bench",
+        ];
+        for name in wanted {
+            assert_eq!(functions.get(name).map(super::Function::threads), Some(2), "{name}");
+        }
+    }
+
+    #[test]
+    fn wrong_functions_are_named() {
+        let one = |stage: &str| {
+            format!(
+                "[[function]]\nname = \"f\"\nframework = \"x\"\ncycles_per_instruction = 1.0\n\
+                 reads = 0.1\nwrites = 0.1\nregions.a = {{ kind = \"flow\", bytes = 64 }}\n\
+                 [[function.stage]]\n{stage}"
+            )
+        };
+        let wrong = [
+            "threads = 0\nstep = [{ instructions = 1 }]",
+            "threads = 1\nstep = []",
+            "threads = 1\nthrough = \"regex\"\nstep = [{ instructions = 1 }]",
+            "threads = 1\nstep = [{ instructions = 1, touches = \"b\", lines = 1, order = \"chase\" }]",
+            "threads = 1\nstep = [{ instructions = 1, touches = \"a\", order = \"chase\" }]",
+            "threads = 1\nstep = [{ instructions = 1, touches = \"a\", lines = 1 }]",
+            "threads = 1\nstep = [{ instructions = 1, lines = 1 }]",
+            "threads = 1\nstep = [{ instructions = -1 }]",
+            "threads = 1\nstep = [{ instructions = 1, writes = 2.0 }]",
+            "threads = 1\nstep = [{ instructions = 1, touches = \"a\", payload = true, order = \"chase\" }]",
+        ];
+        for stage in wrong {
+            let error = Functions::default().add("test", &one(stage)).expect_err(stage);
+            assert!(error.to_string().starts_with("f: "), "{stage}: {error}");
+        }
+        let mut functions = Functions::default();
+        let right = one("threads = 1\nstep = [{ instructions = 1 }]");
+        functions.add("test", &right).expect("it is right");
+        assert!(functions.add("test", &right).is_err());
+    }
+}

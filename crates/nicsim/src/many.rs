@@ -1,0 +1,48 @@
+//! Many runs, several at once.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::device::Device;
+use crate::error::NicError;
+use crate::function::Functions;
+use crate::outcome::Outcome;
+use crate::scenario::Scenario;
+use crate::simulation::run;
+
+/// Simulates scenarios in so many threads. Outcomes are in the order of scenarios, and the same for
+/// any number of threads.
+///
+/// # Errors
+///
+/// That of the first scenario that cannot be, in their order.
+pub fn run_all(
+    device: &Device,
+    functions: &Functions,
+    scenarios: &[Scenario],
+    threads: usize,
+) -> Result<Vec<Outcome>, NicError> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Result<Outcome, NicError>>>> =
+        Mutex::new(scenarios.iter().map(|_| None).collect());
+    let work = || {
+        while let Some((at, scenario)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            scenarios.get(at).map(|scenario| (at, scenario))
+        } {
+            let outcome = run(device, functions, scenario);
+            if let Ok(mut found) = found.lock() {
+                found[at] = Some(outcome);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(scenarios.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    found.into_iter().flatten().collect()
+}

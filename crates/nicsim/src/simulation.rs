@@ -1,0 +1,327 @@
+//! The events of a run, one after the other.
+
+use crate::accelerator::{Reply, Request};
+use crate::agenda::Agenda;
+use crate::cores::{Hand, Latencies, Shared, execute};
+use crate::device::Device;
+use crate::error::NicError;
+use crate::function::Functions;
+use crate::hierarchy::Hierarchy;
+use crate::measure::{Snapshot, outcome};
+use crate::memory::Memory;
+use crate::noise::NOISE;
+use crate::outcome::Outcome;
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::scenario::Scenario;
+use crate::setup::{Parts, place};
+use crate::state::{Doing, ThreadState};
+use crate::time::{Time, from_ns};
+
+/// How far the reception of packets may be behind: rings of buffers hide that much. Beyond it,
+/// memory is so busy that functions wait for packets.
+const BEHIND: Time = 10_000_000;
+/// Packets come and go at any time within so much of when a function begins and ends with them:
+/// others are received and sent meanwhile.
+const WITHIN: u32 = 2_000_000;
+/// How far accelerators read ahead: payloads of requests that wait.
+const AHEAD: Time = 1_000_000;
+/// So many packets that were not begun in time are made up for later.
+const LATE: f64 = 64.0;
+
+/// Simulates a scenario. The same one has the same outcome, always.
+///
+/// # Errors
+///
+/// What of the scenario cannot be.
+pub fn run(
+    device: &Device,
+    functions: &Functions,
+    scenario: &Scenario,
+) -> Result<Outcome, NicError> {
+    let parts = place(device, functions, scenario)?;
+    let mut simulation = Simulation::new(device, parts, scenario);
+    let begin = from_ns(scenario.warm_up_ms * 1e6);
+    let end = begin + from_ns(scenario.measured_ms * 1e6);
+    simulation.until(begin);
+    let before = simulation.snapshot(begin);
+    for client in &mut simulation.parts.clients {
+        client.pages.clear();
+    }
+    simulation.until(end);
+    let after = simulation.snapshot(end);
+    let (parts, shared) = (&simulation.parts, &simulation.shared);
+    let mut found = outcome(device, functions, parts, shared, (&before, &after));
+    found.events = simulation.events;
+    if scenario.noise {
+        for (at, client) in found.clients.iter_mut().enumerate() {
+            client.throughput = NOISE.measured(client.throughput, scenario.seed, at as u64);
+        }
+    }
+    Ok(found)
+}
+
+struct Simulation {
+    parts: Parts,
+    shared: Shared,
+    latencies: Latencies,
+    agenda: Agenda,
+    events: u64,
+}
+
+/// Whether a thread goes on at once.
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoesOn,
+    Later,
+}
+
+impl Simulation {
+    fn new(device: &Device, parts: Parts, scenario: &Scenario) -> Self {
+        let threads = parts.threads.len();
+        let mut agenda = Agenda::new(threads + parts.accelerators.len());
+        for thread in 0..threads {
+            agenda.set(thread, 0);
+        }
+        let shared = Shared {
+            caches: Hierarchy::new(device, scenario.sampling),
+            memory: Memory::new(&device.memory),
+            owed: 0,
+            random: Random::new(scenario.seed, 0),
+        };
+        Simulation { parts, shared, latencies: Latencies::new(device), agenda, events: 0 }
+    }
+
+    fn until(&mut self, end: Time) {
+        while let Some((who, now)) = self.agenda.next() {
+            if now >= end {
+                self.agenda.set(who, now);
+                return;
+            }
+            self.events += 1;
+            self.shared.memory.advance(now);
+            match who.checked_sub(self.parts.threads.len()) {
+                None => {
+                    self.end_idle(who, now);
+                    while self.act(who, now) == Next::GoesOn {}
+                }
+                Some(accelerator) => self.served(accelerator, now),
+            }
+        }
+    }
+
+    /// One thing that a thread does.
+    fn act(&mut self, id: usize, now: Time) -> Next {
+        let thread = &self.parts.threads[id];
+        let stage = &self.parts.clients[thread.client].stages[thread.stage];
+        let Some(packet) = thread.packet else {
+            return match stage.from {
+                None => self.receive(id, now),
+                Some(link) => self.take(id, link, now),
+            };
+        };
+        match stage.steps.get(thread.step) {
+            None => self.hand_on(id, packet, now),
+            Some(Doing::Call(accelerator)) => {
+                let accelerator = *accelerator;
+                self.parts.threads[id].step += 1;
+                self.wait(id, now);
+                self.send(
+                    accelerator,
+                    self.parts.threads[id].client,
+                    &packet,
+                    Reply::Thread(id),
+                    now,
+                );
+                Next::Later
+            }
+            Some(Doing::Work(_)) => {
+                let end = self.work(id, &packet, now);
+                self.agenda.set(id, end);
+                Next::Later
+            }
+        }
+    }
+
+    fn work(&mut self, id: usize, packet: &Packet, now: Time) -> Time {
+        let ThreadState { client, stage, core, part, cursor, step, .. } =
+            &mut self.parts.threads[id];
+        let client = &mut self.parts.clients[*client];
+        let Some(Doing::Work(work)) = client.stages[*stage].steps.get_mut(*step) else {
+            return now;
+        };
+        *step += 1;
+        let mut hand = Hand {
+            core: *core,
+            part: *part,
+            cursor,
+            random: &mut client.random,
+            counts: &mut client.counts,
+            pages: &mut client.pages,
+        };
+        execute(work, packet, now, &mut hand, &mut self.shared, &self.latencies)
+    }
+
+    /// A thread of the first stage begins with a packet, when one is due.
+    fn receive(&mut self, id: usize, now: Time) -> Next {
+        let thread = &mut self.parts.threads[id];
+        let client = &mut self.parts.clients[thread.client];
+        if let Some(interval) = client.interval {
+            if thread.due > now as f64 {
+                thread.idle_since = Some(now);
+                self.agenda.set(id, thread.due.ceil() as Time);
+                return Next::Later;
+            }
+            // Not in step with other threads, whatever their intervals.
+            let next = thread.due + interval * (0.5 + client.random.share());
+            thread.due = next.max(now as f64 - LATE * interval);
+        }
+        let buffer = client.next_buffer;
+        client.next_buffer = (buffer + 1) % client.buffers;
+        let packet = Packet {
+            flow: client.random.below(client.flows),
+            buffer,
+            matches: client.random.poisson(client.matches),
+            begun: now,
+        };
+        thread.packet = Some(packet);
+        thread.step = 0;
+        client.note_inside(now);
+        client.inside.0 += 1;
+        client.counts.begun += 1;
+        let Some(place) = &client.packets else { return Next::GoesOn };
+        let first = place.line(&packet, 0, &mut client.random);
+        for line in self.shared.caches.sampled_of(first, client.packet_lines) {
+            self.shared.caches.invalidate(&client.cores, line);
+        }
+        let later = now + Time::from(self.shared.random.below(WITHIN));
+        let lines = client.packet_lines;
+        let end = self.shared.memory.burst(later, lines, self.latencies.network);
+        let there = end.saturating_sub(BEHIND);
+        if there > now {
+            thread.idle_since = Some(now);
+            self.agenda.set(id, there);
+            return Next::Later;
+        }
+        Next::GoesOn
+    }
+
+    /// A thread of a later stage takes what is ready, and makes room.
+    fn take(&mut self, id: usize, link: usize, now: Time) -> Next {
+        let ring = &mut self.parts.links[link];
+        let Some(packet) = ring.ready.pop_front() else {
+            ring.hungry.push_back(id);
+            self.wait(id, now);
+            return Next::Later;
+        };
+        ring.used -= 1;
+        let blocked = ring.blocked.pop_front();
+        self.parts.threads[id].packet = Some(packet);
+        self.parts.threads[id].step = 0;
+        if let Some(other) = blocked {
+            self.agenda.set(other, now);
+        }
+        Next::GoesOn
+    }
+
+    /// A stage is done with a packet.
+    fn hand_on(&mut self, id: usize, packet: Packet, now: Time) -> Next {
+        let (number, stage) = (self.parts.threads[id].client, self.parts.threads[id].stage);
+        let client = &mut self.parts.clients[number];
+        let Some(link) = client.stages[stage].to else {
+            client.note_inside(now);
+            client.inside.0 -= 1;
+            client.counts.done += 1;
+            client.counts.sojourn += now - packet.begun;
+            if client.packets.is_some() {
+                let later = now + Time::from(self.shared.random.below(WITHIN));
+                self.shared.memory.burst(later, client.packet_lines, self.latencies.network);
+            }
+            self.parts.threads[id].packet = None;
+            return Next::GoesOn;
+        };
+        let ring = &mut self.parts.links[link];
+        if ring.used == ring.depth {
+            ring.blocked.push_back(id);
+            self.wait(id, now);
+            return Next::Later;
+        }
+        ring.used += 1;
+        self.parts.threads[id].packet = None;
+        match ring.through {
+            Some(accelerator) => {
+                self.send(accelerator, number, &packet, Reply::Link(link, packet), now);
+            }
+            None => self.ready(link, packet, now),
+        }
+        Next::GoesOn
+    }
+
+    fn ready(&mut self, link: usize, packet: Packet, now: Time) {
+        let ring = &mut self.parts.links[link];
+        ring.ready.push_back(packet);
+        if let Some(other) = ring.hungry.pop_front() {
+            self.agenda.set(other, now);
+        }
+    }
+
+    fn send(
+        &mut self,
+        accelerator: usize,
+        client: usize,
+        packet: &Packet,
+        reply: Reply,
+        now: Time,
+    ) {
+        let bytes = self.parts.clients[client].payload;
+        let request = Request { queue: client, bytes, matches: packet.matches, sent: now, reply };
+        self.parts.accelerators[accelerator].send(request);
+        self.begin(accelerator, now);
+    }
+
+    /// The next request of an accelerator, which reads its payload from memory meanwhile.
+    fn begin(&mut self, accelerator: usize, now: Time) {
+        let server = &mut self.parts.accelerators[accelerator];
+        let Some(request) = server.begin(now) else { return };
+        let lines = self.parts.clients[request.queue].payload_lines;
+        let end = now + server.service(request.bytes, request.matches);
+        let there = self.shared.memory.burst(now, lines, server.apart());
+        let end = end.max(there.saturating_sub(AHEAD));
+        self.agenda.set(self.parts.threads.len() + accelerator, end);
+    }
+
+    fn served(&mut self, accelerator: usize, now: Time) {
+        if let Some(request) = self.parts.accelerators[accelerator].end(now) {
+            match request.reply {
+                Reply::Thread(id) => self.agenda.set(id, now),
+                Reply::Link(link, packet) => self.ready(link, packet, now),
+            }
+        }
+        self.begin(accelerator, now);
+    }
+
+    fn wait(&mut self, id: usize, now: Time) {
+        self.parts.threads[id].idle_since = Some(now);
+    }
+
+    fn end_idle(&mut self, id: usize, now: Time) {
+        let thread = &mut self.parts.threads[id];
+        if let Some(since) = thread.idle_since.take() {
+            self.parts.clients[thread.client].counts.idle += now - since;
+        }
+    }
+
+    /// What was counted up to now.
+    fn snapshot(&mut self, now: Time) -> Snapshot {
+        for id in 0..self.parts.threads.len() {
+            if self.parts.threads[id].idle_since.is_some() {
+                self.end_idle(id, now);
+                self.wait(id, now);
+            }
+        }
+        for client in &mut self.parts.clients {
+            client.note_inside(now);
+        }
+        Snapshot::of(&self.parts, &self.shared, now)
+    }
+}
