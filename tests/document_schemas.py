@@ -27,6 +27,7 @@ from slowpath.commands.chain.plan.documents import PlanReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.contention.documents import SavedModel
+from slowpath.contention.host.documents import ProfileRecord
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
@@ -115,6 +116,7 @@ DOCUMENTS: dict[str, Any] = {
     "fit": FitDocument,
     "measure": MeasureDocument,
     "plan": PlanReport,
+    "profile": ProfileRecord,
     "sweep": Sweep,
 }
 

@@ -25,6 +25,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["chain"],
     ["chain", "bound"],
     ["contention"],
+    ["contention", "profile"],
     ["contention", "train"],
     ["contention", "predict"],
     ["contention", "evaluate"],

@@ -292,6 +292,12 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["--rerun", folder],
             ["--evaluate", folder / "missing"],
         ],
+        "contention profile": [
+            [folder / "broken.yaml", "-o", folder / "profile"],
+            [folder / "experiment.yaml", "-o", folder / "profile"],
+            [folder / "missing", "-o", folder / "profile"],
+            [data, "-o", folder / "profile"],
+        ],
         "contention train": [
             [folder / "memory.csv", "--recipe", "ridge-pressure"],
             [folder / "memory.csv", "--recipe", HOSTILE],

@@ -21,6 +21,7 @@ LISTING = "examples/two_protocols.asm"
 CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
 MEMORY = "examples/contention.csv"
+TINY = "tests/contention_tiny.yaml"
 FRESH = "fresh"
 """A folder that is not there yet."""
 
@@ -106,6 +107,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "chain facts": [CHAIN],
         "chain optimize": [CHAIN, "--packets", "0"],
         "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
+        "contention profile": [TINY, "-o", FRESH],
         "contention train": [MEMORY, "--recipe", "ridge-pressure"],
         "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
         "contention evaluate": [MEMORY, "--recipe", "constant"],

@@ -14,6 +14,7 @@ mod kernel;
 mod live;
 mod measure;
 mod model;
+mod neighbours;
 mod objects;
 mod rehearsal;
 mod simulation;
@@ -67,6 +68,8 @@ mod _core {
     use super::measure::{Busy, Case, Cold, Later, Load, Pace, Station};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::neighbours::{Mix, allowed_cpus, why_no_counters};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import InputError, OptionError
@@ -27,7 +28,7 @@ def train(given: Namespace) -> ExitCode:
     from slowpath.contention.saved import written
 
     with quiet_libraries():
-        model = learned(given.table, given)
+        model = learned(tables_of(given.table), given)
         document = written(model)
     if given.output is not None:
         try:
@@ -42,6 +43,26 @@ def train(given: Namespace) -> ExitCode:
     else:
         out_lines(model_text(model))
     return ExitCode.FINE
+
+
+def tables_of(named: Sequence[str]) -> list[str]:
+    """Files, and instead of folders of `slowpath contention profile` the tables in them.
+
+    Raises:
+        InputError: when a folder has none.
+    """
+    from slowpath.contention.host.writing import TABLES
+
+    found = list[str]()
+    for name in named:
+        if not Path(name).is_dir():
+            found.append(name)
+            continue
+        inside = [str(Path(name) / table) for table in TABLES if (Path(name) / table).is_file()]
+        if not inside:
+            raise InputError(name, f"has none of the tables of a profile: {', '.join(TABLES)}")
+        found += inside
+    return found
 
 
 def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":

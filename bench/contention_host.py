@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""How well models of profiles of this machine predict mixes with competitors that they have not seen.
+
+The campaign of docs/contention.md, on a machine where nothing else runs (half an hour for 300 mixes
+of five functions on two CPUs):
+
+    bench/contention_host.py FOLDER [--mixes 300] [--folds 5] [--recipe NAME] [--evaluate]
+
+Functions are profiled into FOLDER (`--evaluate`: they are there already). Competitor configurations
+are then held out, a part of them at a time: `mem-bench` by working set, kind of access and rate, the
+clients of accelerators by their match ratio. Models are learnt from the rows beside the others, and
+asked for all mixes with those held out. Printed: mean absolute relative errors of all mixes, of those
+at the accelerator alone, beside memory alone and of both, how often 90 % intervals have what was
+measured, and the same errors of SLOMO, of `sum` and `min` of partial throughputs, and of a constant.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.baselines import constant, fit_slomo
+from slowpath.contention.composition import COMPOSITIONS
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.prediction import predict
+from slowpath.contention.tables.cells import Table, read_cells
+from slowpath.contention.tables.profiles import MemoryProfile, Query
+from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory
+
+Floats = NDArray[np.float64]
+
+MEMORY = "working_set_bytes: [500_000, 64_000_000], configurations: 12"
+FLOWS = "flow_count: [1000, 1000000]"
+FUNCTIONS = {
+    # Headers alone: packet sizes vary. At accelerators they do not, as request times are by match ratio.
+    "flow-stats": ("stages: [flow-statistics]", "", "packet_size_bytes: [64, 1500]"),
+    "nat": ("stages: [nat]", "", "packet_size_bytes: [64, 1500]"),
+    "router-acl": (
+        "stages: [{router: {prefixes: 100000}}, {acl: {rules: 2000}}]",
+        "",
+        "packet_size_bytes: [64, 1500]",
+    ),
+    "flow-monitor": ("stages: [flow-statistics]", "regex", "packet_size_bytes: 1500"),
+    "ip-comp": ("stages: [nat]", "compression", "packet_size_bytes: 1500"),
+}
+PATTERN = "run-to-completion"
+COLUMNS = ("flow_count", "packet_size_bytes", "score")
+FOLDS = 5
+CONFIDENCE = 0.9
+PREDICTORS = ("ours", "slomo", "sum", "min", "constant")
+
+
+def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
+    """What is profiled, as `slowpath contention profile` reads it."""
+    stages, service, size = FUNCTIONS[name]
+    accelerator = f", accelerator: {service}" if service else ""
+    mtbr = ", mtbr: [0, 1000]" if service else ""
+    client = "  accelerator: {packet_size_bytes: 1500, mtbr: [0, 1000]}\n" if service else ""
+    return (
+        f"schema: 1\nname: {name}\nfunction: {{{stages}, pattern: {PATTERN}{accelerator}}}\n"
+        f"traffic: {{{FLOWS}, {size}{mtbr}}}\ncompetitors:\n  memory: {{{MEMORY}}}\n{client}"
+        f"effort: {{mixes: {mixes}, pairs: {pairs}, block_ms: {block_ms}}}\n"
+    )
+
+
+def measure(given: argparse.Namespace) -> None:
+    """Profiles all functions, one after the other."""
+    each = -(-given.mixes // len(FUNCTIONS))
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name in FUNCTIONS:
+        file = given.folder / f"{name}.yaml"
+        file.write_text(description(name, each, given.pairs, given.block_ms))
+        folder = given.folder / f"{name}.profile"
+        words = [sys.executable, "-m", "slowpath", "contention", "profile", str(file)]
+        subprocess.run([*words, "-o", str(folder)], check=True)
+
+
+def column(table: Table, name: str, empty: float = 0.0) -> Floats:
+    """Numbers of a column; what is empty is `empty`."""
+    cells = [str(row.get(name, "")) for row in table.rows]
+    return np.array([float(cell) if cell.strip() else empty for cell in cells])
+
+
+def configurations(table: Table) -> list[set[tuple[str, str]]]:
+    """By mix, which competitors it has: `mem-bench`, and a client by quarters of its match ratio."""
+    found = []
+    for row in table.rows:
+        has = set()
+        if row["working_set_bytes"]:
+            has.add(("memory", f"{row['working_set_bytes']} {row['touch']} {row['rate']}"))
+        if row["client_mtbr"]:
+            has.add(("client", str(int(float(str(row["client_mtbr"])) // 250))))
+        found.append(has)
+    return found
+
+
+def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
+    """Configurations in folds, each kind dealt out evenly."""
+    known = sorted(set().union(*configurations(mixes)))
+    order = np.random.default_rng(0).permutation(len(known))
+    return [{known[at] for at in order[fold::FOLDS]} for fold in range(FOLDS)]
+
+
+def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
+    """Some rows of a profile."""
+    return profile._replace(
+        rows=tuple(row for row, keep in zip(profile.rows, kept, strict=True) if keep),
+        columns={name: values[kept] for name, values in profile.columns.items()},
+        throughput=profile.throughput[kept],
+    )
+
+
+def answers(
+    model: FunctionModel, traffic: Mapping[str, Floats], mtbr: Floats, queued: Floats, name: str
+) -> tuple[dict[str, Floats], Floats, Floats]:
+    """What each predictor says of mixes, and the ends of our intervals."""
+    count = len(queued)
+
+    def ask(*, memory: bool, accelerator: bool) -> Query:
+        columns = {**traffic, "score": traffic["score"] * memory}
+        rows = tuple(str(at) for at in range(count))
+        return Query(name, rows, columns, mtbr, queued * accelerator)
+
+    ours = predict(model, ask(memory=True, accelerator=True), CONFIDENCE)
+    alone = predict(model, ask(memory=False, accelerator=False), CONFIDENCE).throughput
+    by_memory = predict(model, ask(memory=True, accelerator=False), CONFIDENCE).throughput
+    by_accelerator = predict(model, ask(memory=False, accelerator=True), CONFIDENCE).throughput
+    partial = np.array([by_memory, by_accelerator])
+    found = {
+        "ours": ours.throughput,
+        "sum": COMPOSITIONS["sum"](partial, alone),
+        "min": COMPOSITIONS["min"](partial, alone),
+    }
+    return found, ours.low, ours.high
+
+
+def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, object]]:
+    """Every mix, predicted without the rows of its competitors."""
+    place = folder / f"{name}.profile"
+    mixes = read_cells(str(place / "mixes.csv"))
+    memory = read_memory([str(place / "memory.csv")])
+    table = place / "accelerator.csv"
+    accelerator = read_accelerator(str(table)) if table.is_file() else None
+    has = configurations(mixes)
+    of_row = {f"mix-{at}": competitors for at, competitors in enumerate(has, 1)}
+    measured, solo = column(mixes, "throughput"), column(mixes, "alone")
+    found = list[dict[str, object]]()
+    for held_out in parts_of(mixes):
+        # A row without competitors belongs to the mix that it was measured with.
+        kept = np.array(
+            [not of_row[f"mix-{row.rpartition('-')[2]}"] & held_out for row in memory.rows]
+        )
+        asked = [at for at, competitors in enumerate(has) if competitors & held_out]
+        if not asked or kept.sum() < FEWEST:
+            continue
+        rows = only(memory, kept)
+        choice = choose(rows, RECIPES[recipe] if recipe else None)
+        model = learn(Profiles(rows, accelerator), choice, PATTERN)
+        traffic = {one: column(mixes, one)[asked] for one in COLUMNS}
+        mtbr, queued = (column(mixes, one)[asked] for one in ("mtbr", "inverse_throughput_sum"))
+        said, low, high = answers(model, traffic, mtbr, queued, str(place))
+        without = rows.columns["score"] == 0
+        slomo = fit_slomo(rows, float(np.median(rows.throughput[without])))
+        said["slomo"] = slomo.predict(traffic, solo[asked])
+        said["constant"] = constant(rows, len(asked))
+        for at, mix in enumerate(asked):
+            kinds = "+".join(sorted(kind for kind, _ in has[mix]))
+            inside = bool(low[at] <= measured[mix] <= high[at])
+            off = {one: abs(float(said[one][at]) / measured[mix] - 1) for one in PREDICTORS}
+            found.append({"function": name, "kinds": kinds, "inside": inside, **off})
+    return found
+
+
+def show(found: Sequence[Mapping[str, object]], title: str) -> None:
+    """One line of the table."""
+    if not found:
+        return
+    means = [100 * float(np.mean([float(str(one[key])) for one in found])) for key in PREDICTORS]
+    covered = 100 * float(np.mean([bool(one["inside"]) for one in found]))
+    numbers = "  ".join(f"{mean:8.2f}" for mean in means)
+    print(f"{title:24} {len(found):5}  {numbers}  {covered:7.0f}")
+
+
+def main() -> int:
+    """Measures, and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where profiles are")
+    parser.add_argument("--mixes", type=int, default=300)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--block-ms", type=int, default=100)
+    parser.add_argument("--recipe", choices=tuple(RECIPES), help="rather than choose one each time")
+    parser.add_argument("--evaluate", action="store_true", help="profiles are there already")
+    given = parser.parse_args()
+    if not given.evaluate:
+        measure(given)
+    warnings.simplefilter("ignore")
+    found = list[dict[str, object]]()
+    for name in FUNCTIONS:
+        found += evaluate(given.folder, name, given.recipe)
+        record = json.loads((given.folder / f"{name}.profile/profile.json").read_text())
+        noise = record["noise"]
+        print(
+            f"{name}: {record['mixes']} mixes; noise floor {100 * (noise['spread'] or 0):.2f} %, "
+            f"within a run {100 * noise['within']:.2f} %; {record['disturbed_blocks']} disturbed blocks"
+        )
+    heads = "  ".join(f"{one:>8}" for one in PREDICTORS)
+    print(f"\n{'MAPE, %':24} mixes  {heads}  covered")
+    show(found, "all")
+    for kinds in ("client", "memory", "client+memory"):
+        show([one for one in found if one["kinds"] == kinds], kinds)
+    for name in FUNCTIONS:
+        show([one for one in found if one["function"] == name], name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

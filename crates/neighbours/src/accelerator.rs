@@ -1,0 +1,253 @@
+//! An accelerator in software: bounded queues, served strictly round robin.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use crate::engines::Engine;
+use crate::error::NeighbourError;
+use crate::payloads::Payloads;
+use crate::spec::{ClientSpec, Service};
+use crate::traffic::Traffic;
+use crate::work::Served;
+
+/// Payloads that a client without packets has.
+const GENERATED: usize = 256;
+/// Requests that wait in each of its queues at most; further ones are lost.
+const ROOM: u32 = 256;
+
+/// Where the requests of a queue come from: each is the number of a payload of its client.
+pub enum Origin {
+    /// Another thread, through a bounded queue.
+    Thread(Receiver<usize>),
+    /// The thread that the accelerator runs in.
+    Own(VecDeque<usize>),
+    /// Nobody: they are due at a rate, or always.
+    Due(Schedule),
+}
+
+/// When requests are due.
+pub struct Schedule {
+    interval: Option<Duration>,
+    due: Instant,
+    on: bool,
+    next: usize,
+}
+
+impl Schedule {
+    /// So many requests a second; without, there is one at any time.
+    pub fn new(rate: Option<f64>) -> Schedule {
+        let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
+        Schedule { interval, due: Instant::now(), on: true, next: 0 }
+    }
+
+    /// Takes the request that is due, if one is.
+    fn take(&mut self, now: Instant, payloads: usize) -> Option<usize> {
+        if !self.on {
+            return None;
+        }
+        if let Some(interval) = self.interval {
+            if now < self.due {
+                return None;
+            }
+            let oldest = now.checked_sub(interval * ROOM);
+            // What there was no room for is lost.
+            self.due = oldest.map_or(self.due, |oldest| self.due.max(oldest)) + interval;
+        }
+        self.next = if self.next + 1 >= payloads { 0 } else { self.next + 1 };
+        Some(self.next)
+    }
+}
+
+struct Client {
+    payloads: Arc<Payloads>,
+    served: Served,
+}
+
+struct Queue {
+    client: usize,
+    origin: Origin,
+}
+
+/// An engine with its clients and their queues.
+pub struct Accelerator {
+    engine: Engine,
+    clients: Vec<Client>,
+    queues: Vec<Queue>,
+    next: usize,
+}
+
+impl Accelerator {
+    /// An accelerator with a first client, which has one queue, and others.
+    ///
+    /// # Errors
+    /// If the engine cannot be made, or there is no memory.
+    pub fn new(
+        service: Service,
+        first: (Arc<Payloads>, Origin),
+        others: &[ClientSpec],
+    ) -> Result<Accelerator, NeighbourError> {
+        let sizes = others.iter().map(|client| client.packet_bytes);
+        let largest = sizes.chain([first.0.get(0).len()]).max().unwrap_or(0);
+        let engine = Engine::new(service, largest)?;
+        let (payloads, origin) = first;
+        let mut clients = vec![Client { payloads, served: Served::default() }];
+        let mut queues = vec![Queue { client: 0, origin }];
+        for (seed, spec) in others.iter().enumerate() {
+            let &ClientSpec { packet_bytes, mtbr, rate, queues: count } = spec;
+            let (flows, ring, seed) = (1, GENERATED, 1000 + seed as u64);
+            let traffic = Traffic { flows, packet_bytes, mtbr, ring, seed };
+            let payloads = Payloads::new(ring, traffic.payload_bytes(), mtbr, seed)?;
+            let client = clients.len();
+            clients.push(Client { payloads: Arc::new(payloads), served: Served::default() });
+            for _ in 0..count {
+                let schedule = Schedule::new(rate.map(|rate| rate / count as f64));
+                queues.push(Queue { client, origin: Origin::Due(schedule) });
+            }
+        }
+        Ok(Accelerator { engine, clients, queues, next: 0 })
+    }
+
+    /// Whether clients but the first send requests from now on.
+    pub fn switch(&mut self, on: bool) {
+        let now = Instant::now();
+        for queue in &mut self.queues {
+            if let Origin::Due(schedule) = &mut queue.origin {
+                schedule.on = on || queue.client == 0;
+                schedule.due = now;
+            }
+        }
+    }
+
+    /// A request of the thread that the accelerator runs in, for its own queue.
+    pub fn submit(&mut self, payload: usize) {
+        if let Some(Queue { origin: Origin::Own(waiting), .. }) = self.queues.first_mut() {
+            waiting.push_back(payload);
+        }
+    }
+
+    /// Serves the request of the next queue that has one, and says which client's it was.
+    #[inline]
+    pub fn serve(&mut self) -> Option<usize> {
+        let start = Instant::now();
+        for _ in 0..self.queues.len() {
+            let at = self.next;
+            self.next = if at + 1 == self.queues.len() { 0 } else { at + 1 };
+            let Queue { client, origin } = &mut self.queues[at];
+            let number = *client;
+            let Client { payloads, served } = &mut self.clients[number];
+            let taken = match origin {
+                Origin::Thread(requests) => requests.try_recv().ok(),
+                Origin::Own(waiting) => waiting.pop_front(),
+                Origin::Due(schedule) => schedule.take(start, payloads.count()),
+            };
+            let Some(request) = taken else { continue };
+            let payload = payloads.get(request);
+            let result = self.engine.serve(payload);
+            served.items += 1;
+            served.bytes += payload.len() as u64;
+            served.results += result;
+            served.nanoseconds += start.elapsed().as_nanos() as u64;
+            return Some(number);
+        }
+        None
+    }
+
+    /// What was served so far, client by client.
+    pub fn served(&self) -> impl Iterator<Item = Served> + '_ {
+        self.clients.iter().map(|client| client.served)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Accelerator, Origin, Schedule};
+    use crate::payloads::Payloads;
+    use crate::spec::{ClientSpec, Service};
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+    use std::sync::mpsc::sync_channel;
+    use std::time::{Duration, Instant};
+
+    fn payloads() -> Arc<Payloads> {
+        Arc::new(Payloads::new(4, 100, 0.0, 0).unwrap())
+    }
+
+    fn client(queues: usize) -> ClientSpec {
+        ClientSpec { packet_bytes: 100, mtbr: 0.0, rate: None, queues }
+    }
+
+    #[test]
+    fn queues_are_served_in_turn_and_own_requests_wait_for_a_round() {
+        let own = Origin::Own(VecDeque::new());
+        let others = [client(1), client(2)];
+        let mut accelerator = Accelerator::new(Service::Regex, (payloads(), own), &others).unwrap();
+        let mut order = Vec::new();
+        for payload in 0..3 {
+            accelerator.submit(payload);
+            order.extend((0..4).filter_map(|_| accelerator.serve()));
+        }
+        assert_eq!(order, [0, 1, 2, 2].repeat(3));
+        accelerator.switch(false);
+        assert_eq!(accelerator.serve(), None);
+        accelerator.submit(0);
+        accelerator.submit(1);
+        let (first, second, third) =
+            (accelerator.serve(), accelerator.serve(), accelerator.serve());
+        assert_eq!((first, second, third), (Some(0), Some(0), None));
+        let items: Vec<u64> = accelerator.served().map(|served| served.items).collect();
+        assert_eq!(items, [5, 3, 6]);
+        assert_eq!(accelerator.served().next().unwrap().bytes, 500);
+    }
+
+    #[test]
+    fn bounded_queues_refuse_what_they_have_no_room_for() {
+        let (sender, requests) = sync_channel(2);
+        let first = (payloads(), Origin::Thread(requests));
+        let mut accelerator = Accelerator::new(Service::Compression, first, &[]).unwrap();
+        assert!(sender.try_send(0).is_ok() && sender.try_send(1).is_ok());
+        assert!(sender.try_send(2).is_err());
+        assert_eq!(accelerator.serve(), Some(0));
+        assert!(sender.try_send(2).is_ok());
+        drop(sender);
+        let served = std::iter::from_fn(|| accelerator.serve()).count();
+        assert_eq!(served, 2);
+        let all = accelerator.served().next().unwrap();
+        assert!(all.items == 3 && all.results > 0 && all.results < all.bytes);
+    }
+
+    proptest! {
+        /// Of whoever always has requests, each queue is served as often as any other.
+        #[test]
+        fn queues_get_equal_shares(queues in proptest::collection::vec(1..5usize, 1..4), rounds in 1..6usize) {
+            let specs: Vec<ClientSpec> = queues.iter().map(|&count| client(count)).collect();
+            let first = (payloads(), Origin::Due(Schedule::new(None)));
+            let mut accelerator = Accelerator::new(Service::Regex, first, &specs).unwrap();
+            let all = 1 + queues.iter().sum::<usize>();
+            for _ in 0..all * rounds {
+                prop_assert!(accelerator.serve().is_some());
+            }
+            let shares: Vec<u64> = accelerator.served().map(|served| served.items).collect();
+            let wanted = std::iter::once(1).chain(queues).map(|count| (count * rounds) as u64);
+            prop_assert_eq!(shares, wanted.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn requests_are_there_when_they_are_due_and_lost_where_there_is_no_room() {
+        let mut schedule = Schedule::new(Some(10.0));
+        let start = schedule.due;
+        assert!(schedule.take(start, 4).is_some());
+        assert!(schedule.take(start, 4).is_none());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let a_second: Vec<_> = std::iter::from_fn(|| schedule.take(after(1), 4)).collect();
+        assert_eq!(a_second.len(), 10);
+        // A million would be due after a day; 256 and the one that is due now are there.
+        let late = std::iter::from_fn(|| schedule.take(after(100_000), 4)).count();
+        assert_eq!(late, 257);
+        let mut off = Schedule { on: false, ..Schedule::new(None) };
+        assert!(off.take(Instant::now(), 4).is_none());
+    }
+}

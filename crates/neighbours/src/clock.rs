@@ -1,0 +1,44 @@
+//! How long a thread worked, by the wall and by the CPU.
+
+use std::time::{Duration, Instant};
+
+/// A moment of a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// By a clock that never goes back.
+    pub wall: Instant,
+    /// How long the thread has had a CPU so far; `None` where the system does not tell.
+    pub cpu: Option<Duration>,
+}
+
+/// Now, of the calling thread.
+pub fn now() -> Moment {
+    Moment { wall: Instant::now(), cpu: thread_time() }
+}
+
+#[cfg(target_os = "linux")]
+fn thread_time() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let (seconds, rest) = (u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?);
+    Some(Duration::new(seconds, rest))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_time() -> Option<Duration> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_thread_has_the_cpu_for_no_longer_than_time_passes() {
+        let start = super::now();
+        let sum = (0..1_000_000u64).fold(0, |sum, next| std::hint::black_box(sum ^ next));
+        let end = super::now();
+        assert_ne!(sum, 1);
+        let (Some(before), Some(after)) = (start.cpu, end.cpu) else { return };
+        assert!(after > before);
+        let slack = std::time::Duration::from_millis(1);
+        assert!(after - before <= end.wall - start.wall + slack);
+    }
+}

@@ -1,0 +1,173 @@
+//! Hardware counters of a thread, where the system lets us have them; else why it does not.
+
+use serde::Serialize;
+
+/// What a thread did, as the CPU counted it; null for what it does not count.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Counted {
+    /// Instructions retired.
+    pub instructions: Option<u64>,
+    /// Cycles of the core.
+    pub cycles: Option<u64>,
+    /// Accesses of the last-level cache.
+    pub cache_references: Option<u64>,
+    /// Those that missed it.
+    pub cache_misses: Option<u64>,
+}
+
+impl Counted {
+    /// What was added since another look.
+    #[must_use]
+    pub fn since(&self, before: &Counted) -> Counted {
+        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Counted {
+            instructions: added(self.instructions, before.instructions),
+            cycles: added(self.cycles, before.cycles),
+            cache_references: added(self.cache_references, before.cache_references),
+            cache_misses: added(self.cache_misses, before.cache_misses),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::io::{self, Read};
+    use std::os::fd::FromRawFd;
+
+    use super::Counted;
+
+    /// The attributes of an event up to its first published size (`PERF_ATTR_SIZE_VER0`), as
+    /// `include/uapi/linux/perf_event.h` has them.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Attributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        sample_period: u64,
+        sample_type: u64,
+        read_format: u64,
+        flags: u64,
+        wakeup: u32,
+        breakpoint: u32,
+        config1: u64,
+    }
+
+    const HARDWARE: u32 = 0;
+    /// `PERF_COUNT_HW_INSTRUCTIONS`, `CPU_CYCLES`, `CACHE_REFERENCES`, `CACHE_MISSES`.
+    const EVENTS: [u64; 4] = [1, 0, 2, 3];
+    /// `exclude_kernel`, `exclude_hv`: what takes no privileges.
+    const USER_ONLY: u64 = 1 << 5 | 1 << 6;
+
+    fn open(config: u64) -> io::Result<File> {
+        let size = size_of::<Attributes>() as u32;
+        let attributes =
+            Attributes { kind: HARDWARE, size, config, flags: USER_ONLY, ..Attributes::default() };
+        let (this_thread, any_cpu, no_group, close_on_exec) = (0, -1, -1, 8u64);
+        // SAFETY: the kernel reads `size` bytes of the structure, which outlives the call.
+        #[expect(unsafe_code, reason = "no wrapper for this system call")]
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                this_thread,
+                any_cpu,
+                no_group,
+                close_on_exec,
+            )
+        };
+        match i32::try_from(fd) {
+            // SAFETY: the kernel has just opened it for us, and nobody else has it.
+            #[expect(unsafe_code, reason = "what the system call returns is a number")]
+            Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Counters of the thread that opened them.
+    #[derive(Debug)]
+    pub struct Counters([Option<File>; 4]);
+
+    impl Counters {
+        /// Counters of the calling thread, as many as there are.
+        pub fn open() -> Counters {
+            Counters(EVENTS.map(|event| open(event).ok()))
+        }
+
+        /// What they say; `None` where there are none.
+        pub fn read(&mut self) -> Option<Counted> {
+            let [instructions, cycles, cache_references, cache_misses] =
+                self.0.each_mut().map(|file| {
+                    let mut bytes = [0; 8];
+                    file.as_mut()?.read_exact(&mut bytes).ok()?;
+                    Some(u64::from_ne_bytes(bytes))
+                });
+            let found = Counted { instructions, cycles, cache_references, cache_misses };
+            instructions.or(cycles).is_some().then_some(found)
+        }
+    }
+
+    /// Why there are no counters, with what to do about it; `None` where there are.
+    pub fn why_no_counters() -> Option<String> {
+        let problem = open(EVENTS[0]).err()?;
+        let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+        Some(match problem.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => format!(
+                "the kernel does not let this process count events \
+                 (kernel.perf_event_paranoid is {}); run as root, or with CAP_PERFMON",
+                paranoid.as_deref().map_or("unknown", str::trim)
+            ),
+            Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
+                "this CPU, or the virtual machine, has no counters of instructions".to_owned()
+            }
+            Some(libc::ENOSYS) => "the kernel has no perf_event_open".to_owned(),
+            _ => format!("perf_event_open: {problem}"),
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::{Counters, why_no_counters};
+
+/// Other systems have none for us.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub struct Counters;
+
+#[cfg(not(target_os = "linux"))]
+impl Counters {
+    pub fn open() -> Counters {
+        Counters
+    }
+
+    pub fn read(&mut self) -> Option<Counted> {
+        None
+    }
+}
+
+/// Why there are no counters.
+#[cfg(not(target_os = "linux"))]
+pub fn why_no_counters() -> Option<String> {
+    Some("only Linux has perf_event_open".to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{Counters, why_no_counters};
+
+    #[test]
+    fn either_there_are_counters_or_it_is_said_why_not() {
+        let mut counters = Counters::open();
+        match (counters.read(), why_no_counters()) {
+            (Some(before), None) => {
+                let sum = (0..100_000u64).fold(0, |sum, one| std::hint::black_box(sum ^ one));
+                assert_ne!(sum, 1);
+                let counted = counters.read().map(|after| after.since(&before));
+                assert!(counted.and_then(|one| one.instructions).is_some_and(|one| one > 100_000));
+            }
+            (None, Some(reason)) => assert!(!reason.is_empty()),
+            (found, why) => panic!("{found:?} and {why:?}"),
+        }
+    }
+}

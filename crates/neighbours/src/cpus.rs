@@ -1,0 +1,96 @@
+//! CPUs: which the process may use, and a thread kept on one.
+
+use crate::error::NeighbourError;
+
+/// Numbers of the CPUs that the calling thread may use, in order.
+#[cfg(target_os = "linux")]
+pub fn allowed() -> Vec<usize> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// Keeps the calling thread on one CPU.
+///
+/// # Errors
+/// If the system does not do it.
+#[cfg(target_os = "linux")]
+pub fn pin(cpu: usize) -> std::io::Result<()> {
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+pub fn allowed() -> Vec<usize> {
+    Vec::new()
+}
+
+/// Other systems do not do it.
+#[cfg(not(target_os = "linux"))]
+pub fn pin(_: usize) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Finds out whether each purpose has an allowed CPU of its own.
+///
+/// # Errors
+/// If there are fewer CPUs than purposes, one of those named is not allowed, or two are the same.
+pub fn check(wanted: &[(String, usize)], allowed: &[usize]) -> Result<(), NeighbourError> {
+    if wanted.len() > allowed.len() {
+        return Err(NeighbourError::TooFewCpus {
+            needed: wanted.len(),
+            purposes: wanted.iter().map(|(purpose, _)| purpose.clone()).collect(),
+            allowed: allowed.to_vec(),
+        });
+    }
+    for (at, (purpose, cpu)) in wanted.iter().enumerate() {
+        if !allowed.contains(cpu) {
+            let (purpose, allowed) = (purpose.clone(), allowed.to_vec());
+            return Err(NeighbourError::Cpu { purpose, cpu: *cpu, allowed });
+        }
+        let other = wanted[..at].iter().find(|(_, other)| other == cpu);
+        if let Some((one, _)) = other {
+            let (one, other) = (one.clone(), purpose.clone());
+            return Err(NeighbourError::Shared { cpu: *cpu, one, other });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    fn wanted(cpus: &[usize]) -> Vec<(String, usize)> {
+        cpus.iter().map(|&cpu| (format!("purpose {cpu}"), cpu)).collect()
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        assert!(check(&wanted(&[1, 0]), &[0, 1]).is_ok());
+        let few = check(&wanted(&[0, 1]), &[0]).unwrap_err().to_string();
+        assert!(
+            few.starts_with("it takes 2 CPUs (purpose 0, purpose 1), and this process may use 0;")
+        );
+        let other = check(&wanted(&[3]), &[0, 1]).unwrap_err().to_string();
+        assert_eq!(other, "purpose 3: CPU 3 is none of those that this process may use, 0, 1");
+        let same = check(&wanted(&[1, 1]), &[0, 1]).unwrap_err().to_string();
+        assert_eq!(same, "CPU 1 is for purpose 1 and for purpose 1; each takes one of its own");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_stays_where_it_is_put() {
+        let Some(&cpu) = super::allowed().last() else { panic!("no CPU is allowed") };
+        let found = std::thread::spawn(move || {
+            super::pin(cpu).unwrap();
+            super::allowed()
+        });
+        assert_eq!(found.join().unwrap(), [cpu]);
+        assert!(super::pin(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! What accelerators do with payloads, by maintained libraries.
+
+use regex::bytes::{Regex, RegexBuilder};
+use zstd::bulk::Compressor;
+
+use crate::error::{NeighbourError, zeros};
+use crate::payloads::RULES;
+use crate::spec::Service;
+
+/// Memory that the matcher may take for what it has learnt, in bytes: enough that it never begins
+/// anew, which would make times jump.
+const CACHE: usize = 16 << 20;
+const LEVEL: i32 = 1;
+
+/// An engine, with whatever it keeps between requests.
+pub enum Engine {
+    /// Counts matches of rules.
+    Regex(Regex),
+    /// Compresses.
+    Compression { compressor: Compressor<'static>, out: Vec<u8> },
+}
+
+impl Engine {
+    /// An engine for payloads of at most `largest` bytes.
+    ///
+    /// # Errors
+    /// If a library refuses, or there is no memory.
+    pub fn new(service: Service, largest: usize) -> Result<Engine, NeighbourError> {
+        let library = |error: String| NeighbourError::Library(error);
+        match service {
+            Service::Regex => {
+                let all = RULES.map(|rule| format!("(?:{rule})")).join("|");
+                let mut builder = RegexBuilder::new(&all);
+                let regex = builder.unicode(false).dfa_size_limit(CACHE).build();
+                Ok(Engine::Regex(regex.map_err(|error| library(error.to_string()))?))
+            }
+            Service::Compression => {
+                let compressor =
+                    Compressor::new(LEVEL).map_err(|error| library(error.to_string()))?;
+                let out = zeros("compressed payloads", zstd::zstd_safe::compress_bound(largest))?;
+                Ok(Engine::Compression { compressor, out })
+            }
+        }
+    }
+
+    /// Serves a request: how many matches a payload has, or to how many bytes it shrinks. What does
+    /// not fit counts nothing.
+    #[inline]
+    pub fn serve(&mut self, payload: &[u8]) -> u64 {
+        match self {
+            Engine::Regex(regex) => regex.find_iter(payload).count() as u64,
+            Engine::Compression { compressor, out } => {
+                compressor.compress_to_buffer(payload, out.as_mut_slice()).unwrap_or(0) as u64
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Engine, LEVEL};
+    use crate::payloads::{Payloads, RULES};
+    use crate::spec::Service;
+    use regex::bytes::RegexSet;
+
+    /// Payloads have as many matches as they are said to have, rule by rule or all together.
+    #[test]
+    fn all_matches_are_found() {
+        for (size, mtbr, wanted) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {
+            let count = 100;
+            let payloads = Payloads::new(count, size, mtbr, 7).unwrap();
+            let mut engine = Engine::new(Service::Regex, size).unwrap();
+            let found: u64 = (0..count).map(|at| engine.serve(payloads.get(at))).sum();
+            assert_eq!(found, wanted, "{size} bytes, {mtbr} matches per MB");
+            let set = RegexSet::new(RULES).unwrap();
+            for at in 0..count {
+                let all = set.is_match(payloads.get(at));
+                assert_eq!(engine.serve(payloads.get(at)) > 0, all);
+            }
+        }
+    }
+
+    #[test]
+    fn each_rule_has_its_matches() {
+        let payloads = Payloads::new(64, 1458, 20_000.0, 3).unwrap();
+        let set = RegexSet::new(RULES).unwrap();
+        let seen: std::collections::BTreeSet<usize> =
+            (0..64).flat_map(|at| set.matches(payloads.get(at))).collect();
+        assert_eq!(seen.len(), RULES.len());
+    }
+
+    #[test]
+    fn what_is_compressed_is_all_there() {
+        let payloads = Payloads::new(8, 1000, 1000.0, 9).unwrap();
+        let mut engine = Engine::new(Service::Compression, 1000).unwrap();
+        for at in 0..8 {
+            let size = engine.serve(payloads.get(at)) as usize;
+            assert!((1..1000).contains(&size));
+            let Engine::Compression { out, .. } = &engine else { panic!("another engine") };
+            let back = zstd::bulk::decompress(&out[..size], 1000).unwrap();
+            assert_eq!(back, payloads.get(at));
+            assert_eq!(zstd::bulk::compress(payloads.get(at), LEVEL).unwrap().len(), size);
+        }
+    }
+
+    #[test]
+    fn too_many_matches_are_refused() {
+        assert!(Payloads::new(10, 8, 1.0, 0).is_ok());
+        assert!(Payloads::new(1000, 8, 1000.0, 0).is_err());
+    }
+}

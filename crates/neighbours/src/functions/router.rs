@@ -1,0 +1,151 @@
+//! A router: the longest prefix that an address has says where the packet goes.
+//!
+//! A table for the first 24 bits, and one of 256 entries for each of them that has longer prefixes, as
+//! in Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998).
+
+use crate::error::{NeighbourError, within, zeros};
+use crate::header::{Header, flow, hop, mask};
+use crate::random::Random;
+use crate::stage::{Stage, Verdict};
+
+const FIRST: u8 = 24;
+/// Says that an entry is the number of a second table.
+const LONGER: u32 = 1 << 31;
+const MOST_PREFIXES: f64 = 1_000_000.0;
+
+/// A prefix of addresses, and the hop behind it, which is not zero and below 2^31.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    pub prefix: u32,
+    pub length: u8,
+    pub next: u32,
+}
+
+/// Routes, ready to be looked up. Zero says that there is none.
+pub struct Router {
+    first: Vec<u32>,
+    second: Vec<[u32; 256]>,
+}
+
+impl Router {
+    /// Prefixes as routers have them: most of them of 24 bits, from 8 up to 32.
+    pub fn generated(prefixes: usize, seed: u64) -> Result<Router, NeighbourError> {
+        within("prefixes", prefixes as f64, 1.0, MOST_PREFIXES)?;
+        let mut random = Random::new(seed ^ 0x0072_6f75_7465);
+        // A route for everything: traffic is drawn from all addresses, and none is to end here.
+        let mut routes = vec![Route { prefix: 0, length: 0, next: 1 }];
+        while routes.len() < prefixes {
+            let length = match random.below(100) {
+                0..=4 => 8 + random.below(8) as u8,
+                5..=39 => 16 + random.below(8) as u8,
+                40..=94 => FIRST,
+                _ => 25 + random.below(8) as u8,
+            };
+            let prefix = random.next() as u32 & mask(length);
+            routes.push(Route { prefix, length, next: 1 + random.below(1 << 16) as u32 });
+        }
+        Router::new(routes)
+    }
+
+    /// A router of these routes; of two with the same prefix, the later one.
+    pub fn new(mut routes: Vec<Route>) -> Result<Router, NeighbourError> {
+        routes.sort_by_key(|route| route.length);
+        let mut router = Router { first: zeros("routes", 1 << FIRST)?, second: Vec::new() };
+        for route in routes {
+            router.add(route);
+        }
+        Ok(router)
+    }
+
+    /// Adds a route that is no shorter than those that are there.
+    fn add(&mut self, Route { prefix, length, next }: Route) {
+        let start = (prefix >> (32 - FIRST)) as usize;
+        if length <= FIRST {
+            let count = 1usize << (FIRST - length);
+            self.first[start..start + count].fill(next);
+            return;
+        }
+        if self.first[start] & LONGER == 0 {
+            self.second.push([self.first[start]; 256]);
+            self.first[start] = LONGER | (self.second.len() as u32 - 1);
+        }
+        let table = &mut self.second[(self.first[start] & !LONGER) as usize];
+        let start = prefix as usize & 255;
+        table[start..start + (1usize << (32 - length))].fill(next);
+    }
+
+    /// The next hop of an address, or zero.
+    #[inline]
+    fn look_up(&self, address: u32) -> u32 {
+        let entry = self.first[(address >> (32 - FIRST)) as usize];
+        if entry & LONGER == 0 {
+            return entry;
+        }
+        self.second[(entry & !LONGER) as usize][address as usize & 255]
+    }
+}
+
+impl Stage for Router {
+    fn process(&mut self, header: &mut Header) -> Verdict {
+        let next = self.look_up(flow(header).destination);
+        if next != 0 && hop(header, next) { Verdict::Pass } else { Verdict::Drop }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Route, Router};
+    use crate::header::{FRESH, FiveTuple, made, mask};
+    use crate::stage::{Stage, Verdict};
+    use proptest::prelude::*;
+
+    /// The hop of the last of the longest prefixes, one after the other.
+    fn scanned(routes: &[Route], address: u32) -> u32 {
+        let fit = routes.iter().filter(|route| address & mask(route.length) == route.prefix);
+        fit.max_by_key(|route| route.length).map_or(0, |route| route.next)
+    }
+
+    prop_compose! {
+        // Few bits vary, so that prefixes are within each other.
+        fn any_route()(bits in any::<u32>(), length in 0..=32u8, next in 1..1000u32) -> Route {
+            Route { prefix: (0x0a00_0000 | bits & 0x0003_0187) & mask(length), length, next }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn look_ups_find_what_a_scan_of_all_routes_finds(
+            routes in proptest::collection::vec(any_route(), 1..40),
+            addresses in proptest::collection::vec(any::<u32>(), 200),
+        ) {
+            let router = Router::new(routes.clone()).unwrap();
+            for address in addresses {
+                for address in [address, 0x0a00_0000 | address & 0x0003_01ff] {
+                    prop_assert_eq!(router.look_up(address), scanned(&routes, address));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packets_without_a_route_or_a_hop_left_end() {
+        let here = FiveTuple { destination: 0x0a00_0001, ..FiveTuple::default() };
+        let route = Route { prefix: 0x0a00_0000, length: 8, next: 7 };
+        let mut router = Router::new(vec![route]).unwrap();
+        let mut header = made(&here, 0, 0);
+        let passed = (0..100).take_while(|_| router.process(&mut header) == Verdict::Pass).count();
+        assert_eq!(passed, usize::from(FRESH) - 1);
+        assert_eq!(header[2..6], [0, 0, 0, 7]);
+        let elsewhere = FiveTuple { destination: 0x0b00_0001, ..here };
+        assert_eq!(router.process(&mut made(&elsewhere, 0, 0)), Verdict::Drop);
+    }
+
+    #[test]
+    fn generated_routes_are_the_same_each_time_and_lead_everywhere() {
+        let [one, other] = [(); 2].map(|()| Router::generated(5000, 3).unwrap());
+        assert!(one.first == other.first && one.second == other.second);
+        assert!(!one.second.is_empty() && one.first.iter().all(|&next| next != 0));
+        assert!(Router::generated(0, 0).is_err());
+    }
+}

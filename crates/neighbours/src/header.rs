@@ -1,0 +1,222 @@
+//! The headers of packets: Ethernet, IPv4 without options, UDP (RFC 791, 768), and their checksums.
+
+/// Bytes of all headers.
+pub const BYTES: usize = 42;
+const IP: usize = 14;
+const TTL: usize = IP + 8;
+const PROTOCOL: usize = IP + 9;
+const IP_CHECKSUM: usize = IP + 10;
+const SOURCE: usize = IP + 12;
+const DESTINATION: usize = IP + 16;
+const UDP: usize = IP + 20;
+const UDP_CHECKSUM: usize = UDP + 6;
+const PROTOCOL_UDP: u8 = 17;
+/// Time to live of packets that are made here.
+pub const FRESH: u8 = 64;
+
+/// The headers of a packet.
+pub type Header = [u8; BYTES];
+
+/// What tells flows apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FiveTuple {
+    pub source: u32,
+    pub destination: u32,
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub protocol: u8,
+}
+
+/// Headers for a UDP packet of a flow, whose payload has `length` bytes that add up to `sum`
+/// ([`sum_of`]); both checksums are right. `length` is at most 65,507.
+pub fn made(flow: &FiveTuple, length: u16, sum: u32) -> Header {
+    let mut header = [0; BYTES];
+    header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
+    header[IP] = 0x45;
+    put(&mut header, IP + 2, length.saturating_add(28));
+    header[TTL] = FRESH;
+    header[PROTOCOL] = PROTOCOL_UDP;
+    put_address(&mut header, SOURCE, flow.source);
+    put_address(&mut header, DESTINATION, flow.destination);
+    put(&mut header, UDP, flow.source_port);
+    put(&mut header, UDP + 2, flow.destination_port);
+    put(&mut header, UDP + 4, length.saturating_add(8));
+    let ip = folded(sum_of(&header[IP..UDP]));
+    put(&mut header, IP_CHECKSUM, !ip);
+    let udp = udp_checksum(&header, sum);
+    put(&mut header, UDP_CHECKSUM, udp);
+    header
+}
+
+/// The bits of a prefix of so many bits, 32 at most.
+#[inline]
+pub fn mask(length: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0)
+}
+
+/// The flow of a packet.
+#[inline]
+pub fn flow(header: &Header) -> FiveTuple {
+    FiveTuple {
+        source: address(header, SOURCE),
+        destination: address(header, DESTINATION),
+        source_port: word(header, UDP),
+        destination_port: word(header, UDP + 2),
+        protocol: header[PROTOCOL],
+    }
+}
+
+/// Bytes of the packet, Ethernet header included, as its IPv4 header says.
+#[inline]
+pub fn length(header: &Header) -> u32 {
+    u32::from(word(header, IP + 2)) + IP as u32
+}
+
+/// Another source, with both checksums updated by the difference (RFC 1624, Eqn. 3).
+#[inline]
+pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
+    let old = [word(header, SOURCE), word(header, SOURCE + 2), word(header, UDP)];
+    let new = [(source >> 16) as u16, source as u16, port];
+    let ip = updated(word(header, IP_CHECKSUM), &old[..2], &new[..2]);
+    put(header, IP_CHECKSUM, ip);
+    let before = word(header, UDP_CHECKSUM);
+    // Zero says that there is none; what comes to zero is written as its other form (RFC 768).
+    if before != 0 {
+        let after = updated(before, &old, &new);
+        put(header, UDP_CHECKSUM, if after == 0 { 0xffff } else { after });
+    }
+    put_address(header, SOURCE, source);
+    put(header, UDP, port);
+}
+
+/// One hop less, and the address of the next one; `false` if there is none left.
+#[inline]
+pub fn hop(header: &mut Header, next: u32) -> bool {
+    if header[TTL] <= 1 {
+        return false;
+    }
+    let old = word(header, TTL);
+    header[TTL] -= 1;
+    let new = word(header, TTL);
+    let checksum = updated(word(header, IP_CHECKSUM), &[old], &[new]);
+    put(header, IP_CHECKSUM, checksum);
+    header[2..6].copy_from_slice(&next.to_be_bytes());
+    true
+}
+
+/// The sum of 16-bit words, folded once; an odd byte at the end is the high half of a word.
+pub fn sum_of(bytes: &[u8]) -> u32 {
+    let pairs = bytes.chunks_exact(2);
+    let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
+    let sum: u64 = pairs.map(|pair| u64::from(pair[0]) << 8 | u64::from(pair[1])).sum();
+    let all = sum + odd;
+    ((all & 0xffff) + (all >> 16 & 0xffff) + (all >> 32)) as u32
+}
+
+fn udp_checksum(header: &Header, payload: u32) -> u16 {
+    let pseudo = sum_of(&header[SOURCE..UDP])
+        + u32::from(header[PROTOCOL])
+        + u32::from(word(header, UDP + 4));
+    let ports = sum_of(&header[UDP..UDP_CHECKSUM]);
+    match !folded(pseudo + ports + payload) {
+        0 => 0xffff,
+        sum => sum,
+    }
+}
+
+fn updated(checksum: u16, old: &[u16], new: &[u16]) -> u16 {
+    let removed = old.iter().map(|&word| u32::from(!word));
+    let added = new.iter().map(|&word| u32::from(word));
+    !folded(u32::from(!checksum) + removed.chain(added).sum::<u32>())
+}
+
+fn folded(mut sum: u32) -> u16 {
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[inline]
+fn word(header: &Header, at: usize) -> u16 {
+    u16::from_be_bytes([header[at], header[at + 1]])
+}
+
+#[inline]
+fn address(header: &Header, at: usize) -> u32 {
+    u32::from(word(header, at)) << 16 | u32::from(word(header, at + 2))
+}
+
+#[inline]
+fn put(header: &mut Header, at: usize, value: u16) {
+    header[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+#[inline]
+fn put_address(header: &mut Header, at: usize, value: u32) {
+    header[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Whether both checksums are right, computed from all bytes.
+#[cfg(test)]
+pub fn intact(header: &Header, payload: &[u8]) -> bool {
+    let ip = folded(sum_of(&header[IP..UDP])) == 0xffff;
+    let mut all = header[SOURCE..UDP].to_vec();
+    all.extend([0, header[PROTOCOL]]);
+    all.extend(&header[UDP + 4..UDP + 6]);
+    all.extend(&header[UDP..]);
+    all.extend(payload);
+    ip && folded(sum_of(&all)) == 0xffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FRESH, FiveTuple, TTL, flow, hop, intact, length, made, rewrite_source, sum_of};
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn any_flow()(source: u32, destination: u32, source_port: u16, destination_port: u16)
+            -> FiveTuple
+        {
+            FiveTuple { source, destination, source_port, destination_port, protocol: 17 }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn checksums_are_those_of_all_bytes_whatever_is_rewritten(
+            before in any_flow(),
+            payload in proptest::collection::vec(any::<u8>(), 0..64),
+            source: u32,
+            port: u16,
+            next: u32,
+        ) {
+            let mut header = made(&before, payload.len() as u16, sum_of(&payload));
+            prop_assert!(intact(&header, &payload));
+            prop_assert_eq!(flow(&header), before);
+            prop_assert_eq!(length(&header) as usize, header.len() + payload.len());
+            rewrite_source(&mut header, source, port);
+            prop_assert!(intact(&header, &payload));
+            prop_assert!(hop(&mut header, next));
+            prop_assert!(intact(&header, &payload));
+            prop_assert_eq!(flow(&header), FiveTuple { source, source_port: port, ..before });
+            prop_assert_eq!(header[TTL], FRESH - 1);
+        }
+    }
+
+    #[test]
+    fn packets_end_after_their_last_hop() {
+        let mut header = made(&FiveTuple::default(), 0, 0);
+        let hops = (0..1000).take_while(|_| hop(&mut header, 1)).count();
+        assert_eq!(hops, usize::from(FRESH) - 1);
+        assert!(intact(&header, &[]));
+    }
+
+    #[test]
+    fn a_damaged_header_is_not_intact() {
+        let mut header = made(&FiveTuple::default(), 2, sum_of(&[1, 2]));
+        assert!(intact(&header, &[1, 2]) && !intact(&header, &[1, 3]));
+        header[TTL] -= 1;
+        assert!(!intact(&header, &[1, 2]));
+    }
+}

@@ -1,0 +1,178 @@
+//! Functions and accelerators as work of threads.
+
+use std::collections::VecDeque;
+use std::hint::spin_loop;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+
+use crate::accelerator::{Accelerator, Origin, Schedule};
+use crate::error::NeighbourError;
+use crate::functions::stage;
+use crate::header::Header;
+use crate::packets::Packets;
+use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
+use crate::stage::{Stage, Verdict};
+use crate::work::{Served, Work};
+
+/// Packets in a turn, as a driver hands them over.
+const BURST: usize = 32;
+/// How often to look whether there is room in a queue before the turn ends.
+const LOOKS: usize = 1000;
+
+/// Stages one behind the other, and the packets for them.
+struct Front {
+    packets: Packets,
+    stages: Vec<Box<dyn Stage>>,
+    served: Served,
+    bytes: u64,
+}
+
+impl Front {
+    fn new(spec: &FunctionSpec) -> Result<Front, NeighbourError> {
+        let packets = Packets::new(&spec.traffic)?;
+        let seed = spec.traffic.seed;
+        let stages: Result<Vec<_>, _> = spec.stages.iter().map(|one| stage(one, seed)).collect();
+        let (mut stages, bytes) = (stages?, spec.traffic.packet_bytes as u64);
+        // Tables are full before anything is measured: all flows have been there.
+        for number in 0..spec.traffic.flows {
+            through(&mut stages, &mut packets.header_of(number));
+        }
+        Ok(Front { packets, stages, served: Served::default(), bytes })
+    }
+
+    /// Takes a packet through the stages: its payload, if it comes out of them.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let (at, header) = self.packets.receive();
+        self.served.items += 1;
+        self.served.bytes += self.bytes;
+        let passed = through(&mut self.stages, header);
+        self.served.results += u64::from(passed);
+        passed.then_some(at)
+    }
+}
+
+fn through(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
+    stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
+}
+
+/// Everything in one thread.
+struct Complete {
+    front: Front,
+    accelerator: Option<Accelerator>,
+}
+
+impl Work for Complete {
+    fn begin(&mut self, beside: bool) {
+        if let Some(accelerator) = &mut self.accelerator {
+            accelerator.switch(beside);
+        }
+    }
+
+    fn turn(&mut self) {
+        for _ in 0..BURST {
+            let Some(payload) = self.front.next() else { continue };
+            let Some(accelerator) = &mut self.accelerator else { continue };
+            accelerator.submit(payload);
+            // Others may be in front. With the own one there is always one to be served.
+            while accelerator.serve().is_some_and(|client| client != 0) {}
+        }
+    }
+
+    fn served(&self) -> Vec<Served> {
+        let others = self.accelerator.iter().flat_map(Accelerator::served);
+        std::iter::once(self.front.served).chain(others).collect()
+    }
+}
+
+/// The first half of a pipeline.
+struct Headers {
+    front: Front,
+    queue: SyncSender<usize>,
+    waiting: Option<usize>,
+}
+
+impl Work for Headers {
+    fn begin(&mut self, _: bool) {}
+
+    fn turn(&mut self) {
+        for _ in 0..BURST {
+            let Some(payload) = self.waiting.take().or_else(|| self.front.next()) else { continue };
+            let mut looks = 0;
+            while let Err(TrySendError::Full(_)) = self.queue.try_send(payload) {
+                looks += 1;
+                if looks == LOOKS {
+                    self.waiting = Some(payload);
+                    return;
+                }
+                spin_loop();
+            }
+        }
+    }
+
+    fn served(&self) -> Vec<Served> {
+        vec![self.front.served]
+    }
+}
+
+/// The other half: an accelerator with a thread of its own.
+struct Alone {
+    accelerator: Accelerator,
+}
+
+impl Work for Alone {
+    fn begin(&mut self, beside: bool) {
+        self.accelerator.switch(beside);
+    }
+
+    fn turn(&mut self) {
+        for _ in 0..BURST {
+            if self.accelerator.serve().is_none() {
+                spin_loop();
+            }
+        }
+    }
+
+    fn served(&self) -> Vec<Served> {
+        self.accelerator.served().collect()
+    }
+}
+
+/// Work, and its CPU.
+pub type Placed = (usize, Box<dyn Work>);
+
+/// The threads of a function, by their CPUs and what they are for: headers first.
+///
+/// # Errors
+/// If it makes no sense, or there is no memory for it.
+pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
+    spec.check()?;
+    let front = Front::new(spec)?;
+    let payloads = front.packets.payloads();
+    match (spec.pattern, spec.service, spec.accelerator_cpu) {
+        (Pattern::Pipeline, Some(service), Some(cpu)) => {
+            let (queue, requests) = sync_channel(spec.queue);
+            let first = (payloads, Origin::Thread(requests));
+            let accelerator = Accelerator::new(service, first, &spec.clients)?;
+            let headers = Headers { front, queue, waiting: None };
+            Ok(vec![(spec.cpu, Box::new(headers)), (cpu, Box::new(Alone { accelerator }))])
+        }
+        (_, service, _) => {
+            let made = service.map(|service| {
+                let own = Origin::Own(VecDeque::new());
+                Accelerator::new(service, (payloads, own), &spec.clients)
+            });
+            Ok(vec![(spec.cpu, Box::new(Complete { front, accelerator: made.transpose()? }))])
+        }
+    }
+}
+
+/// The thread of an accelerator that is always busy.
+///
+/// # Errors
+/// If it makes no sense, or there is no memory for it.
+pub fn accelerator(spec: &AcceleratorSpec) -> Result<Box<dyn Work>, NeighbourError> {
+    spec.check()?;
+    let payloads = Packets::new(&spec.traffic)?.payloads();
+    let first = (payloads, Origin::Due(Schedule::new(None)));
+    Ok(Box::new(Alone { accelerator: Accelerator::new(spec.service, first, &spec.clients)? }))
+}

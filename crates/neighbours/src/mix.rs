@@ -1,0 +1,256 @@
+//! Subjects and competitors, and blocks of time in which they run.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::clock::{Moment, now};
+use crate::counters::{Counted, Counters};
+use crate::cpus;
+use crate::error::NeighbourError;
+use crate::hosts;
+use crate::memory::MemBench;
+use crate::probe::Probe;
+use crate::spec::{MixSpec, WorkSpec};
+use crate::work::{Served, Work};
+
+/// How long to sleep before looking whether to go on.
+const SLICE: Duration = Duration::from_millis(10);
+/// How long threads may take to begin.
+const PATIENCE: Duration = Duration::from_secs(2);
+const WARMING: u8 = 0;
+const MEASURING: u8 = 1;
+const OVER: u8 = 2;
+
+/// What a thread did while it was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reading {
+    /// Which subject or competitor it belongs to, from 0.
+    pub of: usize,
+    /// What it is, such as `function`.
+    pub name: &'static str,
+    /// Its CPU.
+    pub cpu: usize,
+    /// How long it was measured.
+    pub seconds: f64,
+    /// How much of that it had the CPU; null where the system does not tell.
+    pub cpu_seconds: Option<f64>,
+    /// What it did: by itself first, then for each client of the accelerator that it hosts.
+    pub served: Vec<Served>,
+    /// What the CPU counted; null where it does not.
+    pub counted: Option<Counted>,
+}
+
+/// What all threads did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Block {
+    /// Threads of subjects.
+    pub subjects: Vec<Reading>,
+    /// Threads of competitors; none in blocks without them.
+    pub competitors: Vec<Reading>,
+}
+
+struct Slot {
+    of: usize,
+    name: &'static str,
+    cpu: usize,
+    competes: bool,
+    work: Mutex<Box<dyn Work>>,
+}
+
+/// Subjects and competitors, ready to run.
+pub struct Mix {
+    slots: Vec<Slot>,
+}
+
+impl Mix {
+    /// Makes packets, tables and working sets; nothing runs yet.
+    ///
+    /// # Errors
+    /// If something makes no sense, the process may not use the CPUs, or there is no memory.
+    pub fn new(spec: &MixSpec) -> Result<Mix, NeighbourError> {
+        let sides = [(false, &spec.subjects), (true, &spec.competitors)];
+        let all = sides.iter().flat_map(|(competes, works)| {
+            works.iter().enumerate().map(move |(of, work)| (*competes, of, work))
+        });
+        let all: Vec<_> = all.collect();
+        let wanted: Vec<(String, usize)> =
+            all.iter().flat_map(|(competes, _, work)| purposes(work, *competes)).collect();
+        cpus::check(&wanted, &cpus::allowed())?;
+        let mut slots = Vec::new();
+        for (competes, of, work) in all {
+            for (name, cpu, work) in threads(work)? {
+                slots.push(Slot { of, name, cpu, competes, work: Mutex::new(work) });
+            }
+        }
+        Ok(Mix { slots })
+    }
+
+    /// Runs subjects, and competitors if `beside`, for `warm` and then, measured, for `time`.
+    ///
+    /// # Errors
+    /// [`NeighbourError::Stopped`] when `go_on` says no; or if a thread could not be started.
+    pub fn block(
+        &self,
+        beside: bool,
+        warm: Duration,
+        time: Duration,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Block, NeighbourError> {
+        let (phase, begun) = (AtomicU8::new(WARMING), AtomicUsize::new(0));
+        let active: Vec<&Slot> =
+            self.slots.iter().filter(|slot| beside || !slot.competes).collect();
+        let readings = thread::scope(|scope| {
+            // Whatever happens here, the threads see that it is over.
+            let _over = Over(&phase);
+            let mut threads = Vec::new();
+            for &slot in &active {
+                let builder = thread::Builder::new().name(slot.name.to_owned());
+                let started = builder.spawn_scoped(scope, || run(slot, beside, &phase, &begun));
+                let failed =
+                    |cause| NeighbourError::Thread { purpose: slot.name.to_owned(), cause };
+                threads.push((slot, started.map_err(failed)?));
+            }
+            let gone = wait(warm, go_on).and_then(|()| {
+                phase.store(MEASURING, Ordering::Relaxed);
+                wait_for(&begun, active.len(), go_on)?;
+                wait(time, go_on)
+            });
+            phase.store(OVER, Ordering::Relaxed);
+            let mut readings = Vec::new();
+            for (slot, thread) in threads {
+                let defect = |_| NeighbourError::Defect(slot.name.to_owned());
+                readings.push((slot.competes, thread.join().map_err(defect)?));
+            }
+            gone.map(|()| readings)
+        })?;
+        let mut block = Block { subjects: Vec::new(), competitors: Vec::new() };
+        for (competes, reading) in readings {
+            let side = if competes { &mut block.competitors } else { &mut block.subjects };
+            side.push(reading?);
+        }
+        Ok(block)
+    }
+}
+
+/// Waits until so many threads have begun, but not for long: where the CPUs belong to others, the
+/// readings tell it.
+fn wait_for(
+    begun: &AtomicUsize,
+    count: usize,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), NeighbourError> {
+    let start = Instant::now();
+    while begun.load(Ordering::Relaxed) < count && start.elapsed() < PATIENCE {
+        wait(Duration::from_millis(1), go_on)?;
+    }
+    Ok(())
+}
+
+/// Ends what is under way when it goes.
+struct Over<'a>(&'a AtomicU8);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(OVER, Ordering::Relaxed);
+    }
+}
+
+fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> {
+    let start = Instant::now();
+    loop {
+        if !go_on() {
+            return Err(NeighbourError::Stopped);
+        }
+        let left = time.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(SLICE));
+    }
+}
+
+/// A look at a thread, from inside of it.
+struct Look {
+    moment: Moment,
+    served: Vec<Served>,
+    counted: Option<Counted>,
+}
+
+fn run(
+    slot: &Slot,
+    beside: bool,
+    phase: &AtomicU8,
+    begun: &AtomicUsize,
+) -> Result<Reading, NeighbourError> {
+    let failed = |cause| NeighbourError::Thread { purpose: slot.name.to_owned(), cause };
+    cpus::pin(slot.cpu).map_err(failed)?;
+    let mut work = slot.work.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counters = Counters::open();
+    work.begin(beside);
+    let mut look =
+        |work: &dyn Work| Look { moment: now(), served: work.served(), counted: counters.read() };
+    let mut start = None;
+    loop {
+        match phase.load(Ordering::Relaxed) {
+            OVER => break,
+            MEASURING if start.is_none() => {
+                start = Some(look(&**work));
+                begun.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        work.turn();
+    }
+    let end = look(&**work);
+    let start = start.unwrap_or_else(|| look(&**work));
+    let both = end.served.iter().zip(&start.served);
+    Ok(Reading {
+        of: slot.of,
+        name: slot.name,
+        cpu: slot.cpu,
+        seconds: end.moment.wall.saturating_duration_since(start.moment.wall).as_secs_f64(),
+        cpu_seconds: end
+            .moment
+            .cpu
+            .zip(start.moment.cpu)
+            .map(|(after, before)| after.saturating_sub(before).as_secs_f64()),
+        served: both.map(|(after, before)| after.since(before)).collect(),
+        counted: end.counted.zip(start.counted).map(|(after, before)| after.since(&before)),
+    })
+}
+
+/// What CPUs are for.
+fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
+    let whose = if competes { "a competitor's " } else { "the " };
+    let named = |what: &str, cpu: usize| (format!("{whose}{what}"), cpu);
+    match work {
+        WorkSpec::Function(spec) => {
+            let second = spec.accelerator_cpu.map(|cpu| named("accelerator", cpu));
+            std::iter::once(named("function", spec.cpu)).chain(second).collect()
+        }
+        WorkSpec::Accelerator(spec) => vec![named("accelerator", spec.cpu)],
+        WorkSpec::Memory(spec) => vec![named("mem-bench", spec.cpu)],
+        WorkSpec::Probe(spec) => vec![named("probe", spec.cpu)],
+    }
+}
+
+type Thread = (&'static str, usize, Box<dyn Work>);
+
+fn threads(work: &WorkSpec) -> Result<Vec<Thread>, NeighbourError> {
+    Ok(match work {
+        WorkSpec::Function(spec) => {
+            let names = ["function", "accelerator"];
+            let made = hosts::function(spec)?;
+            names.into_iter().zip(made).map(|(name, (cpu, work))| (name, cpu, work)).collect()
+        }
+        WorkSpec::Accelerator(spec) => {
+            vec![("accelerator", spec.cpu, hosts::accelerator(spec)?)]
+        }
+        WorkSpec::Memory(spec) => vec![("mem-bench", spec.cpu, Box::new(MemBench::new(spec)?))],
+        WorkSpec::Probe(spec) => vec![("probe", spec.cpu, Box::new(Probe::new(spec)?))],
+    })
+}

@@ -1,0 +1,90 @@
+//! Packets as a driver leaves them: a ring of buffers, in which headers are new each time.
+//!
+//! Which flow a packet is of is drawn when it is received, so that there can be more flows than
+//! buffers. Writing the header stands for what a network card does; it is part of the time of a packet.
+
+use std::sync::Arc;
+
+use crate::error::{NeighbourError, zeros};
+use crate::header::{BYTES, Header, made, sum_of};
+use crate::payloads::Payloads;
+use crate::random::Random;
+use crate::traffic::{Traffic, flow_of};
+
+/// Where packets come from.
+pub struct Packets {
+    traffic: Traffic,
+    headers: Vec<Header>,
+    sums: Vec<u32>,
+    payloads: Arc<Payloads>,
+    random: Random,
+    next: usize,
+}
+
+impl Packets {
+    /// Packets of this traffic.
+    ///
+    /// # Errors
+    /// If payloads are too small for their matches, or there is no memory.
+    pub fn new(traffic: &Traffic) -> Result<Packets, NeighbourError> {
+        let Traffic { ring, mtbr, seed, .. } = *traffic;
+        let payloads = Arc::new(Payloads::new(ring, traffic.payload_bytes(), mtbr, seed)?);
+        let mut sums: Vec<u32> = zeros("packets", ring)?;
+        for (at, sum) in sums.iter_mut().enumerate() {
+            *sum = sum_of(payloads.get(at));
+        }
+        let mut headers = Vec::new();
+        let bytes = ring.saturating_mul(BYTES);
+        let room = headers.try_reserve_exact(ring);
+        room.map_err(|_| NeighbourError::Memory { what: "packets", bytes })?;
+        headers.resize(ring, [0; BYTES]);
+        let random = Random::new(seed ^ 0x7472_6166);
+        Ok(Packets { traffic: *traffic, headers, sums, payloads, random, next: 0 })
+    }
+
+    /// The payloads of the ring.
+    pub fn payloads(&self) -> Arc<Payloads> {
+        Arc::clone(&self.payloads)
+    }
+
+    /// The header of a packet of a flow, by its number below that of flows.
+    pub fn header_of(&self, number: u64) -> Header {
+        let length = self.traffic.payload_bytes() as u16;
+        made(&flow_of(number, self.traffic.seed), length, self.sums.first().copied().unwrap_or(0))
+    }
+
+    /// The next packet: its place in the ring, and its header.
+    #[inline]
+    pub fn receive(&mut self) -> (usize, &mut Header) {
+        let at = self.next;
+        self.next = if at + 1 == self.headers.len() { 0 } else { at + 1 };
+        let flow = flow_of(self.random.below(self.traffic.flows), self.traffic.seed);
+        let header = &mut self.headers[at];
+        *header = made(&flow, self.traffic.payload_bytes() as u16, self.sums[at]);
+        (at, header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Packets;
+    use crate::header::{flow, intact};
+    use crate::traffic::Traffic;
+    use std::collections::HashSet;
+
+    #[test]
+    fn packets_are_whole_and_of_all_flows() {
+        let traffic = Traffic { flows: 50, packet_bytes: 201, mtbr: 600.0, ring: 16, seed: 4 };
+        let mut packets = Packets::new(&traffic).unwrap();
+        let payloads = packets.payloads();
+        let mut flows = HashSet::new();
+        for number in 0..2000 {
+            let (at, header) = packets.receive();
+            assert_eq!(at, number % 16);
+            assert!(intact(header, payloads.get(at)));
+            flows.insert(flow(header));
+        }
+        assert_eq!(flows.len(), 50);
+        assert_eq!(payloads.get(0).len(), 201 - 42);
+    }
+}

@@ -1,0 +1,95 @@
+//! Payloads with a stated number of matches, and the rules that match.
+//!
+//! The paper takes payloads of exrex for rules of L7-filter (section 7.1). Here rules and payloads are
+//! made together, so that the number of matches is exact: the text between matches has small letters
+//! and spaces only, and each match has what these lack.
+
+use crate::error::NeighbourError;
+use crate::random::Random;
+
+/// Rules as payload scanners have them: alternatives, classes and repetitions, no plain texts that
+/// a search for words would find without looking at each byte. No match is part of another one.
+pub const RULES: [&str; 8] = [
+    r"[A-D][0-9]{3,5}-[A-D]",
+    r"[E-H]{2}[0-9]{2}/(get|put)",
+    r"[I-L](?:[0-9]|[A-D])[0-9]{2}=",
+    r"[M-P][0-9]{1,3}:[0-9]{2};",
+    r"%[0-9A-F]{2}%[0-9A-F]{2}%",
+    r"[Q-T][0-9]{2}(?:cmd|exe|dll)!",
+    r"[U-W]{3}[0-9]{4}\?",
+    r"<[X-Z][0-9]{2,6}>",
+];
+
+/// A text that each rule matches.
+const MATCHES: [&[u8]; 8] = [
+    b"A1234-D",
+    b"EH42/get",
+    b"K700=",
+    b"M12:34;",
+    b"%4F%2E%",
+    b"Q17exe!",
+    b"UVW2024?",
+    b"<X4711>",
+];
+/// Bytes that a match takes at most, with one byte between it and the next.
+const SLOT: usize = 9;
+const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
+
+/// Payloads of the same size, one for each buffer of a ring.
+#[derive(Clone, Debug)]
+pub struct Payloads {
+    bytes: Vec<u8>,
+    size: usize,
+}
+
+impl Payloads {
+    /// `count` payloads of `size` bytes each, with `mtbr` matches in a megabyte, at places that
+    /// `seed` decides.
+    ///
+    /// # Errors
+    /// If payloads have not room enough, or there is no memory.
+    pub fn new(
+        count: usize,
+        size: usize,
+        mtbr: f64,
+        seed: u64,
+    ) -> Result<Payloads, NeighbourError> {
+        let mut random = Random::new(seed);
+        let mut bytes: Vec<u8> = crate::error::zeros("payloads", count.saturating_mul(size))?;
+        for byte in &mut bytes {
+            *byte = LETTERS[random.next() as usize & 31];
+        }
+        let slots = size / SLOT;
+        let matches = (mtbr * bytes.len() as f64 / 1e6).round() as usize;
+        let all = count.saturating_mul(slots);
+        if matches > all {
+            return Err(NeighbourError::Unfit(
+                "payloads are too small for so many matches per megabyte",
+            ));
+        }
+        // The first of all places in random order.
+        let mut places: Vec<usize> = (0..all).collect();
+        for at in 0..matches {
+            let other = at + random.below((all - at) as u64) as usize;
+            places.swap(at, other);
+            let (payload, slot) = (places[at] / slots, places[at] % slots);
+            let rule = random.below(MATCHES.len() as u64) as usize;
+            let text = MATCHES[rule];
+            let start = payload * size + slot * SLOT;
+            bytes[start..start + text.len()].copy_from_slice(text);
+        }
+        Ok(Payloads { bytes, size })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.bytes.len().checked_div(self.size).unwrap_or(0)
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn get(&self, number: usize) -> &[u8] {
+        let start = number * self.size;
+        self.bytes.get(start..start + self.size).unwrap_or_default()
+    }
+}

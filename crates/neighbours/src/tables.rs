@@ -1,0 +1,65 @@
+//! Hash tables of flows: those of the standard library, with a hash function that costs little.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use crate::header::FiveTuple;
+use crate::random::mixed;
+
+/// A table by flow; it doubles when it is seven eighths full.
+pub type FlowTable<V> = Table<FiveTuple, V>;
+
+/// A table by keys of a few words.
+pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixing>>;
+
+/// Mixes whatever is written, a word at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Mixing(u64);
+
+impl Mixing {
+    fn add(&mut self, word: u64) {
+        self.0 = mixed(self.0.rotate_left(29) ^ word);
+    }
+}
+
+impl Hasher for Mixing {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.add(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.add(value.into());
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.add(value.into());
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.add(value.into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.add(value);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Two words that have all of a flow, so that it is hashed in two steps.
+impl Hash for FiveTuple {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.source) << 32 | u64::from(self.destination));
+        state.write_u64(
+            u64::from(self.protocol) << 32
+                | u64::from(self.source_port) << 16
+                | u64::from(self.destination_port),
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! What packets are like: how many flows, how large, and how much of their payloads rules match.
+
+use serde::Deserialize;
+
+use crate::error::{NeighbourError, within};
+use crate::header::{self, FiveTuple};
+use crate::random::mixed;
+
+/// Most flows of a mix: a table of them then takes some gigabytes.
+const MOST_FLOWS: f64 = 16_777_216.0;
+/// Smallest and largest packet, Ethernet header included.
+const SIZES: (f64, f64) = (64.0, 9000.0);
+/// Most matches in a megabyte: each takes some bytes.
+const MOST_MATCHES: f64 = 20_000.0;
+/// Packets in the ring of a driver.
+const RING: (f64, f64) = (16.0, 65_536.0);
+
+/// Traffic that a function gets.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// How many flows; each packet is of one of them, drawn evenly.
+    pub flows: u64,
+    /// Bytes of each packet, Ethernet header included.
+    pub packet_bytes: usize,
+    /// Matches in a megabyte (1,000,000 bytes) of payload.
+    pub mtbr: f64,
+    /// How many packet buffers are used in turn.
+    #[serde(default = "default_ring")]
+    pub ring: usize,
+    /// What everything that is drawn depends on.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn default_ring() -> usize {
+    1024
+}
+
+impl Traffic {
+    /// Finds out whether it makes sense.
+    ///
+    /// # Errors
+    /// If a number is outside of its limits.
+    pub fn check(&self) -> Result<(), NeighbourError> {
+        within("flows", self.flows as f64, 1.0, MOST_FLOWS)?;
+        within("packet size in bytes", self.packet_bytes as f64, SIZES.0, SIZES.1)?;
+        within("matches per megabyte", self.mtbr, 0.0, MOST_MATCHES)?;
+        within("packet buffers", self.ring as f64, RING.0, RING.1)
+    }
+
+    /// Bytes of each payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.packet_bytes.saturating_sub(header::BYTES)
+    }
+}
+
+/// The flow of a number: flows of different numbers differ, and look random.
+#[inline]
+pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
+    let drawn = mixed(number.wrapping_add(seed.rotate_left(17)));
+    FiveTuple {
+        // Different numbers have different sources, as multiplying by an odd number keeps them apart.
+        source: (number as u32).wrapping_mul(0x9e37_79b1).wrapping_add(seed as u32),
+        destination: drawn as u32,
+        source_port: (drawn >> 32) as u16 | 1024,
+        destination_port: [53, 80, 443, 4789, 8080, 5201, 123, 11211][(drawn >> 48) as usize & 7],
+        protocol: 17,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Traffic, flow_of};
+
+    #[test]
+    fn flows_differ() {
+        let flows: std::collections::HashSet<_> = (0..100_000).map(|n| flow_of(n, 5)).collect();
+        assert_eq!(flows.len(), 100_000);
+    }
+
+    #[test]
+    fn limits_are_said() {
+        let fine = Traffic { flows: 1, packet_bytes: 64, mtbr: 0.0, ring: 16, seed: 0 };
+        assert!(fine.check().is_ok());
+        let none = Traffic { flows: 0, ..fine }.check().unwrap_err().to_string();
+        assert_eq!(none, "flows: 0 is not between 1 and 16777216");
+        assert!(Traffic { packet_bytes: 63, ..fine }.check().is_err());
+        assert!(Traffic { mtbr: f64::NAN, ..fine }.check().is_err());
+    }
+}

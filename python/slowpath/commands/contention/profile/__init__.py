@@ -1,0 +1,1 @@
+"""The command `slowpath contention profile`: a function measured on this machine."""

@@ -1,0 +1,205 @@
+"""Reads what is to be profiled, and says exactly what is wrong with it: file, line, key.
+
+Format: docs/contention.md.
+"""
+
+from typing import cast
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_text
+from slowpath.contention.host.setup import (
+    ClientRange,
+    Effort,
+    Function,
+    MemoryRange,
+    Pattern,
+    Service,
+    Setup,
+    Span,
+    Stage,
+    TrafficRange,
+)
+from slowpath.experiments.specification.components import Number
+from slowpath.experiments.specification.marked import Marked, read_marked
+from slowpath.experiments.specification.values import items, name, number, table, word
+
+_SIMPLE = ("flow-statistics", "nat")
+_SIZED = {
+    "router": ("prefixes", Number("prefixes", 1, 1_000_000, 10_000)),
+    "acl": ("rules", Number("rules", 1, 1_000_000, 1_000)),
+}
+_TOUCHES = ("updates", "copies")
+_FLOWS = Number("flows", 1, 1 << 24, 16_384)
+_SIZE = Number("bytes of a packet", 64, 9000, 1500)
+_MTBR = Number("matches per MB", 0, 20_000, 600)
+_QUEUE = Number("requests in a queue", 1, 65_536, 256)
+_QUEUES = Number("queues", 1, 64, 1)
+_WORKING_SET = Number("bytes", 4096, 1 << 36, 1 << 22)
+_RATE = Number("per second", 1, 10**10, 10**6)
+_CONFIGURATIONS = Number("configurations", 1, 1000, 12)
+_MIXES = Number("mixes", 1, 100_000, 60)
+_PAIRS = Number("pairs of blocks", 1, 1000, 5)
+_BLOCK = Number("milliseconds", 5, 60_000, 100)
+_WARM = Number("milliseconds", 0, 60_000, 50)
+_REPETITIONS = Number("repetitions", 1, 1000, 5)
+_SEED = Number("seed", 0, 1 << 32, 0)
+_CPU = Number("CPU", 0, 65_535, 0)
+
+
+def load_setup(file: str) -> Setup:
+    """What is to be profiled.
+
+    Raises:
+        InputError: when the file cannot be read, or something in it makes no sense.
+        UnavailableError: when PyYAML is not installed.
+    """
+    return read_setup(file, read_text(file))
+
+
+def read_setup(file: str, content: str) -> Setup:
+    """The same of a text; `file` names it.
+
+    Raises:
+        InputError: when something in it makes no sense.
+        UnavailableError: when PyYAML is not installed.
+    """
+    if not content.strip():
+        raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
+    whole = table(
+        read_marked(file, content),
+        ("schema", "name", "function", "traffic", "competitors"),
+        ("effort", "cpus"),
+    )
+    number(whole["schema"], Number("version", 1, 1, 1))
+    function = _function(name(whole["name"]), whole["function"])
+    traffic = _traffic(whole["traffic"], function)
+    memory, client = _competitors(whole["competitors"], function)
+    effort = whole.get("effort")
+    cpus = whole.get("cpus")
+    return Setup(
+        function,
+        traffic,
+        memory,
+        client,
+        _effort({} if effort is None else table(effort, (), _EFFORT)),
+        None if cpus is None else tuple(number(one, _CPU) for one in items(cpus)),
+    )
+
+
+def _function(called: str, found: Marked) -> Function:
+    parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
+    stages = parts.get("stages")
+    all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))
+    accelerator = parts.get("accelerator")
+    service = None if accelerator is None else word(accelerator, ("regex", "compression"))
+    pattern = word(parts["pattern"], ("pipeline", "run-to-completion"))
+    if service is None and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline has an `accelerator`")
+    if not all_stages and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline has `stages` in front of its accelerator")
+    if not all_stages and service is None:
+        found.place.refuse("has neither `stages` nor an `accelerator`: it does nothing")
+    queue = _optional(parts, "queue", _QUEUE)
+    return Function(
+        called, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
+    )
+
+
+def _stage(found: Marked) -> Stage:
+    if isinstance(found.value, str):
+        said = word(found, (*_SIMPLE, *_SIZED))
+        if said in _SIMPLE:
+            return said
+        key, limits = _SIZED[said]
+        return {said: {key: limits.usual}}
+    inside = table(found, (), tuple(_SIZED))
+    if len(inside) != 1:
+        found.place.refuse(f"is none of {', '.join((*_SIMPLE, *_SIZED))}")
+    said, parameters = next(iter(inside.items()))
+    key, limits = _SIZED[said]
+    return {said: {key: _optional(table(parameters, (), (key,)), key, limits)}}
+
+
+def _traffic(found: Marked, function: Function) -> TrafficRange:
+    keys = ("flow_count", "packet_size_bytes")
+    parts = table(found, keys, ("mtbr",))
+    if function.service is None and "mtbr" in parts:
+        parts["mtbr"].place.refuse("nothing looks at payloads without an `accelerator`")
+    mtbr = parts.get("mtbr")
+    return TrafficRange(
+        _span(parts["flow_count"], _FLOWS),
+        _span(parts["packet_size_bytes"], _SIZE),
+        Span(0, 0) if mtbr is None else _span(mtbr, _MTBR),
+    )
+
+
+def _competitors(
+    found: Marked, function: Function
+) -> tuple[MemoryRange | None, ClientRange | None]:
+    parts = table(found, (), ("memory", "accelerator"))
+    memory, client = parts.get("memory"), parts.get("accelerator")
+    if memory is None and client is None:
+        found.place.refuse("has none of memory, accelerator")
+    if client is not None and function.service is None:
+        client.place.refuse("the function has no accelerator that it could share")
+    return (
+        None if memory is None else _memory(memory),
+        None if client is None else _client(client),
+    )
+
+
+def _memory(found: Marked) -> MemoryRange:
+    parts = table(found, ("working_set_bytes",), ("rate", "touch", "configurations"))
+    rate, touch = parts.get("rate"), parts.get("touch")
+    touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
+    if not touches and touch is not None:
+        touch.place.refuse(f"is empty; there are {', '.join(_TOUCHES)}")
+    return MemoryRange(
+        _span(parts["working_set_bytes"], _WORKING_SET),
+        None if rate is None else _span(rate, _RATE),
+        touches,
+        _optional(parts, "configurations", _CONFIGURATIONS),
+    )
+
+
+def _client(found: Marked) -> ClientRange:
+    parts = table(found, (), ("packet_size_bytes", "mtbr", "rate", "queues"))
+    mtbr, rate = parts.get("mtbr"), parts.get("rate")
+    return ClientRange(
+        _optional(parts, "packet_size_bytes", _SIZE),
+        Span(0, 1000) if mtbr is None else _span(mtbr, _MTBR),
+        None if rate is None else _span(rate, _RATE),
+        _optional(parts, "queues", _QUEUES),
+    )
+
+
+_EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed")
+
+
+def _effort(parts: dict[str, Marked]) -> Effort:
+    plan = parts.get("plan")
+    said = "random" if plan is None else word(plan, ("random", "grid"))
+    return Effort(
+        _optional(parts, "mixes", _MIXES),
+        _optional(parts, "pairs", _PAIRS),
+        _optional(parts, "block_ms", _BLOCK) / 1000,
+        _optional(parts, "warm_ms", _WARM) / 1000,
+        _optional(parts, "repetitions", _REPETITIONS),
+        "grid" if said == "grid" else "random",
+        _optional(parts, "seed", _SEED),
+    )
+
+
+def _span(found: Marked, limits: Number) -> Span:
+    """One number, or the least and the greatest of a range."""
+    if not isinstance(found.value, list):
+        value = number(found, limits)
+        return Span(value, value)
+    ends = [number(one, limits) for one in found.value]
+    if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - both ends
+        found.place.refuse("is no range; write one number, or [least, greatest]")
+    return Span(ends[0], ends[1])
+
+
+def _optional(parts: dict[str, Marked], key: str, limits: Number) -> int:
+    return number(parts[key], limits) if key in parts else limits.usual

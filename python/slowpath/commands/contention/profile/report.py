@@ -1,0 +1,42 @@
+"""What was measured, for people."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.cli.printable import one_line
+from slowpath.cli.terminal import Line
+from slowpath.contention.host.documents import ProfileRecord
+from slowpath.report.grid import grid
+
+
+def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
+    """The probe, the noise floor, and where the tables are."""
+    cpus = ", ".join(str(cpu) for cpu in record["cpus"])
+    yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
+    wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
+    yield Line(f"{record['mixes']}{wanted} mixes; {_noise(record)}")
+    if record["disturbed_blocks"]:
+        yield Line(
+            f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU."
+        )
+    if record["counters"] is not None:
+        yield Line(one_line(f"Scores by a probe instead of counters: {record['counters']}."))
+    yield Line("")
+    rows = [
+        (f"{one['megabytes']:.2f}", f"{one['slowdown']:.2f}") for one in record["probe"]["measured"]
+    ]
+    yield from grid(
+        ("bubble, MB", "probe slower by"), rows, right=("bubble, MB", "probe slower by")
+    )
+    yield Line("")
+    shift = 100 * record["probe"]["largest_shift"]
+    yield Line(f"The probe alone was at most {shift:.1f} % from its median.")
+    for file in files:
+        yield Line(one_line(file))
+
+
+def _noise(record: ProfileRecord) -> str:
+    noise = record["noise"]
+    within = f"{100 * noise['within']:.1f} % between medians of one run"
+    if noise["spread"] is None:
+        return f"the same again: {within}"
+    return f"the same again: {100 * noise['spread']:.1f} % (standard deviation), {within}"

@@ -1,0 +1,114 @@
+"""Points as what the engine runs: which thread is on which CPU."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.contention.host.points import Client, MemBench, Point, Traffic
+from slowpath.contention.host.setup import Function
+
+Spec = dict[str, object]
+Sides = tuple[list[Spec], list[Spec]]
+"""Subjects and competitors."""
+
+
+class Places(NamedTuple):
+    """CPUs, and what is on them.
+
+    The function is on the first, a competitor on the second; the accelerator of a pipeline is on
+    the second, and a competitor for memory beside both on the third.
+    """
+
+    cpus: Sequence[int]
+
+    @property
+    def function(self) -> int:
+        """CPU of the function."""
+        return self.cpus[0]
+
+    @property
+    def other(self) -> int:
+        """CPU beside it."""
+        return self.cpus[1]
+
+
+def kinds_of_mixes(function: Function, places: Places, *, memory: bool, client: bool) -> list[str]:
+    """Which mixes can run there: beside competitors for memory, at the accelerator, or both."""
+    found = ["memory"] if memory else []
+    if client:
+        found.append("accelerator")
+    enough = function.pattern == "run-to-completion" or len(places.cpus) > 2  # noqa: PLR2004
+    if memory and client and enough:
+        found.append("both")
+    return found
+
+
+def mix_of(function: Function, point: Point, places: Places) -> Sides:
+    """A point: the function beside its competitors.
+
+    Of a pipeline beside a competitor for memory alone, its headers alone: what that stage lets
+    through is what a memory model is about, and the accelerator would hide it.
+    """
+    headers_only = function.pattern == "pipeline" and point.client is None
+    subject = _function(function, point.traffic, places, headers_only=headers_only)
+    if point.client is not None:
+        subject["clients"] = [_client(point.client)]
+    if point.memory is None:
+        return [subject], []
+    third = function.pattern == "pipeline" and not headers_only
+    cpu = places.cpus[2] if third else places.other
+    return [subject], [mem_bench(point.memory, cpu)]
+
+
+def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: int) -> Sides:
+    """The probe beside a function, which is where the function else has a competitor."""
+    swapped = Places([places.other, places.function])
+    headers_only = function.pattern == "pipeline"
+    competitor = _function(function, traffic, swapped, headers_only=headers_only)
+    return [probe(probe_bytes, places.function)], [competitor]
+
+
+def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
+    """The accelerator of a function, that it alone keeps busy."""
+    return [
+        {
+            "kind": "accelerator",
+            "cpu": cpu,
+            "service": function.service,
+            "traffic": _traffic(traffic),
+        }
+    ], []
+
+
+def probe(size: int, cpu: int) -> Spec:
+    """The probe."""
+    return {"kind": "probe", "cpu": cpu, "bytes": size}
+
+
+def mem_bench(competitor: MemBench, cpu: int) -> Spec:
+    """A competitor for memory."""
+    size, touch, rate = competitor
+    return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
+
+
+def _function(function: Function, traffic: Traffic, places: Places, *, headers_only: bool) -> Spec:
+    spec: Spec = {
+        "kind": "function",
+        "cpu": places.function,
+        "pattern": "run-to-completion" if headers_only else function.pattern,
+        "traffic": _traffic(traffic),
+        "stages": list(function.stages),
+        "service": None if headers_only else function.service,
+        "queue": function.queue,
+    }
+    if spec["pattern"] == "pipeline":
+        spec["accelerator_cpu"] = places.other
+    return spec
+
+
+def _traffic(traffic: Traffic) -> Spec:
+    return {"flows": traffic.flows, "packet_bytes": traffic.size, "mtbr": traffic.mtbr}
+
+
+def _client(client: Client) -> Spec:
+    size, mtbr, rate, queues = client
+    return {"packet_bytes": size, "mtbr": mtbr, "rate": rate, "queues": queues}

@@ -1,0 +1,117 @@
+"""Which points are measured: a planner gives the next one, and sees what came of those before.
+
+Two simple ones stand here; anything with a method `next` can take their place.
+"""
+
+import random
+from collections.abc import Sequence
+from itertools import product
+from typing import Protocol
+
+from slowpath.contention.host.points import Client, Measured, MemBench, Point, Traffic
+from slowpath.contention.host.setup import MemoryRange, Setup, Span
+
+KINDS = ("memory", "accelerator", "both")
+"""What competitors are for; mixes take turns."""
+
+
+class Planner(Protocol):
+    """Chooses points."""
+
+    def next(self, measured: Sequence[Measured]) -> Point | None:
+        """The next point, when those were measured; None when that is enough."""
+
+
+class ListPlanner:
+    """Points that are known beforehand."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self._points = list(points)
+
+    def next(self, measured: Sequence[Measured]) -> Point | None:
+        """The next one of the list."""
+        return self._points[len(measured)] if len(measured) < len(self._points) else None
+
+
+def planner(setup: Setup, kinds: Sequence[str]) -> ListPlanner:
+    """The planner that a setup names, for mixes of these kinds."""
+    draw = random.Random(setup.effort.seed)  # noqa: S311 - no secret
+    configurations = memory_configurations(setup.memory, draw) if setup.memory else []
+    traffics = (
+        _grid(setup, setup.effort.mixes)
+        if setup.effort.plan == "grid"
+        else [_traffic(setup, draw) for _ in range(setup.effort.mixes)]
+    )
+    # Configurations in turn, but not in the order of the grid, which goes along an axis.
+    draw.shuffle(traffics)
+    points = []
+    for at, traffic in enumerate(traffics):
+        kind, turn = kinds[at % len(kinds)], at // len(kinds)
+        memory = client = None
+        if kind != "accelerator" and configurations:
+            memory = configurations[turn % len(configurations)]
+        if kind != "memory" and setup.client is not None:
+            client = _client(setup, draw)
+        if kind == "memory":
+            # These rows are of one match ratio, as tables have it.
+            traffic = traffic._replace(mtbr=setup.traffic.mtbr.least)  # noqa: PLW2901
+        points.append(Point(traffic, memory, client))
+    return ListPlanner(points)
+
+
+def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBench]:
+    """Competitors for memory: working sets evenly spread, everything else by lot."""
+    configurations = []
+    for at in range(found.configurations):
+        share = at / max(found.configurations - 1, 1)
+        working_set = round(between(found.working_set, share))
+        rate = None if found.rate is None else _logarithmic(found.rate, draw)
+        touch = found.touches[at % len(found.touches)]
+        configurations.append(MemBench(working_set, touch, rate))
+    draw.shuffle(configurations)
+    return configurations
+
+
+def between(span: Span, share: float) -> float:
+    """A value at a share of the way, by logarithms."""
+    return float(span.least * (span.most / span.least) ** share)
+
+
+def _traffic(setup: Setup, draw: random.Random) -> Traffic:
+    flows, size, mtbr = setup.traffic
+    return Traffic(
+        round(_logarithmic(flows, draw)),
+        round(draw.uniform(*size)),
+        round(draw.uniform(*mtbr), 1),
+    )
+
+
+def _grid(setup: Setup, count: int) -> list[Traffic]:
+    """So many points of traffic on a grid, with as many values on each axis that has several."""
+    spans = setup.traffic
+    axes = sum(1 for span in spans if span.least < span.most)
+    steps = 1
+    while axes and (steps + 1) ** axes <= count:
+        steps += 1
+    shares = [
+        [at / max(steps - 1, 1) for at in range(steps if span.least < span.most else 1)]
+        for span in spans
+    ]
+    found = []
+    for flows, size, mtbr in product(*shares):
+        ratio = spans.mtbr.least + mtbr * (spans.mtbr.most - spans.mtbr.least)
+        length = spans.size.least + size * (spans.size.most - spans.size.least)
+        found.append(Traffic(round(between(spans.flows, flows)), round(length), round(ratio, 1)))
+    return [found[at % len(found)] for at in range(count)]
+
+
+def _client(setup: Setup, draw: random.Random) -> Client | None:
+    found = setup.client
+    if found is None:
+        return None
+    rate = None if found.rate is None else _logarithmic(found.rate, draw)
+    return Client(found.size, round(draw.uniform(*found.mtbr), 1), rate, found.queues)
+
+
+def _logarithmic(span: Span, draw: random.Random) -> float:
+    return between(span, draw.random())

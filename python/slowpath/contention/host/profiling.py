@@ -1,0 +1,222 @@
+"""Measures a profile: the probe first, then request times, then points that a planner chooses."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath.cli.errors import StoppedError
+from slowpath.contention.host import mixes, score
+from slowpath.contention.host.blocks import Timing, Turns, in_turns
+from slowpath.contention.host.machine import Machine
+from slowpath.contention.host.planner import Planner, between
+from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
+from slowpath.contention.host.setup import Setup, Span
+from slowpath.engine.neighbours import Mix
+from slowpath.work.stopping import Stopping
+
+_LEVELS = 9
+_RATIOS = 5  # match ratios of which request times are measured
+
+
+class Audience(NamedTuple):
+    """Who may ask to end, and who is told what is being done."""
+
+    stopping: Stopping
+    show: Callable[[str], None]
+    until: float | None  # of `time.monotonic`
+
+
+class RequestRow(NamedTuple):
+    """How long a request takes of the accelerator when nobody else sends any."""
+
+    mtbr: float
+    seconds: Rate
+
+
+class OwnRow(NamedTuple):
+    """What the function does to others."""
+
+    traffic: Traffic
+    score: float
+
+
+class Probed(NamedTuple):
+    """The probe, calibrated."""
+
+    measured: tuple[score.Level, ...]
+    calibration: score.Calibration
+    largest_shift: float  # of the probe alone, a share
+
+
+class Noise(NamedTuple):
+    """How far the same measurement is from itself, as shares."""
+
+    repetitions: int
+    spread: float | None
+    within: float
+
+
+class Found(NamedTuple):
+    """All that was measured."""
+
+    probed: Probed
+    requests: tuple[RequestRow, ...]  # of the function
+    client_requests: tuple[RequestRow, ...]  # of its competitor at the accelerator
+    own: tuple[OwnRow, ...]
+    noise: Noise
+    scores: dict[MemBench, float]
+    points: tuple[Measured, ...]
+    stopped: bool
+
+
+class Profiling:
+    """A setup on this machine."""
+
+    def __init__(self, setup: Setup, machine: Machine, audience: Audience) -> None:
+        self._setup = setup
+        self._machine = machine
+        self._audience = audience
+        effort = setup.effort
+        self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
+        self.disturbed = 0
+
+    def run(self, planner: Planner) -> Found:
+        """Measures everything; points until the planner has no more, or somebody asks to end.
+
+        Raises:
+            StoppedError: when that was asked for before the first point.
+            InputError: when this machine does not do it.
+        """
+        probed = self._probed()
+        requests = self._requests(round(self._setup.traffic.size.most), self._setup.traffic.mtbr)
+        client = self._setup.client
+        others = () if client is None else self._requests(client.size, client.mtbr)
+        own = self._own(probed.calibration)
+        noise = self._noise()
+        scores = dict[MemBench, float]()
+        points = list[Measured]()
+        stopped = False
+        try:
+            while (point := planner.next(points)) is not None:
+                wanted = self._setup.effort.mixes
+                self._audience.show(f"mix {len(points) + 1} of {wanted}")
+                if point.memory is not None and point.memory not in scores:
+                    scores[point.memory] = self._score(point.memory, probed.calibration)
+                points.append(self.measure(point))
+        except StoppedError:
+            stopped = True
+            if not points:
+                raise
+        return Found(probed, requests, others, own, noise, scores, tuple(points), stopped)
+
+    def measure(self, point: Point) -> Measured:
+        """The function alone and beside the competitors of a point.
+
+        Raises:
+            StoppedError: when somebody asked to end.
+        """
+        turns = self._turns(mixes.mix_of(self._setup.function, point, self._machine.places))
+        return Measured(point, turns.alone, turns.beside, turns.competitor)
+
+    def _turns(self, sides: mixes.Sides) -> Turns:
+        self._go_on()
+        mix = Mix(*sides, self._audience.stopping)
+        turns = in_turns(mix, self._timing, go_on=self._go_on)
+        self.disturbed += turns.alone.disturbed + turns.beside.disturbed
+        return turns
+
+    def _go_on(self) -> None:
+        until = self._audience.until
+        if self._audience.stopping.asked or (until is not None and time.monotonic() > until):
+            raise StoppedError("this machine", "stopped before anything was measured")
+
+    def _probed(self) -> Probed:
+        levels, alone = list[score.Level](), list[float]()
+        sizes = score.levels(self._machine.cache_bytes, _LEVELS)
+        for at, size in enumerate(sizes, 1):
+            self._audience.show(f"calibrating the probe: level {at} of {len(sizes)}")
+            turns = self._beside_probe(MemBench(size, "updates", None))
+            alone.append(turns.alone.value)
+            levels.append(score.Level(size / score.MEGABYTE, _slowdown(turns)))
+        usual = statistics.median(alone)
+        shift = max(abs(one / usual - 1) for one in alone)
+        return Probed(tuple(levels), score.calibrated(levels), shift)
+
+    def _score(self, competitor: MemBench, calibration: score.Calibration) -> float:
+        return calibration.score(_slowdown(self._beside_probe(competitor)))
+
+    def _beside_probe(self, competitor: MemBench) -> Turns:
+        """The probe where the function is, beside a competitor where that is."""
+        places = self._machine.places
+        probe = mixes.probe(self._machine.probe_bytes, places.function)
+        return self._turns(([probe], [mixes.mem_bench(competitor, places.other)]))
+
+    def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
+        """Request times of payloads of this size, by match ratio."""
+        function, places = self._setup.function, self._machine.places
+        if function.service is None:
+            return ()
+        cpu = places.other if function.pattern == "pipeline" else places.function
+        found = []
+        for at in range(_RATIOS if ratios.least < ratios.most else 1):
+            mtbr = ratios.least + (ratios.most - ratios.least) * at / (_RATIOS - 1)
+            self._audience.show(f"request times: {mtbr:g} matches/MB")
+            traffic = Traffic(1, size, mtbr)
+            rate = self._turns(mixes.accelerator_alone(function, traffic, cpu)).alone
+            found.append(RequestRow(mtbr, _reciprocal(rate)))
+        return tuple(found)
+
+    def _own(self, calibration: score.Calibration) -> tuple[OwnRow, ...]:
+        """What the function does to others, for few and many flows, small and large packets."""
+        flows, size, mtbr = self._setup.traffic
+        function, machine = self._setup.function, self._machine
+        counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
+        sizes = dict.fromkeys(round(one) for one in size)
+        found = []
+        for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
+            self._audience.show(f"what it does to others: {traffic.flows} flows")
+            sides = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
+            found.append(OwnRow(traffic, calibration.score(_slowdown(self._turns(sides)))))
+        return tuple(found)
+
+    def _noise(self) -> Noise:
+        """One point again and again, without competitors."""
+        flows, size, mtbr = self._setup.traffic
+        middle = Traffic(round(between(flows, 0.5)), round(size.most), mtbr.least)
+        rates, within = list[float](), list[float]()
+        repetitions = self._setup.effort.repetitions
+        for at in range(repetitions):
+            self._audience.show(f"noise floor: {at + 1} of {repetitions}")
+            one = self.measure(Point(middle, None, None))
+            rates.append(statistics.fmean((one.alone.value, one.beside.value)))
+            within.append(abs(one.beside.value / one.alone.value - 1))
+        spread = statistics.stdev(rates) / statistics.fmean(rates) if repetitions > 1 else None
+        return Noise(repetitions, spread, statistics.median(within))
+
+
+def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
+    """Seconds of a request, between those that were measured."""
+    below = rows[0]
+    for row in rows:
+        if mtbr <= row.mtbr:
+            if row.mtbr == below.mtbr:
+                return row.seconds.value
+            share = (mtbr - below.mtbr) / (row.mtbr - below.mtbr)
+            return below.seconds.value + share * (row.seconds.value - below.seconds.value)
+        below = row
+    return rows[-1].seconds.value
+
+
+def client_time(found: Found, client: Client) -> float:
+    """Seconds that a request of a competitor at the accelerator takes."""
+    return request_time(found.client_requests, client.mtbr)
+
+
+def _slowdown(turns: Turns) -> float:
+    return turns.alone.value / turns.beside.value if turns.beside.value > 0 else float("inf")
+
+
+def _reciprocal(rate: Rate) -> Rate:
+    value, low, high = (1 / max(one, 1e-12) for one in rate[:3])
+    return Rate(value, high, low, rate.blocks, rate.disturbed)

@@ -1,0 +1,99 @@
+"""How much a competitor disturbs caches and memory, as one number: the size of a bubble.
+
+Mars et al., "Bubble-Up" (MICRO 2011): a competitor disturbs as much as a bubble, a competitor of
+known pressure, that slows down a probe as much. The probe waits for one random access after the
+other; the bubble updates random words of a working set, as fast as it can. A score is the working
+set in MB of the bubble that slows down the probe equally. Between levels that were measured it is
+interpolated by logarithms; above the largest one it is that one, below the least it goes to zero.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MEGABYTE = 1e6
+
+
+class Level(NamedTuple):
+    """A bubble, and what the probe says of it."""
+
+    megabytes: float
+    slowdown: float  # how many times as long a step of the probe takes
+
+
+class Calibration(NamedTuple):
+    """Slowdowns of a probe by size of the bubble: both rise, in order."""
+
+    levels: tuple[Level, ...]
+
+    def score(self, slowdown: float) -> float:
+        """The bubble, in MB, that slows down the probe as much."""
+        below = Level(0.0, 1.0)
+        for level in self.levels:
+            if slowdown <= level.slowdown:
+                return _interpolated(below, level, slowdown)
+            below = level
+        return self.levels[-1].megabytes
+
+    def slowdown(self, megabytes: float) -> float:
+        """What the probe says of a bubble."""
+        below = Level(0.0, 1.0)
+        for level in self.levels:
+            if megabytes <= level.megabytes:
+                step = level.megabytes - below.megabytes
+                if below.megabytes > 0:
+                    share = math.log(megabytes / below.megabytes) / math.log(
+                        level.megabytes / below.megabytes
+                    )
+                else:
+                    share = megabytes / step
+                return below.slowdown + share * (level.slowdown - below.slowdown)
+            below = level
+        return self.levels[-1].slowdown
+
+
+def calibrated(measured: Sequence[Level]) -> Calibration:
+    """The curve of what was measured, which rises.
+
+    Neighbours that fall are taken together (Ayer et al., "An empirical distribution function for
+    sampling with incomplete information", 1955), and the middle one of levels with the same
+    slowdown stands for all.
+
+    Raises:
+        ValueError: when there are no levels.
+    """
+    if not measured:
+        raise ValueError("no levels")
+    groups = list[list[Level]]()
+    for level in sorted(measured):
+        groups.append([level])
+        while len(groups) > 1 and _mean(groups[-2]) >= _mean(groups[-1]):
+            groups[-2].extend(groups.pop())
+    levels = [Level(_middle(group), max(_mean(group), 1.0)) for group in groups]
+    return Calibration(tuple(levels))
+
+
+def levels(cache_bytes: int, count: int) -> list[int]:
+    """Working sets of bubbles, in bytes: evenly spaced by logarithms, up to twice the cache."""
+    least, most = cache_bytes / 128, 2 * cache_bytes
+    steps = max(count - 1, 1)
+    return [round(least * (most / least) ** (at / steps)) for at in range(count)]
+
+
+def _interpolated(below: Level, above: Level, slowdown: float) -> float:
+    rise = above.slowdown - below.slowdown
+    share = max(slowdown - below.slowdown, 0.0) / rise if rise > 0 else 1.0
+    if below.megabytes <= 0:
+        return share * above.megabytes
+    found = float(below.megabytes * (above.megabytes / below.megabytes) ** share)
+    return min(max(found, below.megabytes), above.megabytes)  # rounding, too, keeps the order
+
+
+def _mean(group: Sequence[Level]) -> float:
+    return sum(level.slowdown for level in group) / len(group)
+
+
+def _middle(group: Sequence[Level]) -> float:
+    if len(group) == 1:
+        return group[0].megabytes
+    return math.exp(sum(math.log(level.megabytes) for level in group) / len(group))

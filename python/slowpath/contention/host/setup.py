@@ -1,0 +1,75 @@
+"""What is to be profiled: a function, ranges of its traffic and of its competitors, and a quota."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+Stage = str | Mapping[str, Mapping[str, int]]
+"""A stage for headers as `slowpath_neighbours::HeaderStage` has it."""
+Service = Literal["regex", "compression"]
+Pattern = Literal["pipeline", "run-to-completion"]
+
+
+class Span(NamedTuple):
+    """From the least to the greatest value; both can be the same."""
+
+    least: float
+    most: float
+
+
+class Function(NamedTuple):
+    """A network function."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    service: Service | None
+    pattern: Pattern
+    queue: int  # requests that its queue at the accelerator has room for
+
+
+class TrafficRange(NamedTuple):
+    """Traffic that the function may get."""
+
+    flows: Span
+    size: Span  # of packets, bytes
+    mtbr: Span  # matches per MB
+
+
+class MemoryRange(NamedTuple):
+    """What `mem-bench` may do."""
+
+    working_set: Span  # bytes
+    rate: Span | None  # accesses per second; None: as many as it can
+    touches: tuple[str, ...]  # `updates`, `copies`
+    configurations: int  # how many of these there are
+
+
+class ClientRange(NamedTuple):
+    """What `regex-bench` or `compression-bench` may do."""
+
+    size: int  # of packets, bytes
+    mtbr: Span
+    rate: Span | None  # requests per second; None: there is one at any time
+    queues: int
+
+
+class Effort(NamedTuple):
+    """How much is measured, and how long."""
+
+    mixes: int  # points of traffic and competitors
+    pairs: int  # blocks alone and beside, of each point
+    block_seconds: float
+    warm_seconds: float
+    repetitions: int  # of one point, for the noise floor
+    plan: Literal["random", "grid"]
+    seed: int
+
+
+class Setup(NamedTuple):
+    """All of it."""
+
+    function: Function
+    traffic: TrafficRange
+    memory: MemoryRange | None
+    client: ClientRange | None
+    effort: Effort
+    cpus: tuple[int, ...] | None  # None: all that may be used

@@ -1,0 +1,112 @@
+"""Network functions beside competitors, on CPUs of this machine."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from slowpath import _core
+from slowpath.cli.errors import StoppedError, UnavailableError
+from slowpath.engine.errors import of_file
+from slowpath.work.stopping import Stopping
+
+_HERE = "this machine"
+
+
+class Served(TypedDict):
+    """What was done for one client: `slowpath_neighbours::Served`."""
+
+    items: int  # packets, requests or accesses
+    bytes: int
+    results: int  # matches, or bytes after compression; of functions, packets that passed
+    nanoseconds: int  # that the accelerator worked
+
+
+class Counted(TypedDict):
+    """What the CPU counted of a thread: `slowpath_neighbours::Counted`."""
+
+    instructions: int | None
+    cycles: int | None
+    cache_references: int | None
+    cache_misses: int | None
+
+
+class Reading(TypedDict):
+    """What a thread did while it was measured: `slowpath_neighbours::Reading`."""
+
+    of: int  # which subject or competitor it belongs to
+    name: str
+    cpu: int
+    seconds: float
+    cpu_seconds: float | None  # how long it had the CPU
+    served: list[Served]  # by itself, then for each client of its accelerator
+    counted: Counted | None
+
+
+class Block(TypedDict):
+    """What all threads did: `slowpath_neighbours::Block`."""
+
+    subjects: list[Reading]
+    competitors: list[Reading]
+
+
+class Mix:
+    """Subjects and competitors, ready to run."""
+
+    def __init__(
+        self,
+        subjects: Sequence[Mapping[str, object]],
+        competitors: Sequence[Mapping[str, object]],
+        stopping: Stopping,
+    ) -> None:
+        """Makes packets, tables and working sets of what `slowpath_neighbours::MixSpec` has.
+
+        Raises:
+            InputError: when a number makes no sense, or the machine has not what it takes.
+        """
+        self._stopping = stopping
+        spec = json.dumps({"subjects": subjects, "competitors": competitors})
+        stop = _core.Stop(None, None)
+        with of_file(_HERE), stopping.calling(stop.set):
+            self._mix = _core.Mix(spec, stop)
+
+    def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
+        """Runs subjects, with competitors or without, for so many seconds after warming up.
+
+        Raises:
+            StoppedError: when somebody asked to end.
+            InputError: when a thread cannot run.
+        """
+        stop = _core.Stop(None, None)
+        with of_file(_HERE), self._stopping.calling(stop.set):
+            text = self._mix.block(beside, warm, seconds, stop)
+        if text is None:
+            raise StoppedError(_HERE, "stopped")
+        found: Block = json.loads(text)
+        return found
+
+
+def cpus(wanted: Sequence[int] | None, least: int, what_for: str) -> list[int]:
+    """The CPUs to use: those that are wanted, or all that this process may use.
+
+    Raises:
+        UnavailableError: when there are fewer than it takes, or one of them may not be used.
+    """
+    allowed = _core.allowed_cpus()
+    missing = [cpu for cpu in wanted or () if cpu not in allowed]
+    if missing:
+        reason = f"CPU {missing[0]} is none of those that this process may use: {_listed(allowed)}"
+        raise UnavailableError(reason)
+    found = list(wanted) if wanted else allowed
+    if len(found) < least:
+        reason = f"{what_for} takes {least} CPUs; there are {len(found)}: {_listed(found)}"
+        raise UnavailableError(reason)
+    return found
+
+
+def why_no_counters() -> str | None:
+    """Why there are no hardware counters for this process; None where there are."""
+    return _core.why_no_counters()
+
+
+def _listed(cpus: Sequence[int]) -> str:
+    return ", ".join(str(cpu) for cpu in cpus) or "none"

@@ -1,0 +1,359 @@
+"""Profiles of this machine: when what runs, what scores mean, what is written; never how fast."""
+
+import csv
+import itertools
+import json
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from sklearn.isotonic import IsotonicRegression
+
+from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.commands.contention.profile.reading import load_setup, read_setup
+from slowpath.contention.host.blocks import Timing, in_turns, median
+from slowpath.contention.host.mixes import Places, kinds_of_mixes, mix_of, probed
+from slowpath.contention.host.planner import planner
+from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
+from slowpath.contention.host.profiling import RequestRow, request_time
+from slowpath.contention.host.score import Level, calibrated, levels
+from slowpath.contention.host.setup import Function, Setup
+from slowpath.contention.host.writing import TABLES, queued_time
+from slowpath.contention.tables.reading import (
+    read_accelerator,
+    read_memory,
+    read_own_contention,
+)
+from slowpath.engine import neighbours
+from slowpath.engine.neighbours import Block, Reading
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+
+TINY = ROOT / "tests/contention_tiny.yaml"
+EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+def reading(items: int, share: float = 1.0) -> Reading:
+    """A thread that did so much in a second, and had the CPU for a share of it."""
+    done = {"items": items, "bytes": 0, "results": 0, "nanoseconds": 0}
+    found: Reading = {
+        "of": 0,
+        "name": "function",
+        "cpu": 0,
+        "seconds": 1.0,
+        "cpu_seconds": share,
+        "served": [done],  # type: ignore[list-item]
+        "counted": None,
+    }
+    return found
+
+
+class Bench:
+    """A machine that does what a list says, block by block, of either kind."""
+
+    def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
+        self._sides = {False: alone, True: beside}
+        self.order = list[bool]()
+
+    def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
+        assert (warm, seconds) == (0.5, 2.0)
+        self.order.append(beside)
+        competitors = [reading(7)] if beside else []
+        return {"subjects": [next(self._sides[beside])], "competitors": competitors}
+
+
+def test_blocks_take_turns_and_disturbed_ones_are_made_again() -> None:
+    alone = iter([reading(100), reading(5, share=0.5), reading(102), reading(101)])
+    beside = iter([reading(50), reading(52), reading(51)])
+    bench = Bench(alone, beside)
+    turns = in_turns(bench, Timing(3, 2.0, 0.5))
+    assert bench.order == [False, True, False, True, False, True, False]
+    assert turns.alone == Rate(101, 100, 102, 3, 1)
+    assert turns.beside == Rate(51, 50, 52, 3, 0)
+    assert turns.competitor == 7
+
+
+def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
+    busy = itertools.cycle([reading(10, share=0.9), reading(30, share=0.9)])
+    turns = in_turns(Bench(busy, itertools.repeat(reading(20))), Timing(2, 2.0, 0.5))
+    assert turns.alone == Rate(20, 10, 30, 6, 6)
+    assert turns.beside.blocks == 2
+
+
+def test_threads_that_were_never_there_are_an_error() -> None:
+    nothing = itertools.repeat(reading(0))
+    with pytest.raises(UnavailableError, match="other programs have the CPUs"):
+        in_turns(Bench(nothing, itertools.repeat(reading(1))), Timing(2, 2.0, 0.5))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7, 10, 25])
+def test_intervals_of_medians_have_them_as_often_as_they_say(count: int) -> None:
+    draw = random.Random(count)  # noqa: S311 - no secret
+    drawn = [median([draw.expovariate(1) for _ in range(count)]) for _ in range(2000)]
+    true = np.log(2)
+    covered = statistics.fmean(one.low <= true <= one.high for one in drawn)
+    # With n values, the median is outside of all of them with probability 2^(1 - n).
+    wanted = min(0.9, 1 - 2 ** (1 - count))
+    assert covered > wanted - 0.025
+    assert all(one.low <= one.value <= one.high for one in drawn)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+SLOWDOWNS = st.lists(st.floats(0.9, 5), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(SLOWDOWNS)
+def test_the_curve_rises_as_isotonic_regression_has_it(slowdowns: list[float]) -> None:
+    measured = [Level(2.0**at, one) for at, one in enumerate(slowdowns)]
+    curve = calibrated(measured)
+    fitted = IsotonicRegression().fit_transform(np.arange(len(slowdowns)), slowdowns)
+    wanted = np.unique(np.round(np.maximum(fitted, 1.0), 9))
+    found = np.unique(np.round([one.slowdown for one in curve.levels], 9))
+    np.testing.assert_allclose(found, wanted, atol=1e-8)
+    assert [*curve.levels] == sorted(curve.levels)
+
+
+@settings(deadline=None)
+@given(SLOWDOWNS, st.floats(0.5, 6), st.floats(0.5, 6))
+def test_who_disturbs_more_has_no_smaller_score(
+    slowdowns: list[float], one: float, other: float
+) -> None:
+    curve = calibrated([Level(2.0**at, each) for at, each in enumerate(slowdowns)])
+    less, more = sorted((one, other))
+    assert 0 <= curve.score(less) <= curve.score(more) <= curve.levels[-1].megabytes
+
+
+def test_a_score_is_the_bubble_that_disturbs_as_much() -> None:
+    curve = calibrated([Level(1, 1.2), Level(4, 2.0), Level(16, 3.0)])
+    for size in (0.25, 1, 2, 4, 9, 16):
+        assert curve.score(curve.slowdown(size)) == pytest.approx(size)
+    assert curve.score(0.99) == 0
+    assert curve.score(99) == 16
+    assert levels(32 << 20, 9)[::8] == [1 << 18, 1 << 26]
+    with pytest.raises(ValueError, match="no levels"):
+        calibrated([])
+
+
+# --- plans ----------------------------------------------------------------------------------------
+
+
+def tiny() -> Setup:
+    return load_setup(str(TINY))
+
+
+def planned(setup: Setup, kinds: Sequence[str]) -> list[Point]:
+    chosen, measured = planner(setup, kinds), list[Measured]()
+    rate = Rate(1, 1, 1, 1, 0)
+    while (point := chosen.next(measured)) is not None:
+        measured.append(Measured(point, rate, rate, None))
+    return [one.point for one in measured]
+
+
+@pytest.mark.parametrize("plan", ["random", "grid"])
+def test_plans_keep_their_quota_and_ranges(plan: Any) -> None:
+    setup = tiny()
+    setup = setup._replace(effort=setup.effort._replace(plan=plan))
+    points = planned(setup, ["memory", "accelerator", "both"])
+    assert len(points) == 15
+    assert points == planned(setup, ["memory", "accelerator", "both"])
+    for at, point in enumerate(points):
+        assert (point.memory is None, point.client is None) == (at % 3 == 1, at % 3 == 0)
+        assert 100 <= point.traffic.flows <= 1000
+        assert 128 <= point.traffic.size <= 512
+        assert 0 <= point.traffic.mtbr <= (0 if at % 3 == 0 else 1000)
+    used = {point.memory for point in points if point.memory}
+    assert {one.touch for one in used} == {"updates", "copies"}
+    assert sorted(one.working_set for one in used) == [10_000, 1_000_000]
+
+
+# --- who runs where -------------------------------------------------------------------------------
+
+TRAFFIC = Traffic(100, 256, 500.0)
+BENCH = MemBench(1 << 20, "updates", None)
+CLIENT = Client(512, 100.0, 1e5, 2)
+
+
+def function(pattern: Any, service: Any = "regex") -> Function:
+    return Function("nf", ("nat",), service, pattern, 8)
+
+
+def test_each_thread_has_a_cpu_of_its_own() -> None:
+    one, two = Places([4, 6]), Places([4, 6, 7])
+    whole = function("run-to-completion")
+    ([subject], [competitor]) = mix_of(whole, Point(TRAFFIC, BENCH, CLIENT), one)
+    assert (subject["cpu"], competitor["cpu"]) == (4, 6)
+    assert "accelerator_cpu" not in subject
+    assert subject["clients"] == [{"packet_bytes": 512, "mtbr": 100.0, "rate": 1e5, "queues": 2}]
+    staged = function("pipeline")
+    ([subject], [competitor]) = mix_of(staged, Point(TRAFFIC, BENCH, CLIENT), two)
+    assert (subject["cpu"], subject["accelerator_cpu"], competitor["cpu"]) == (4, 6, 7)
+    # Memory alone is about the stage for headers.
+    ([subject], [competitor]) = mix_of(staged, Point(TRAFFIC, BENCH, None), one)
+    assert (subject["service"], subject["pattern"]) == (None, "run-to-completion")
+    ([probe], [competitor]) = probed(staged, TRAFFIC, one, 4096)
+    assert (probe["kind"], probe["cpu"], competitor["cpu"]) == ("probe", 4, 6)
+
+
+def test_what_takes_three_cpus_is_left_out_on_two() -> None:
+    few, enough = Places([0, 1]), Places([0, 1, 2])
+    staged, whole = function("pipeline"), function("run-to-completion")
+    both = {"memory": True, "client": True}
+    assert kinds_of_mixes(staged, few, **both) == ["memory", "accelerator"]
+    assert kinds_of_mixes(staged, enough, **both) == ["memory", "accelerator", "both"]
+    assert kinds_of_mixes(whole, few, **both) == ["memory", "accelerator", "both"]
+    assert kinds_of_mixes(whole, few, memory=True, client=False) == ["memory"]
+
+
+def test_request_times_are_between_those_that_were_measured() -> None:
+    rows = [RequestRow(mtbr, Rate(t, t, t, 1, 0)) for mtbr, t in ((0, 1.0), (100, 3.0), (200, 4.0))]
+    assert [request_time(rows, at) for at in (0, 50, 100, 150, 999)] == [1, 2, 3, 3.5, 4]
+    assert queued_time(1.0, Client(512, 0, None, 3), 0.5) == 1.5
+    # Below saturation it is what its requests take: a quarter of the time, so 3/4 is left.
+    assert queued_time(1.0, Client(512, 0, 0.5, 1), 0.5) == pytest.approx(1 / 0.75 - 1)
+
+
+# --- descriptions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_valid(example: Path) -> None:
+    assert load_setup(str(example)).function.name == example.stem
+
+
+WRONG = {
+    "schema: 1": ("schema: 2", "t.yaml:2: schema: 2 is not between 1 and 1"),
+    "name: tiny": ("name: Tiny NF", "t.yaml:3: name: 'Tiny NF' is no name"),
+    "stages: [nat]": ("stages: [nat, dpi]", "t.yaml:4: function.stages[2]: 'dpi' is none of"),
+    "accelerator: regex, p": ("p", "t.yaml:5: traffic.mtbr: nothing looks at payloads without"),
+    "pattern: run-to-completion": ("pattern: both", "t.yaml:4: function.pattern: 'both' is none"),
+    "flow_count: [100, 1000]": ("flow_count: [9, 1]", "traffic.flow_count: is no range; write"),
+    "packet_size_bytes: [128": ("packet_size_bytes: [12", "packet_size_bytes[1]: 12 is not betw"),
+    "working_set_bytes": ("wss_mb", "t.yaml:7: competitors.memory.wss_mb: is not known here"),
+    "repetitions: 2": ("repetitions: -2", "t.yaml:9: effort.repetitions: '-2' is no whole number"),
+}
+
+
+@pytest.mark.parametrize("right", WRONG)
+def test_errors_name_file_line_and_key(right: str) -> None:
+    wrong, said = WRONG[right]
+    text = TINY.read_text()
+    assert right in text
+    with pytest.raises(InputError) as problem:
+        read_setup("t.yaml", text.replace(right, wrong, 1))
+    assert said in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ("{pattern: pipeline, stages: [nat]}", "a pipeline has an `accelerator`"),
+        ("{pattern: pipeline, accelerator: regex}", "a pipeline has `stages`"),
+        ("{pattern: run-to-completion}", "it does nothing"),
+        ("{pattern: run-to-completion, stages: [{router: {}, acl: {}}]}", "is none of flow-st"),
+    ],
+)
+def test_functions_that_make_no_sense(parts: str, said: str) -> None:
+    text = f"schema: 1\nname: t\nfunction: {parts}\ntraffic: {{}}\ncompetitors: {{}}\n"
+    with pytest.raises(InputError, match=r"t.yaml:3: function") as problem:
+        read_setup("t.yaml", text)
+    assert said in str(problem.value)
+
+
+def test_sizes_of_tables() -> None:
+    text = TINY.read_text().replace("[nat]", "[{router: {prefixes: 5}}, acl, {acl: {rules: 7}}]")
+    stages = read_setup("t.yaml", text).function.stages
+    assert stages == ({"router": {"prefixes": 5}}, {"acl": {"rules": 1000}}, {"acl": {"rules": 7}})
+    with pytest.raises(InputError, match="is empty"):
+        read_setup("t.yaml", " ")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def needs_two_cpus() -> None:
+    allowed = neighbours.cpus(None, 1, "a test")
+    if len(allowed) < 2:
+        pytest.skip("this process may use one CPU only")
+
+
+def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
+    needs_two_cpus()
+    folder = tmp_path / "nf.profile"
+    run = slowpath("contention", "profile", str(TINY), "-o", str(folder), "--format", "json")
+    if "other programs have the CPUs" in run.stderr:
+        pytest.skip(run.stderr)
+    assert run.returncode == 0, run.stderr
+    record = json.loads(run.stdout)
+    Draft202012Validator(schema("profile")).validate(record)
+    assert record == json.loads((folder / "profile.json").read_text())
+    assert (record["mixes"], record["function"], record["left_out"]) == (15, "tiny", [])
+    memory = read_memory([str(folder / "memory.csv")])
+    assert (len(memory.rows), set(memory.columns)) == (
+        10,
+        {"flow_count", "packet_size_bytes", "score"},
+    )
+    assert (memory.origin.source, memory.origin.unit) == ("measured", "packets/s")
+    assert memory.origin.mtbr == 0
+    assert memory.origin.cache_mb == record["cache_bytes"] / 1e6
+    requests = read_accelerator(str(folder / "accelerator.csv"), memory.origin)
+    assert [*requests.mtbr] == [0, 250, 500, 750, 1000]
+    own = read_own_contention(str(folder / "contention.csv"), memory.origin)
+    assert len(own.rows) == 6
+    with (folder / "mixes.csv").open() as file:
+        mixes = [*csv.DictReader(line for line in file if not line.startswith("#"))]
+    assert len(mixes) == 15
+    for at, mix in enumerate(mixes):
+        assert float(mix["low"]) <= float(mix["throughput"]) <= float(mix["high"])
+        assert (mix["working_set_bytes"] == "", mix["client_mtbr"] == "") == (
+            at % 3 == 1,
+            at % 3 == 0,
+        )
+        assert (float(mix["inverse_throughput_sum"]) > 0) == (at % 3 != 0)
+    model = tmp_path / "nf.model.json"
+    words = ("--recipe", "ridge-pressure", "--pattern", "run-to-completion", "-o", str(model))
+    train = slowpath("contention", "train", str(folder), *words)
+    assert train.returncode == 0, train.stderr
+    traffic = "flows=500,size=256,mtbr=100"
+    predict = slowpath(
+        "contention", "predict", str(model), "--traffic", traffic, "--with", str(model)
+    )
+    assert predict.returncode == 0, predict.stderr
+
+
+def test_a_deadline_ends_it_before_anything_is_known(tmp_path: Path) -> None:
+    needs_two_cpus()
+    words = ("-o", str(tmp_path / "p"), "--deadline", "0")
+    run = slowpath("contention", "profile", str(TINY), *words)
+    assert run.returncode == 3
+    assert run.stderr == "error: this machine: stopped before anything was measured\n"
+    assert not (tmp_path / "p").exists()
+
+
+def test_too_few_cpus_are_an_error_that_says_what_it_takes(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    cpu = neighbours.cpus(None, 1, "a test")[0]
+    file.write_text(TINY.read_text() + f"cpus: [{cpu}]\n")
+    run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
+    assert run.returncode == 3
+    said = f"a function beside a competitor takes 2 CPUs; there are 1: {cpu}"
+    assert run.stderr == f"error: this machine: {said}\n"
+    file.write_text(TINY.read_text() + "cpus: [0, 60000]\n")
+    run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
+    assert "CPU 60000 is none of those that this process may use" in run.stderr
+
+
+def test_a_folder_without_tables_is_an_error(tmp_path: Path) -> None:
+    run = slowpath("contention", "train", str(tmp_path))
+    assert run.returncode == 3
+    assert f"has none of the tables of a profile: {', '.join(TABLES)}" in run.stderr
