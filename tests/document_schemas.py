@@ -26,8 +26,10 @@ from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.chain.plan.documents import PlanReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
+from slowpath.contention.diagnosis.documents import DiagnosisReport
 from slowpath.contention.documents import SavedModel
 from slowpath.contention.host.documents import ProfileRecord
+from slowpath.contention.placement.documents import PlacementReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
@@ -111,10 +113,12 @@ DOCUMENTS: dict[str, Any] = {
     "catalogue": Catalogue,
     "chain": ChainReport,
     "contention": SavedModel,
+    "diagnosis": DiagnosisReport,
     "diff": DiffDocument,
     "experiment": Experiment,
     "fit": FitDocument,
     "measure": MeasureDocument,
+    "placement": PlacementReport,
     "plan": PlanReport,
     "profile": ProfileRecord,
     "sweep": Sweep,

@@ -29,6 +29,8 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "train"],
     ["contention", "predict"],
     ["contention", "evaluate"],
+    ["contention", "diagnose"],
+    ["contention", "place"],
     ["annotate"],
     ["diff"],
     ["compile"],

@@ -312,6 +312,21 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, "--query", data],
             [folder / "missing", "--traffic", HOSTILE],
         ],
+        "contention diagnose": [
+            ["examples/fleet/nat.model.json", "--traffic", "flows=9,size=64"],
+            ["examples/fleet/nat.model.json", "--traffic", HOSTILE],
+            [
+                "examples/fleet/nat.model.json",
+                *("--traffic", "flows=9,size=64", "--what-if", HOSTILE),
+            ],
+            [thing, "--traffic", "flows=9,size=64"],
+        ],
+        "contention place": [
+            ["examples/fleet/fleet.yaml", "--arrivals", "examples/fleet/arrivals.csv"],
+            ["examples/fleet/fleet.yaml", "--arrivals", data],
+            [folder / "broken.yaml", "--arrivals", data],
+            [thing, "--arrivals", data],
+        ],
         "contention evaluate": [
             [folder / "memory.csv", "--recipe", "constant"],
             [data, "--recipe", HOSTILE],

@@ -36,8 +36,8 @@ def query_beside(
     ]
     parts = []
     for other_file, other in others:
-        own_contention = _contention_of(other, other_file)
-        _check(file, model, other_file, other)
+        own_contention = contention_of(other, other_file)
+        check_together(file, model, other_file, other)
         parts.append(contention_at(own_contention, flows, size))
     all_together = together(parts, names)
     columns = _columns(flows, size, all_together)
@@ -50,7 +50,7 @@ def query_beside(
     ]
     clients = [(model.queues, model.request_time, np.inf)]
     if users:
-        parts.append(contention_at(_contention_of(model, file), flows, size))
+        parts.append(contention_at(contention_of(model, file), flows, size))
     for at, other, time in users:
         beside = together([*parts[:at], *parts[at + 1 :]], names)
         clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
@@ -58,7 +58,12 @@ def query_beside(
     return Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
 
 
-def _check(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
+def check_together(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
+    """Finds out whether two models are of one device, and see the same contention.
+
+    Raises:
+        InputError: when they do not.
+    """
     one, two = model.memory.origin.device, other.memory.origin.device
     if None not in (one, two) and one != two:
         raise InputError(other_file, f"is of device {two!r}; {file} is of {one!r}")
@@ -66,7 +71,12 @@ def _check(file: str, model: FunctionModel, other_file: str, other: FunctionMode
         raise InputError(other_file, f"has other columns of contention than {file}")
 
 
-def _contention_of(model: FunctionModel, file: str) -> OwnContention:
+def contention_of(model: FunctionModel, file: str) -> OwnContention:
+    """What a function does to others.
+
+    Raises:
+        InputError: when its model does not say.
+    """
     if model.contention is None:
         reason = "does not say what it does to others: train it with a table of its own counters"
         raise InputError(file, reason)

@@ -35,3 +35,20 @@ def together(parts: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict
         cycles = sum(part["irt"] / part["ipc"] for part in parts if part["ipc"] > 0)
         found["ipc"] = found["irt"] / cycles if cycles else 0.0
     return {name: found[name] for name in names}
+
+
+def together_by_row(counts: Floats, own: Columns, names: Sequence[str]) -> dict[str, Floats]:
+    """The same of many rows at once.
+
+    Args:
+        counts: how many of each competitor a row has, `[row, competitor]`.
+        own: by column, what each competitor does by itself.
+        names: the columns that are wanted.
+    """
+    found = {name: counts @ own[name] for name in names if name in _ADDED}
+    if "ipc" in names:
+        known = own["ipc"] > 0
+        each = np.divide(own["irt"], own["ipc"], out=np.zeros_like(own["irt"]), where=known)
+        cycles = counts @ each
+        found["ipc"] = np.divide(found["irt"], cycles, out=np.zeros_like(cycles), where=cycles > 0)
+    return {name: found[name] for name in names}

@@ -1,10 +1,12 @@
 """The packages that predictions take: the extra `contention`, which not everybody has installed."""
 
 import importlib.util
+from collections.abc import Mapping
 
 from slowpath.cli.errors import UnavailableError
 
 _NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
+_SOLVER = {"ortools": "ortools"}
 
 
 def need() -> None:
@@ -13,7 +15,22 @@ def need() -> None:
     Raises:
         UnavailableError: which are not, and what to install.
     """
-    missing = [name for module, name in _NEEDED.items() if importlib.util.find_spec(module) is None]
+    _find(_NEEDED)
+
+
+def need_solver() -> None:
+    """The same of the solver for placements.
+
+    Raises:
+        UnavailableError: when it is not installed.
+    """
+    _find(_SOLVER)
+
+
+def _find(packages: Mapping[str, str]) -> None:
+    missing = [
+        name for module, name in packages.items() if importlib.util.find_spec(module) is None
+    ]
     if missing:
         are = "are" if len(missing) > 1 else "is"
         reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[contention]"

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from slowpath.cli.command import load
 from slowpath.cli.errors import InputError, OptionError
+from slowpath.described.values import whole
 from slowpath.experiments.overriding import with_range
 from slowpath.experiments.results.folder import RunFolder
 from slowpath.experiments.running import metric_on
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.reading import load_experiment
-from slowpath.experiments.specification.values import whole
 from slowpath.experiments.testbeds import TESTBEDS
 from slowpath.experiments.testbeds.bed import Bed, Limits
 

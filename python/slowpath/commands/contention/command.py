@@ -9,8 +9,8 @@ MEASURING = "Measuring"
 MODEL = "Model"
 OUTPUT = "Output"
 FORMATS = ("table", "json", "csv")
-_CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
-_NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
+CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
+NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
 
 
 def _train(given: Namespace) -> int:
@@ -74,7 +74,7 @@ _QUEUES = option(
     default=1,
     help="Request queues that the function has at the accelerator (default: %(default)s).",
 )
-_CONFIDENCE = option(
+CONFIDENCE = option(
     MODEL,
     "--confidence",
     metavar="PERCENT",
@@ -82,7 +82,20 @@ _CONFIDENCE = option(
     default=90.0,
     help="How often an interval has what is measured (default: %(default)s).",
 )
-_FORMAT = option(
+WITH = option(
+    PROFILES,
+    "--with",
+    dest="beside",
+    metavar="MODEL,...",
+    help="Models of the functions beside it, with commas between them.",
+)
+TRAFFIC = option(
+    PROFILES,
+    "--traffic",
+    metavar="NAME=VALUE,...",
+    help="Traffic of all: flows, size (bytes) and mtbr (matches per MB).",
+)
+FORMAT = option(
     OUTPUT,
     "--format",
     choices=FORMATS,
@@ -97,7 +110,7 @@ PROFILE = Command(
         "measured (docs/contention.md). Each runs on a CPU of its own, alone and beside the others "
         "in turns; blocks in which something else had the CPU are made again. The folder then has "
         "tables for `slowpath contention train`, and a record of the machine and of the noise.",
-        _NEEDS,
+        NEEDS,
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
         "something, 4 stopped before all was measured.",
     ),
@@ -142,8 +155,8 @@ TRAIN = Command(
         "What a table is follows from its columns: `throughput` beside counters of competitors, "
         "`inverse_throughput` by match ratio, or counters alone, which are what the function does "
         "to others. The memory model is chosen by how well it predicts rows that are held out.",
-        _NEEDS,
-        _CODES,
+        NEEDS,
+        CODES,
     ),
     (
         argument(
@@ -161,7 +174,7 @@ TRAIN = Command(
             metavar="FILE",
             help="Write the model, as JSON: the rows and the choice; nothing that would be run.",
         ),
-        _FORMAT,
+        FORMAT,
     ),
     _train,
 )
@@ -173,8 +186,8 @@ PREDICT = Command(
         "with a row for each prediction. Rows unlike those that were measured are named: what is "
         "said of them is a guess, and its interval as wide as guesses at the ends of the measured "
         "range were off.",
-        _NEEDS,
-        _CODES,
+        NEEDS,
+        CODES,
     ),
     (
         option(
@@ -192,23 +205,12 @@ PREDICT = Command(
             metavar="FILE",
             help="Table of what to predict: traffic, and counters of all competitors together.",
         ),
-        option(
-            PROFILES,
-            "--with",
-            dest="beside",
-            metavar="MODEL,...",
-            help="Models of the functions beside it, with commas between them.",
-        ),
-        option(
-            PROFILES,
-            "--traffic",
-            metavar="NAME=VALUE,...",
-            help="Traffic of all: flows, size (bytes) and mtbr (matches per MB).",
-        ),
+        WITH,
+        TRAFFIC,
         _RECIPE,
         _PATTERN,
         _QUEUES,
-        _CONFIDENCE,
+        CONFIDENCE,
         option(
             OUTPUT,
             "-o",
@@ -217,7 +219,7 @@ PREDICT = Command(
             help="Write the predictions to a file that ends in .csv or .json, rather than to "
             "standard output.",
         ),
-        _FORMAT,
+        FORMAT,
     ),
     _predict,
 )
@@ -227,8 +229,8 @@ EVALUATE = Command(
         "Tell how well memory models predict rows that they have not seen.",
         "By nested cross-validation: rows with equal contention are held out together, and in each "
         "fold everything else is done without them, the choice among models included (`chosen`).",
-        _NEEDS,
-        _CODES,
+        NEEDS,
+        CODES,
     ),
     (
         argument("TABLE", "Tables of throughput beside competitors.", many=True),
@@ -247,8 +249,8 @@ EVALUATE = Command(
             default=1,
             help="How many times to draw the folds (default: %(default)s).",
         ),
-        _CONFIDENCE,
-        _FORMAT,
+        CONFIDENCE,
+        FORMAT,
     ),
     _evaluate,
 )
@@ -264,5 +266,7 @@ CONTENTION = Group(
         "train": "slowpath.commands.contention.command:TRAIN",
         "predict": "slowpath.commands.contention.command:PREDICT",
         "evaluate": "slowpath.commands.contention.command:EVALUATE",
+        "diagnose": "slowpath.commands.contention.diagnose.command:DIAGNOSE",
+        "place": "slowpath.commands.contention.place.command:PLACE",
     },
 )

@@ -16,7 +16,8 @@ SCHEMA = Command(
         "Print the JSON Schema (2020-12) of what a command writes with --format json.",
         "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
         "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
-        "chain facts and optimize; with `plan`, that of slowpath chain plan.",
+        "chain facts and optimize; with `plan`, that of slowpath chain plan; with `contention`, "
+        "`diagnosis` and `placement`, those of slowpath contention train, diagnose and place.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
@@ -24,7 +25,7 @@ SCHEMA = Command(
         argument(
             "COMMAND",
             "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
-            "catalogue or experiment.",
+            "catalogue, experiment, contention, diagnosis or placement.",
         ),
     ),
     _schema,

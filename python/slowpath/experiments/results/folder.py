@@ -18,10 +18,10 @@ from typing import TypedDict, cast
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text, write_error
+from slowpath.described.marked import yaml_text
 from slowpath.experiments.results.documents import Measurement, Sample
 from slowpath.experiments.results.samples import read_samples, samples_csv
 from slowpath.experiments.specification.documents import Experiment
-from slowpath.experiments.specification.marked import yaml_text
 from slowpath.experiments.specification.reading import load_experiment
 
 _RUN, _SPECIFICATION, _SAMPLES = "run.json", "specification.yaml", "samples.csv"

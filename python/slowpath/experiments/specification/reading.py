@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import cast
 
 from slowpath.cli.inputs import read_text
+from slowpath.described.marked import Marked, read_marked
+from slowpath.described.values import items, name, table, text, word, words_of
 from slowpath.experiments.specification.components import COMPONENTS, SIZE, Component, Number
 from slowpath.experiments.specification.documents import (
     Baseline,
@@ -20,17 +22,7 @@ from slowpath.experiments.specification.documents import (
     Traffic,
     Variation,
 )
-from slowpath.experiments.specification.marked import Marked, read_marked
-from slowpath.experiments.specification.values import (
-    items,
-    name,
-    number,
-    setting,
-    table,
-    text,
-    word,
-    words_of,
-)
+from slowpath.experiments.specification.values import number, setting
 
 METRICS = ("ns", "cycles", "instructions")
 HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20, "vxlan": 8}

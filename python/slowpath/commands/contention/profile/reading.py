@@ -19,9 +19,10 @@ from slowpath.contention.host.setup import (
     Stage,
     TrafficRange,
 )
+from slowpath.described.marked import Marked, read_marked
+from slowpath.described.values import items, name, table, word
 from slowpath.experiments.specification.components import Number
-from slowpath.experiments.specification.marked import Marked, read_marked
-from slowpath.experiments.specification.values import items, name, number, table, word
+from slowpath.experiments.specification.values import number
 
 _SIMPLE = ("flow-statistics", "nat")
 _SIZED = {

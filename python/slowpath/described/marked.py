@@ -35,7 +35,7 @@ def read_marked(file: str, text: str) -> Marked:
     """The one document of a YAML file.
 
     Raises:
-        InputError: when it is not valid YAML, or has what specifications do not need.
+        InputError: when it is not valid YAML, or has what no description needs.
         UnavailableError: when PyYAML is not installed.
     """
     yaml = _yaml()
@@ -48,7 +48,7 @@ def read_marked(file: str, text: str) -> Marked:
     except yaml.YAMLError as problem:
         Place(file, 1, "").refuse(f"is not YAML: {str(problem).splitlines()[0]}")
     if node is None:
-        Place(file, 1, "").refuse("is empty; an experiment is a table of keys")
+        Place(file, 1, "").refuse("is empty; it has to be a table of keys")
     return _marked(node, file, "", set())
 
 

@@ -1,0 +1,150 @@
+"""Where the bottleneck changes along an attribute of the traffic.
+
+The bottleneck is looked at on a grid. Where it differs between two neighbours, the change is
+located by halving: to one flow or byte, as these are whole, else to 12 digits. Models may have
+steps (flow tables double at powers of two, and what competitors do is that of the nearest traffic
+that was measured), so nothing better than halving is of use; and on both sides of each power of two
+there is a point of the grid. Two changes between neighbours would be missed. Along the match ratio
+there is one at most: memory does not depend on it, and what the accelerator serves falls with it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Literal, NamedTuple
+
+from slowpath.contention.diagnosis.bottleneck import Setting, bottlenecks, diagnose
+from slowpath.contention.diagnosis.documents import (
+    Crossing,
+    Diagnosed,
+    DiagnosedSweep,
+    SweptPoint,
+)
+from slowpath.contention.mixes import Kind
+
+Attribute = Literal["flows", "size", "mtbr"]
+ATTRIBUTES: tuple[Attribute, ...] = ("flows", "size", "mtbr")
+WHOLE = ("flows", "size")
+"""Attributes that are whole numbers."""
+
+_WIDE = 20.0
+_DIGITS = 1e-12
+
+
+class Swept(NamedTuple):
+    """What is swept."""
+
+    attribute: Attribute
+    first: float
+    last: float  # more than the first
+    points: int  # 2 at least
+
+
+def grid(swept: Swept) -> list[float]:
+    """The values that are looked at, ascending: both ends, and others between them.
+
+    They are at equal distances, or equal ratios where the last is many times the first.
+    """
+    name, first, last, count = swept
+    steps = range(count)
+    if name == "flows" and last > _WIDE * first:
+        found = [first * (last / first) ** (at / (count - 1)) for at in steps]
+    else:
+        found = [first + (last - first) * at / (count - 1) for at in steps]
+    found[-1] = last
+    if name in WHOLE:
+        found = [float(round(one)) for one in found]
+    if name == "flows":
+        powers = [2.0**at for at in range(math.ceil(math.log2(last)) + 1)]
+        found += [end for one in powers for end in (one - 1, one) if first <= end <= last]
+    return sorted({*found})
+
+
+def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
+    """The same under other traffic, which is that of all functions."""
+    target, *others = (_with(one, attribute, value) for one in (setting.target, *setting.others))
+    return Setting(target, tuple(others))
+
+
+def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
+    if attribute == "flows":
+        return kind._replace(flows=value)
+    if attribute == "size":
+        return kind._replace(size=value)
+    return kind if kind.mtbr is None else kind._replace(mtbr=value)
+
+
+def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
+    """How the bottleneck moves.
+
+    Raises:
+        InputError: when functions do not go together.
+    """
+    values = grid(swept)
+    found = _diagnosed(setting, swept.attribute, values, confidence)
+
+    def ask(places: Sequence[float]) -> list[str]:
+        return bottlenecks(
+            [with_attribute(setting, swept.attribute, value) for value in places], confidence
+        )
+
+    names = [one["bottleneck"] for one in found]
+    changes = crossings(values, names, ask, whole=swept.attribute in WHOLE)
+    new = [one["at"] for one in changes if one["at"] not in values]
+    found += _diagnosed(setting, swept.attribute, new, confidence)
+    points: list[SweptPoint] = [
+        {"value": value, "diagnosis": one}
+        for value, one in sorted(zip([*values, *new], found, strict=True), key=itemgetter(0))
+    ]
+    return {"attribute": swept.attribute, "points": points, "crossings": changes}
+
+
+def _diagnosed(
+    setting: Setting, attribute: Attribute, values: Sequence[float], confidence: float
+) -> list[Diagnosed]:
+    if not values:
+        return []
+    return diagnose([with_attribute(setting, attribute, value) for value in values], confidence)
+
+
+def crossings(
+    values: Sequence[float],
+    names: Sequence[str],
+    ask: Callable[[Sequence[float]], list[str]],
+    *,
+    whole: bool,
+) -> list[Crossing]:
+    """Where neighbouring values have different names, all located together.
+
+    Args:
+        values: ascending.
+        names: at each of them.
+        ask: the names at other values.
+        whole: whether only whole numbers are values.
+    """
+    changes = [at for at in range(1, len(names)) if names[at] != names[at - 1]]
+    low = [values[at - 1] for at in changes]
+    high = [values[at] for at in changes]
+    while True:
+        middle = [_between(one, two, whole=whole) for one, two in zip(low, high, strict=True)]
+        left = [at for at, one in enumerate(middle) if one is not None]
+        if not left:
+            break
+        for at, name in zip(left, ask([middle[at] or 0.0 for at in left]), strict=True):
+            if name == names[changes[at] - 1]:
+                low[at] = middle[at] or 0.0
+            else:
+                high[at] = middle[at] or 0.0
+    return [
+        {"at": value, "before": names[at - 1], "after": names[at]}
+        for at, value in zip(changes, high, strict=True)
+    ]
+
+
+def _between(low: float, high: float, *, whole: bool) -> float | None:
+    """A value between two; None where they are near enough."""
+    if whole:
+        return float((low + high) // 2) if high - low > 1 else None
+    if high - low <= _DIGITS * max(abs(low), abs(high)):
+        return None
+    return low + (high - low) / 2

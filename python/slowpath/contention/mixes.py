@@ -1,0 +1,214 @@
+"""Many mixes of functions at once: each function of a mix is predicted beside all others in it.
+
+What `beside.py` asks for one function under the traffic of all, this asks for every function of
+every mix, each under its own traffic. The others send requests to the accelerator as fast as their
+own memory stages let them beside everybody else, as there.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.beside import check_together, contention_of
+from slowpath.contention.competitors import contention_at, together_by_row
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.prediction import Predictions, predict
+from slowpath.contention.tables.profiles import Query
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_TRAFFIC = ("flow_count", "packet_size_bytes")
+
+
+class Kind(NamedTuple):
+    """A function under its traffic."""
+
+    file: str  # of the model, as the user named it
+    model: FunctionModel
+    flows: float
+    size: float  # of packets, bytes
+    mtbr: float | None  # matches per MB; None where there is no accelerator
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether it sends requests to the accelerator."""
+        return self.model.request_time is not None and self.mtbr is not None
+
+
+class Mixed(NamedTuple):
+    """Predictions, with an entry for each different function of each mix."""
+
+    mix: Places  # which mix
+    kind: Places  # and which function of it
+    throughput: Floats
+    low: Floats
+    high: Floats
+    memory: Floats  # if nothing but memory limited it
+    accelerator: Floats  # and if nothing but the accelerator did; infinite where it uses none
+    outside: list[list[str]]
+
+    def where(self, rows: Places) -> "Mixed":
+        """Some of them."""
+        mix, kind, throughput, low, high, memory, accelerator, outside = self
+        return Mixed(
+            mix[rows],
+            kind[rows],
+            throughput[rows],
+            low[rows],
+            high[rows],
+            memory[rows],
+            accelerator[rows],
+            [outside[at] for at in rows],
+        )
+
+
+class _Rows(NamedTuple):
+    """What is asked, row by row."""
+
+    mixes: Sequence[tuple[int, ...]]
+    mix: Places
+    kind: Places
+    columns: dict[str, Floats]
+
+
+def predict_mixes(
+    kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]], confidence: float
+) -> Mixed:
+    """What each function of each mix does.
+
+    Args:
+        kinds: the functions.
+        mixes: which of them are together, by their places; one may be there several times.
+        confidence: of the intervals, a share.
+
+    Raises:
+        InputError: when functions do not go together, or one does not say what it does to others.
+    """
+    rows = _rows(kinds, mixes)
+    count = len(rows.mix)
+    found = [np.empty(count) for _ in range(4)]
+    accelerator = np.full(count, np.inf)
+    outside: list[list[str]] = [[] for _ in range(count)]
+    queued = _queued(kinds, rows)
+    for group in _groups(kinds, rows.kind):
+        part = _predicted(kinds, rows, group, queued, confidence)
+        for one, values in zip(
+            found, (part.throughput, part.low, part.high, part.memory), strict=True
+        ):
+            one[group] = values
+        if part.accelerator is not None:
+            accelerator[group] = part.accelerator
+        for at, names in zip(group, part.outside, strict=True):
+            outside[at] = names
+    throughput, low, high, memory = found
+    return Mixed(rows.mix, rows.kind, throughput, low, high, memory, accelerator, outside)
+
+
+def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
+    """A row for each different function of each mix, with the contention of the others there."""
+    each = [(at, kind) for at, mix in enumerate(mixes) for kind in dict.fromkeys(mix)]
+    mix, kind = np.array(each, dtype=np.intp).reshape(-1, 2).T
+    counts = np.zeros((len(mixes), len(kinds)))
+    for at, one in enumerate(mixes):
+        for place in one:
+            counts[at, place] += 1
+    others = counts[mix]
+    others[np.arange(len(kind)), kind] -= 1
+    traffic = np.array([(one.flows, one.size) for one in kinds]).reshape(-1, 2)
+    columns = {name: traffic[kind, at] for at, name in enumerate(_TRAFFIC)}
+    names = [name for name in kinds[0].model.memory.columns if name not in _TRAFFIC]
+    own = _own(kinds, names, {place for one in mixes if len(one) > 1 for place in one})
+    return _Rows(mixes, mix, kind, columns | together_by_row(others, own, names))
+
+
+def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
+    """By column, what each function does to others; of one that is never beside any, nothing."""
+    found = {name: np.zeros(len(kinds)) for name in names}
+    first = kinds[0]
+    for at, one in enumerate(kinds):
+        check_together(first.file, first.model, one.file, one.model)
+        if at not in needed:
+            continue
+        values = contention_at(contention_of(one.model, one.file), one.flows, one.size)
+        for name in names:
+            found[name][at] = values[name]
+    return found
+
+
+def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
+    """Rows of one model each, those with and without requests apart."""
+    found = dict[tuple[int, bool], list[int]]()
+    for row, at in enumerate(kind):
+        one = kinds[at]
+        found.setdefault((id(one.model), one.accelerated), []).append(row)
+    return [np.array(rows, dtype=np.intp) for rows in found.values()]
+
+
+def _predicted(
+    kinds: Sequence[Kind], rows: _Rows, group: Places, queued: Floats, confidence: float
+) -> Predictions:
+    one = kinds[rows.kind[group[0]]]
+    mtbr = None
+    if one.accelerated:
+        mtbr = np.array([kinds[at].mtbr for at in rows.kind[group]], dtype=float)
+    query = Query(
+        one.file,
+        tuple(str(at) for at in group),
+        {name: values[group] for name, values in rows.columns.items()},
+        mtbr,
+        queued[group] if one.accelerated else None,
+    )
+    return predict(one.model, query, confidence)
+
+
+def _queued(kinds: Sequence[Kind], rows: _Rows) -> Floats:
+    """By row, what others take of the accelerator for each request of a queue of the function."""
+    found = np.zeros(len(rows.kind))
+    users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
+    if not users:
+        return found
+    rates = _rates(kinds, rows, np.array(users, dtype=np.intp))
+    where = {(int(rows.mix[at]), int(rows.kind[at])): at for at in users}
+    clients = [_clients(kinds, rows, at) for at in users]
+    widest = max(map(len, clients))
+    queues, times = np.ones((len(users), widest)), np.ones((len(users), widest))
+    arriving = np.zeros((len(users), widest))  # clients that are not there send nothing
+    request = [_request_time(one) for one in kinds]
+    for row, (at, those) in enumerate(zip(users, clients, strict=True)):
+        for place, kind in enumerate(those):
+            queues[row, place] = kinds[kind].model.queues
+            times[row, place] = request[kind]
+            arriving[row, place] = rates[where[int(rows.mix[at]), kind]]
+        arriving[row, 0] = np.inf
+    served = throughputs(queues, times, arriving)[:, 0]
+    found[users] = np.maximum(1 / served - times[:, 0], 0.0) * queues[:, 0]
+    return found
+
+
+def _rates(kinds: Sequence[Kind], rows: _Rows, users: Places) -> Floats:
+    """What memory stages let through, of rows that use the accelerator."""
+    rates = np.zeros(len(rows.kind))
+    for group in _groups(kinds, rows.kind[users]):
+        at = users[group]
+        columns = {name: values[at] for name, values in rows.columns.items()}
+        stage = kinds[rows.kind[at[0]]].model.stage
+        rates[at] = np.exp(stage.log_throughput(columns))
+    return rates
+
+
+def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
+    """Who uses the accelerator in the mix of a row, the function of the row first."""
+    own = int(rows.kind[at])
+    others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
+    others.remove(own)
+    return [own, *others]
+
+
+def _request_time(kind: Kind) -> float:
+    if kind.model.request_time is None or kind.mtbr is None:
+        return 1.0
+    return float(kind.model.request_time.at(np.array(kind.mtbr)))

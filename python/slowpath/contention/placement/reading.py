@@ -1,0 +1,208 @@
+"""Fleets from YAML, arrivals and measured mixes from tables; errors name file, row and key."""
+
+import math
+import os
+import re
+from collections import Counter
+
+import numpy as np
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_text
+from slowpath.contention import saved
+from slowpath.contention.beside import check_together, contention_of
+from slowpath.contention.mixes import Kind
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Function
+from slowpath.contention.placement.truth import Truth
+from slowpath.contention.tables.cells import Table, read_cells
+from slowpath.contention.tables.columns import MTBR, THROUGHPUT, Column
+from slowpath.contention.tables.values import column_of
+from slowpath.described.marked import Marked, read_marked
+from slowpath.described.values import decimal, table, text, words_of
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_MOST_CORES, _MOST_NICS = 1024, 10**6
+_LARGEST_PACKET = 65536
+SLA = Column("sla", "1", "share of the throughput alone that the function is promised", 1.0)
+FUNCTION, MIX = "function", "mix"
+BETWEEN = "+"
+"""Between the functions of a mix."""
+
+
+def read_fleet(file: str) -> Fleet:
+    """The fleet in a file.
+
+    Raises:
+        InputError: when something in it, or in a model that it names, cannot be used.
+        UnavailableError: when PyYAML is not installed.
+    """
+    whole = table(read_marked(file, read_text(file)), ("nics", "functions"))
+    nics = table(whole["nics"], ("cores",), ("device", "count"))
+    cores = _whole(nics["cores"], _MOST_CORES)
+    device = text(nics["device"]) if "device" in nics else None
+    models = dict[str, FunctionModel]()
+    functions = [_function(name, one, models) for name, one in words_of(whole["functions"]).items()]
+    if not functions:
+        whole["functions"].place.refuse("has no function")
+    for one in functions:
+        place = words_of(whole["functions"])[one.name].place
+        _check(one, functions[0], device, place_of=place.file)
+        if one.cores > cores:
+            place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
+    count = _whole(nics["count"], _MOST_NICS) if "count" in nics else None
+    return Fleet(file, device, cores, count, tuple(functions))
+
+
+def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Function:
+    if not _NAME.fullmatch(name):
+        found.place.refuse("is no name; use letters, digits, dots, hyphens and underscores")
+    part = table(found, ("model", "cores", "traffic", "sla"), ("solo",))
+    written = text(part["model"])
+    path = os.path.join(os.path.dirname(found.place.file), written)  # noqa: PTH118, PTH120 - as it was written
+    if path not in models:
+        try:
+            models[path] = saved.read(path)
+        except InputError as problem:
+            part["model"].place.refuse(f"{written}: {problem.reason}")
+    traffic = table(part["traffic"], ("flows", "size"), ("mtbr",))
+    mtbr = decimal(traffic["mtbr"], 0, MTBR.most) if "mtbr" in traffic else None
+    if mtbr is None and models[path].request_time is not None:
+        part["traffic"].place.refuse(f"lacks mtbr: {written} uses an accelerator")
+    kind = Kind(
+        path,
+        models[path],
+        decimal(traffic["flows"], 1),
+        decimal(traffic["size"], 1, _LARGEST_PACKET),
+        mtbr,
+    )
+    solo = decimal(part["solo"], math.ulp(0.0)) if "solo" in part else None
+    return Function(name, kind, _whole(part["cores"], _MOST_CORES), _promises(part["sla"]), solo)
+
+
+def _promises(found: Marked) -> tuple[float, ...]:
+    """One share, or several of which one is drawn."""
+    each = found.value if isinstance(found.value, list) else [found]
+    if not each:
+        found.place.refuse("is empty; it has one share or several")
+    shares = tuple(decimal(one, math.ulp(0.0), 1) for one in each)
+    if len({*shares}) < len(shares):
+        found.place.refuse("has a share twice")
+    return shares
+
+
+def _whole(found: Marked, most: int) -> int:
+    value = decimal(found, 1, most)
+    if not value.is_integer():
+        found.place.refuse(f"{value:g} is no whole number")
+    return int(value)
+
+
+def _check(one: Function, first: Function, device: str | None, place_of: str) -> None:
+    """Finds out whether a model goes with the NICs and with the first one."""
+    of = one.kind.model.memory.origin.device
+    if None not in (device, of) and device != of:
+        reason = (
+            f"functions.{one.name}: {one.kind.file} is of device {of!r}; the NICs are {device!r}"
+        )
+        raise InputError(place_of, reason)
+    contention_of(one.kind.model, one.kind.file)
+    check_together(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
+
+
+def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
+    """What arrives, in the order of the rows.
+
+    Columns: `function`; `sla` where the fleet promises several shares, or another one is meant;
+    `row` may name them.
+
+    Raises:
+        InputError: when the file cannot be used, has no rows, or names a function that the fleet
+            does not have.
+    """
+    found = read_cells(file)
+    if not found.rows:
+        raise InputError(file, "has no rows")
+    function = np.array([_place(found, at, fleet) for at in range(len(found.rows))])
+    if SLA.name in found.header:
+        return Arrivals(function, column_of(found, SLA), found.names())
+    several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
+    if several is not None:
+        name = fleet.functions[several].name
+        reason = (
+            f"{fleet.file} has several promises for {name}; say with each arrival which is meant"
+        )
+        raise InputError(file, f"has no column {SLA.name!r}: {reason}")
+    return Arrivals(
+        function, np.array([fleet.functions[at].sla[0] for at in function]), found.names()
+    )
+
+
+def _place(found: Table, at: int, fleet: Fleet) -> int:
+    """Which function of the fleet a row names."""
+    if FUNCTION not in found.header:
+        have = ", ".join(name for name in found.header if name) or "no names"
+        raise InputError(found.file, f"has no column {FUNCTION!r}; it has {have}")
+    name = str(found.rows[at].get(FUNCTION, "")).strip()
+    return _known(found, at, FUNCTION, name, fleet)
+
+
+def _known(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
+    if name not in fleet.names:
+        known = ", ".join(fleet.names)
+        raise found.error(at, column, f"{name[:40]!r} is no function of {fleet.file}: {known}")
+    return fleet.names.index(name)
+
+
+def read_truth(file: str, fleet: Fleet) -> Truth:
+    """Throughput of mixes as it was measured or simulated.
+
+    Columns: `mix`, the functions of a NIC with plus signs between them; `function`, one of them;
+    `throughput` of that. A function by itself is a mix of one, and has to be there.
+
+    Raises:
+        InputError: when the file cannot be used, a row is of another fleet, or one is missing.
+    """
+    found = read_cells(file)
+    throughput = column_of(found, THROUGHPUT)
+    if MIX not in found.header:
+        raise InputError(file, f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)")
+    _check_remarks(found, fleet)
+    known = dict[tuple[int, ...], dict[int, float]]()
+    for at, row in enumerate(found.rows):
+        parts = [part.strip() for part in str(row.get(MIX, "")).split(BETWEEN)]
+        mix = tuple(sorted(_known(found, at, MIX, part, fleet) for part in parts))
+        function = _place(found, at, fleet)
+        if function not in mix:
+            raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
+        values = known.setdefault(mix, {})
+        if function in values:
+            raise found.error(at, FUNCTION, "there is a row for the same function of the same mix")
+        values[function] = float(throughput[at])
+    for mix, values in known.items():
+        missing = next((one for one in mix if one not in values), None)
+        if missing is not None:
+            words = mix_text(mix, fleet)
+            raise InputError(file, f"mix {words}: there is no row for {fleet.names[missing]!r}")
+    for at, name in enumerate(fleet.names):
+        if (at,) not in known:
+            raise InputError(
+                file, f"has no row for {name!r} by itself, which promises are shares of"
+            )
+    return Truth(file, known)
+
+
+def _check_remarks(found: Table, fleet: Fleet) -> None:
+    device = found.remarks.get("device")
+    if None not in (device, fleet.device) and device != fleet.device:
+        raise InputError(found.file, f"is of device {device!r}; the NICs are {fleet.device!r}")
+    units = Counter(one.kind.model.memory.origin.unit for one in fleet.functions)
+    unit = found.remarks.get("unit throughput")
+    if unit is not None and None not in units and unit not in units:
+        known = ", ".join(sorted(map(str, units)))
+        raise InputError(found.file, f"has throughput in {unit!r}; models have it in {known}")
+
+
+def mix_text(mix: tuple[int, ...], fleet: Fleet) -> str:
+    """A mix as tables have it."""
+    return BETWEEN.join(fleet.names[at] for at in mix)

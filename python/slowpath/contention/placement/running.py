@@ -1,0 +1,173 @@
+"""Sequences of arrivals under policies, each judged; many of them in a pool of processes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.cli.errors import InputError
+from slowpath.contention.placement.documents import (
+    Placed,
+    PolicyOutcome,
+    PolicySummary,
+    Reference,
+    SequenceOutcome,
+)
+from slowpath.contention.placement.fleet import Arrivals, Fleet, drawn
+from slowpath.contention.placement.judging import Judge, Judged, judge
+from slowpath.contention.placement.optimum import Plan, carried_out, fewest, possible_mixes
+from slowpath.contention.placement.policies import AWAY, POLICIES, Placement, place
+from slowpath.contention.placement.shares import Predicted, measured_shares
+from slowpath.contention.placement.truth import Truth
+from slowpath.fleet.pool import Pool
+
+OPTIMAL = "optimal"
+"""The policy that knows all arrivals beforehand."""
+ALL_POLICIES = (*POLICIES, OPTIMAL)
+
+_AHEAD = 20_000
+"""Up to so many mixes are predicted before sequences are run, once for all processes."""
+
+
+class Fleets(NamedTuple):
+    """What all sequences have in common; workers get it."""
+
+    fleet: Fleet
+    predicted: Predicted
+    truth: Truth | None
+    policies: tuple[str, ...]
+    reference: bool  # whether the best plan is wanted
+
+    def judge(self) -> Judge:
+        """Who says what functions really keep."""
+        if self.truth is None:
+            return Judge(self.predicted.shares, self.predicted)
+        return Judge(measured_shares(self.truth, len(self.fleet.functions)), None)
+
+
+class Drawn(NamedTuple):
+    """A random sequence that is to be run."""
+
+    length: int
+    seed: tuple[int, int]
+
+
+def run_drawn(fleets: Fleets, sequences: Sequence[Drawn], pool: Pool) -> list[SequenceOutcome]:
+    """Runs random sequences.
+
+    Raises:
+        InputError: when there are too many mixes for the best plan.
+        UnavailableError: when workers die again and again.
+    """
+    longest = drawn(fleets.fleet, max(one.length for one in sequences), (0, 0))
+    everything = longest._replace(
+        function=np.repeat(np.arange(len(fleets.fleet.functions)), fleets.fleet.cores)
+    )
+    try:
+        mixes = possible_mixes(fleets.fleet, everything)
+    except InputError:
+        if fleets.reference or OPTIMAL in fleets.policies:
+            raise
+        mixes = []
+    if len(mixes) <= _AHEAD:
+        fleets.predicted.fill(mixes, pool)
+    return pool.map(_run_drawn, fleets, sequences)
+
+
+def _run_drawn(fleets: Fleets, sequence: Drawn) -> SequenceOutcome:
+    return run(fleets, drawn(fleets.fleet, sequence.length, sequence.seed), each=False)
+
+
+def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
+    """Runs a sequence under all policies; with `each`, says where each arrival went.
+
+    Raises:
+        InputError: when there are too many mixes for the best plan.
+    """
+    by = fleets.judge()
+    planned = None
+    if OPTIMAL in fleets.policies or (fleets.reference and fleets.truth is None):
+        planned = _planned(fleets, arrivals, by=Judge(fleets.predicted.shares, fleets.predicted))
+    best = planned if fleets.truth is None else None
+    if fleets.reference and fleets.truth is not None:
+        best = _planned(fleets, arrivals, by)
+    outcomes = []
+    for policy in fleets.policies:
+        if policy != OPTIMAL:
+            placement = place(fleets.fleet, arrivals, policy, fleets.predicted)
+        elif planned is None:
+            raise InputError(fleets.fleet.file, "no plan was found in which all promises are kept")
+        else:
+            placement = carried_out(planned, fleets.predicted.shares, arrivals)
+        found = judge(placement, arrivals, by)
+        outcome = _outcome(policy, placement, found, best if fleets.reference else None)
+        if each:
+            outcome["placed"] = _placed(fleets.fleet, arrivals, placement, found)
+        outcomes.append(outcome)
+    reference: Reference | None = None
+    if best is not None and fleets.reference:
+        reference = {"nics": best.total, "least": best.least}
+    return {"arrivals": len(arrivals.function), "reference": reference, "policies": outcomes}
+
+
+def _planned(fleets: Fleets, arrivals: Arrivals, by: Judge) -> Plan | None:
+    """The best plan of the mixes that somebody knows."""
+    mixes = possible_mixes(fleets.fleet, arrivals)
+    known = by.known(mixes)
+    return fewest(by.shares, [mix for mix in mixes if mix in known], arrivals)
+
+
+def _outcome(policy: str, placement: Placement, found: Judged, best: Plan | None) -> PolicyOutcome:
+    away = int((placement.nic == AWAY).sum())
+    return {
+        "policy": policy,
+        "nics": placement.nics,
+        "wastage": None if best is None or away else placement.nics / best.total - 1,
+        "violations": found.violations,
+        "unjudged": int(np.isnan(found.kept).sum()) - away,
+        "turned_away": away,
+        "placed": None,
+    }
+
+
+def _placed(fleet: Fleet, arrivals: Arrivals, placement: Placement, found: Judged) -> list[Placed]:
+    return [
+        {
+            "row": row,
+            "function": fleet.names[arrivals.function[at]],
+            "sla": float(arrivals.sla[at]),
+            "nic": None if placement.nic[at] == AWAY else int(placement.nic[at]) + 1,
+            "throughput": _known(found.throughput[at]),
+            "kept": _known(found.kept[at]),
+            "broken": bool(found.broken[at]),
+        }
+        for at, row in enumerate(arrivals.rows)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def summary(sequences: Sequence[SequenceOutcome]) -> list[PolicySummary]:
+    """What policies come to over all sequences."""
+    by_policy = dict[str, list[PolicyOutcome]]()
+    for sequence in sequences:
+        for one in sequence["policies"]:
+            by_policy.setdefault(one["policy"], []).append(one)
+    return [
+        {
+            "policy": policy,
+            "nics": _mean([one["nics"] for one in found]) or 0.0,
+            "wastage": _mean([one["wastage"] for one in found]),
+            "violations": _mean([one["violations"] for one in found]),
+            "unjudged": _mean([one["unjudged"] for one in found]) or 0.0,
+            "turned_away": _mean([one["turned_away"] for one in found]) or 0.0,
+        }
+        for policy, found in by_policy.items()
+    ]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return float(np.mean(known)) if known else None

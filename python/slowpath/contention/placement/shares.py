@@ -1,0 +1,145 @@
+"""What functions keep of their throughput alone, mix by mix; each mix is predicted once.
+
+A mix is a sorted tuple of places in the fleet. Numbers of a mix lead to rows of a table, so that
+policies look at all NICs at once. Shares are rounded to twelve digits: whether a promise is kept
+must not depend on how many mixes were predicted together, or where.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.mixes import Kind, predict_mixes
+from slowpath.contention.placement.fleet import Fleet
+from slowpath.contention.placement.truth import Mix, Truth
+from slowpath.fleet.pool import Pool
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_TOGETHER = 512
+"""Mixes that are predicted in one go; the same in any pool."""
+_DIGITS = 12
+_CONFIDENCE = 0.9
+
+
+class Shares:
+    """Shares by mix: `[mix, function]`, infinite for functions that are not in it."""
+
+    def __init__(self, functions: int) -> None:
+        self.mixes = list[Mix]()
+        self.guesses = 0  # functions in mixes that are unlike what was measured
+        self._place = dict[Mix, int]()
+        self._kept = np.empty((0, functions))
+        self._throughput = np.empty((0, functions))
+
+    @property
+    def kept(self) -> Floats:
+        """Shares of throughput alone."""
+        return self._kept[: len(self.mixes)]
+
+    @property
+    def throughput(self) -> Floats:
+        """In the unit of each model; not a number for functions that are not in a mix."""
+        return self._throughput[: len(self.mixes)]
+
+    def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
+        """Those that are not known yet, each once."""
+        return [mix for mix in dict.fromkeys(mixes) if mix not in self._place]
+
+    def place(self, mix: Mix) -> int:
+        """The row of a mix that is known.
+
+        Raises:
+            KeyError: when it is not.
+        """
+        return self._place[mix]
+
+    def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
+        """A mix, with a value for each function of the fleet."""
+        if len(self.mixes) == len(self._kept):
+            room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
+            self._kept = np.concatenate([self._kept, room])
+            self._throughput = np.concatenate([self._throughput, np.full_like(room, np.nan)])
+        self._place[mix] = len(self.mixes)
+        self._kept[len(self.mixes)] = np.round(kept, _DIGITS)
+        self._throughput[len(self.mixes)] = throughput
+        self.mixes.append(mix)
+
+
+class Predicted:
+    """Shares that models predict, when somebody asks for them."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.shares = Shares(len(fleet.functions))
+        self._kinds = tuple(one.kind for one in fleet.functions)
+        alone = [(at,) for at in range(len(fleet.functions))]
+        found = _predict(self._kinds, alone)
+        measured = [one.solo for one in fleet.functions]
+        self._solo = np.array(
+            [
+                found.throughput[at, at] if known is None else known
+                for at, known in enumerate(measured)
+            ]
+        )
+        self._take(alone, found)
+
+    @property
+    def solo(self) -> Floats:
+        """Throughput alone, measured or predicted, by function."""
+        return self._solo
+
+    def places(self, mixes: Sequence[Mix]) -> Places:
+        """Rows of mixes in the table, predicted where they were not yet."""
+        self.fill(mixes)
+        return np.array([self.shares.place(mix) for mix in mixes], dtype=np.intp)
+
+    def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
+        """Predicts mixes, many at once; in the pool where there is one and it pays."""
+        new = self.shares.missing(mixes)
+        parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
+        if pool is None or len(parts) <= 1:
+            found = [_predict(self._kinds, part) for part in parts]
+        else:
+            found = pool.map(_predict, self._kinds, parts)
+        for part, values in zip(parts, found, strict=True):
+            self._take(part, values)
+
+    def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
+        kept = found.throughput / self._solo
+        for mix, row, values in zip(mixes, kept, found.throughput, strict=True):
+            # Alone is alone, whatever a model says of that and somebody measured.
+            share = np.where(np.isnan(row), np.inf, 1.0 if len(mix) == 1 else row)
+            self.shares.add(mix, share, values)
+        self.shares.guesses += found.guesses
+
+
+class _Predicted(NamedTuple):
+    """What models say of mixes."""
+
+    throughput: Floats  # `[mix, function]`, not a number where it is not in the mix
+    guesses: int
+
+
+def _predict(kinds: tuple[Kind, ...], mixes: Sequence[Mix]) -> _Predicted:
+    found = predict_mixes(kinds, mixes, _CONFIDENCE)
+    throughput = np.full((len(mixes), len(kinds)), np.nan)
+    throughput[found.mix, found.kind] = found.throughput
+    guesses = sum(
+        bool(names) and len(mixes[at]) > 1
+        for at, names in zip(found.mix, found.outside, strict=True)
+    )
+    return _Predicted(throughput, guesses)
+
+
+def measured_shares(truth: Truth, functions: int) -> Shares:
+    """Shares of the mixes that were measured."""
+    shares = Shares(functions)
+    for mix, values in truth.known.items():
+        kept, throughput = np.full(functions, np.inf), np.full(functions, np.nan)
+        for at, share in (truth.kept(mix) or {}).items():
+            kept[at], throughput[at] = share, values[at]
+        shares.add(mix, kept, throughput)
+    return shares

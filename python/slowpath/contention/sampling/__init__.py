@@ -1,0 +1,1 @@
+"""Which points of contention and traffic are worth measuring (paper, 5.2)."""

@@ -1,0 +1,1 @@
+"""Work for many processes: of this machine, or of a cluster."""

@@ -1,0 +1,40 @@
+"""Functions that tests make up, as models: learnt from formulas, with counters of their own."""
+
+import numpy as np
+
+from contention_tables import columns, profile
+from slowpath.contention.composition import Pattern
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.mixes import Kind
+from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, OwnContention
+
+FLOWS, SIZE, MTBR = 10_000.0, 1500.0, 400.0
+
+
+def model(
+    seed: int,
+    base: float | None = None,
+    *,
+    pattern: Pattern = "pipeline",
+    queues: int = 1,
+    accesses: float = 1e8,
+) -> FunctionModel:
+    """A function; with `base`, its requests take `base * (1 + 0.003 * matches)`."""
+    memory = profile(24, seed)
+    memory = memory._replace(origin=memory.origin._replace(mtbr=MTBR))
+    requests = None
+    if base is not None:
+        times = base * (1 + 0.003 * np.array([0.0, 1000.0]))
+        requests = AcceleratorProfile(Origin(("regex",)), ("a", "b"), np.array([0.0, 1e3]), times)
+    own = columns(1, seed + 50)
+    own |= {"l2crd": np.array([accesses]), "l2cwr": np.array([accesses / 2])}
+    own |= {"wss_mb": np.array([4.0 + seed % 3])}
+    contention = OwnContention(Origin(("own",)), ("o",), own)
+    choice = choose(memory, RECIPES["ridge-pressure"])
+    return learn(Profiles(memory, requests, contention), choice, pattern, queues)
+
+
+def kind(of: FunctionModel, name: str = "nf.json", mtbr: float | None = MTBR) -> Kind:
+    """A function under usual traffic."""
+    return Kind(name, of, FLOWS, SIZE, mtbr if of.request_time is not None else None)

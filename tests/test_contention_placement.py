@@ -1,0 +1,413 @@
+"""Placements: against the enumeration of all, and what promises and policies are by definition."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from contention_models import kind, model
+from slowpath.cli.errors import InputError
+from slowpath.commands.contention.place.defaults import POLICIES
+from slowpath.contention.placement import optimum
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, drawn
+from slowpath.contention.placement.judging import Judge, judge, mixes_of
+from slowpath.contention.placement.optimum import carried_out, fewest, possible_mixes
+from slowpath.contention.placement.policies import AWAY, Placement, place
+from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
+from slowpath.contention.placement.running import ALL_POLICIES, Fleets, run, summary
+from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
+from slowpath.contention.placement.truth import Mix, Truth
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+EXAMPLE = ROOT / "examples/fleet"
+SLAS = (0.75, 0.85, 0.95)
+
+
+def fleet_of(sizes: Sequence[int], cores: int = 4, most: int | None = None) -> Fleet:
+    models = [model(at, 2e-4 if at == 1 else None, accesses=2e8) for at in range(len(sizes))]
+    functions = tuple(
+        Function(f"f{at}", kind(models[at], f"m{at}"), size, SLAS, None)
+        for at, size in enumerate(sizes)
+    )
+    return Fleet("fleet.yaml", None, cores, most, functions)
+
+
+FLEET = fleet_of((1, 2, 1))
+PREDICTED = Predicted(FLEET)
+
+
+def arriving(*those: tuple[int, float]) -> Arrivals:
+    function, sla = zip(*those, strict=True)
+    rows = tuple(str(at) for at in range(len(those)))
+    return Arrivals(np.array(function), np.array(sla, dtype=float), rows)
+
+
+ARRIVALS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(SLAS)), min_size=1, max_size=6
+).map(lambda those: arriving(*those))
+
+
+def partitions(count: int) -> Iterator[list[list[int]]]:
+    """All ways to put arrivals on NICs that are alike."""
+    if not count:
+        yield []
+        return
+    for rest in partitions(count - 1):
+        yield [*rest, [count - 1]]
+        for at in range(len(rest)):
+            yield [*rest[:at], [*rest[at], count - 1], *rest[at + 1 :]]
+
+
+def keeps_all(those: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
+    """Whether a NIC has the cores, and everybody on it what is promised."""
+    mix = tuple(sorted(int(arrivals.function[at]) for at in those))
+    if sum(fleet.sizes[at] for at in mix) > fleet.cores or shares.missing([mix]):
+        return False
+    kept = shares.kept[shares.place(mix)]
+    return all(kept[arrivals.function[at]] >= arrivals.sla[at] for at in those)
+
+
+def by_enumeration(arrivals: Arrivals, fleet: Fleet, shares: Shares) -> int | None:
+    """The fewest NICs of all placements."""
+    return min(
+        (
+            len(nics)
+            for nics in partitions(len(arrivals.function))
+            if all(keeps_all(those, arrivals, fleet, shares) for those in nics)
+        ),
+        default=None,
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(ARRIVALS)
+def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
+    mixes = possible_mixes(FLEET, arrivals)
+    PREDICTED.fill(mixes)
+    plan = fewest(PREDICTED.shares, mixes, arrivals)
+    assert plan is not None
+    assert plan.proven
+    assert plan.total == by_enumeration(arrivals, FLEET, PREDICTED.shares)
+    placement = carried_out(plan, PREDICTED.shares, arrivals)
+    found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
+    assert placement.nics == plan.total
+    assert not found.broken.any()
+
+
+@settings(deadline=None, max_examples=30)
+@given(ARRIVALS, st.randoms(use_true_random=False))
+def test_the_optimum_of_any_shares_is_that_of_all_placements(
+    arrivals: Arrivals, dice: object
+) -> None:
+    """Also where more functions together do better than fewer, and mixes are unknown."""
+    draw = np.random.default_rng(dice.getrandbits(32))  # type: ignore[attr-defined]
+    shares, mixes = Shares(3), []
+    for mix in possible_mixes(FLEET, arrivals):
+        if draw.random() < 0.8:
+            mixes.append(mix)
+            kept = np.array([draw.uniform(0.6, 1) if at in mix else np.inf for at in range(3)])
+            shares.add(mix, kept, kept)
+    plan = fewest(shares, mixes, arrivals)
+    expected = by_enumeration(arrivals, FLEET, shares)
+    assert (None if plan is None else plan.total) == expected
+
+
+def test_mixes_are_all_that_cores_and_arrivals_allow() -> None:
+    arrivals = arriving((0, 0.9), (0, 0.9), (1, 0.9), (2, 0.9))
+    found = possible_mixes(FLEET, arrivals)
+    assert len(found) == len({*found})
+    every = {
+        tuple(sorted(arrivals.function[at] for at in range(4) if bits >> at & 1))
+        for bits in range(1, 16)
+    }
+    assert {*found} == {m for m in every if sum(FLEET.sizes[at] for at in m) <= FLEET.cores}
+
+
+def test_too_many_mixes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimum, "MOST_MIXES", 3)
+    with pytest.raises(InputError, match="more than 3 mixes"):
+        possible_mixes(FLEET, arriving((0, 0.9), (1, 0.9), (2, 0.9)))
+
+
+# --- policies -------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.sampled_from(("monopolise", "greedy", "contention-aware")))
+def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
+    arrivals = drawn(FLEET, 20, (7, seed))
+    placement = place(FLEET, arrivals, policy, PREDICTED)
+    mixes = mixes_of(placement, arrivals)
+    assert all(mixes)
+    assert sum(map(len, mixes)) == 20
+    assert all(sum(FLEET.sizes[at] for at in mix) <= FLEET.cores for mix in mixes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000))
+def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
+    """And a NIC is opened only where no other would do: replayed, NIC by NIC."""
+    arrivals = drawn(FLEET, 20, (7, seed))
+    placement = place(FLEET, arrivals, "contention-aware", PREDICTED)
+    found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
+    assert not found.broken.any()
+    nics: list[list[int]] = []
+    for at, nic in enumerate(placement.nic):
+        fits = []
+        for those in nics:
+            mix = tuple(sorted(int(arrivals.function[one]) for one in [*those, at]))
+            if sum(FLEET.sizes[one] for one in mix) <= FLEET.cores:
+                PREDICTED.fill([mix])
+            fits.append(keeps_all([*those, at], arrivals, FLEET, PREDICTED.shares))
+        assert nic == (fits.index(True) if any(fits) else len(nics))
+        if nic == len(nics):
+            nics.append([])
+        nics[nic].append(at)
+
+
+def test_greedy_takes_the_nic_with_most_free_cores() -> None:
+    arrivals = arriving((1, 0.9), (1, 0.9), (1, 0.9), (0, 0.9), (0, 0.9))
+    assert place(FLEET, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, 1, 1, 1]
+    assert place(FLEET, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_who_finds_no_nic_is_turned_away() -> None:
+    small = FLEET._replace(most=1)
+    arrivals = arriving((1, 0.75), (1, 0.75), (0, 0.75))
+    assert place(small, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, AWAY, AWAY]
+    assert place(small, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, AWAY]
+    outcome = run(Fleets(small, PREDICTED, None, ("greedy",), True), arrivals)["policies"][0]
+    assert (outcome["turned_away"], outcome["wastage"], outcome["unjudged"]) == (1, None, 0)
+
+
+def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
+    """By a table: f0 keeps 0.9 beside one other, and 0.8 beside two."""
+    known: dict[Mix, dict[int, float]] = {
+        (0,): {0: 100.0},
+        (1,): {1: 50.0},
+        (2,): {2: 10.0},
+        (0, 0): {0: 90.0},
+        (0, 0, 2): {0: 80.0, 2: 10.0},
+    }
+    truth = Truth("mixes.csv", known)
+    arrivals = arriving((0, 0.85), (0, 0.75), (2, 1.0), (1, 0.9), (2, 0.9))
+    by = Judge(measured_shares(truth, 3), None)
+    found = judge(Placement(np.array([0, 0, 0, 1, 1]), 2), arrivals, by)
+    assert found.kept[:3].tolist() == [0.8, 0.8, 1.0]
+    assert found.broken.tolist() == [True, False, False, False, False]
+    assert np.isnan(found.kept[3:]).all()  # nobody measured (1, 2)
+    assert found.violations == pytest.approx(1 / 3)
+    outcome = run(Fleets(FLEET, PREDICTED, truth, ("monopolise",), True), arrivals)
+    # Both f0 keep 0.9 beside each other; all others are alone.
+    assert outcome["reference"] == {"nics": 4, "least": 4}
+    assert outcome["policies"][0]["wastage"] == pytest.approx(1 / 4)
+
+
+def test_measured_throughput_alone_is_what_promises_are_shares_of() -> None:
+    slower = FLEET._replace(functions=tuple(one._replace(solo=2000.0) for one in FLEET.functions))
+    found = Predicted(slower)
+    (at,) = found.places([(0, 1)])
+    assert found.shares.kept[at, 0] == pytest.approx(found.shares.throughput[at, 0] / 2000)
+    assert found.shares.kept[found.shares.place((0,)), 0] == 1
+
+
+def test_random_sequences_are_the_same_each_time_and_different_from_each_other() -> None:
+    one, again, other = (drawn(FLEET, 300, (0, at)) for at in (3, 3, 4))
+    assert (one.function == again.function).all()
+    assert (one.sla == again.sla).all()
+    assert (one.function != other.function).any()
+    assert {*np.unique(one.sla)} == {*SLAS}
+    assert np.bincount(one.function).min() > 60
+
+
+def test_policies_have_one_list_of_names() -> None:
+    assert POLICIES == ALL_POLICIES
+
+
+def test_summaries_are_means() -> None:
+    fleets = Fleets(FLEET, PREDICTED, None, ("greedy", "optimal"), True)
+    found = [run(fleets, drawn(FLEET, 8, (1, at)), each=False) for at in range(3)]
+    greedy, best = summary(found)
+    assert greedy["nics"] == pytest.approx(np.mean([one["policies"][0]["nics"] for one in found]))
+    assert best["wastage"] == 0
+    assert best["violations"] == 0
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+GOOD = """nics: {device: example, cores: 8}
+functions:
+  nat: {model: nat.model.json, cores: 2, traffic: {flows: 16000, size: 1500}, sla: 0.9}
+  ids: {model: ids.model.json, cores: 4, traffic: {flows: 16000, size: 1500, mtbr: 9}, sla: [.8, 1]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("nat", "ids"):
+        file = f"{name}.model.json"
+        (tmp_path / file).write_text((EXAMPLE / file).read_text())
+    (tmp_path / "fleet.yaml").write_text(GOOD)
+    return tmp_path
+
+
+def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
+    found = read_fleet(str(folder / "fleet.yaml"))
+    assert (found.device, found.cores, found.most) == ("example", 8, None)
+    nat, ids = found.functions
+    assert (nat.name, nat.cores, nat.sla, nat.solo) == ("nat", 2, (0.9,), None)
+    assert (ids.cores, ids.sla, ids.kind.mtbr) == (4, (0.8, 1.0), 9.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cores: 8", "cores: 0", "fleet.yaml:1: nics.cores: '0' is no number from 1 to"),
+        ("cores: 8", "cores: 8.5", "8.5 is no whole number"),
+        ("cores: 8", "cores: 3", "fleet.yaml:4: functions.ids: takes 4 cores, and a NIC has 3"),
+        ("cores: 8}", "cores: 8, colour: red}", "nics.colour: is not known here"),
+        ("device: example", "device: another", "nat.model.json is of device 'example'; the NICs"),
+        ("flows: 16000", "flows: -1", "functions.nat.traffic.flows: '-1' is no number from 1 up"),
+        ("model: nat.model.json, ", "", "fleet.yaml:3: functions.nat: lacks model"),
+        ("nat.model.json", "none.json", "functions.nat.model: none.json: no such file"),
+        ("nat.model.json", "fleet.yaml", "functions.nat.model: fleet.yaml: is not JSON"),
+        (", mtbr: 9", "", "functions.ids.traffic: lacks mtbr: ids.model.json uses an accelerator"),
+        ("sla: 0.9", "sla: 1.1", "functions.nat.sla: '1.1' is no number from"),
+        ("[.8, 1]", "[1, 1]", "functions.ids.sla: has a share twice"),
+        ("  nat:", "  na+t:", "functions.na+t: is no name"),
+    ],
+)
+def test_fleets_that_cannot_be(folder: Path, old: str, new: str, said: str) -> None:
+    file = folder / "fleet.yaml"
+    file.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(InputError) as wrong:
+        read_fleet(str(file))
+    assert said in str(wrong.value)
+
+
+def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
+    file = folder / "ids.model.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"contention": None}))
+    with pytest.raises(InputError, match="does not say what it does to others"):
+        read_fleet(str(folder / "fleet.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("function\n", "has no rows"),
+        ("name\nnat\n", "has no column 'function'; it has name"),
+        ("function\nnat\nnaat\n", "line 3, column function: 'naat' is no function of"),
+        ("function\nnat\nids\n", "has no column 'sla'"),
+        ("function,sla\nnat,0.9\nids,-0.9\n", "line 3, column sla: -0.9 is negative"),
+        ("function,sla\nnat,90\n", "line 2, column sla: 90 is more than 1"),
+        ("function,sla\nnat,\n", "line 2, column sla: there is no value"),
+    ],
+)
+def test_arrivals_that_cannot_be(folder: Path, text: str, said: str) -> None:
+    file = folder / "arrivals.csv"
+    file.write_text(text)
+    with pytest.raises(InputError) as wrong:
+        read_arrivals(str(file), read_fleet(str(folder / "fleet.yaml")))
+    assert said in str(wrong.value)
+
+
+TRUTH = "mix,function,throughput\nnat,nat,1000\nids,ids,500\nids+nat,nat,900\nids+nat,ids,400\n"
+
+
+def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
+    file = folder / "mixes.csv"
+    file.write_text(TRUTH)
+    found = read_truth(str(file), read_fleet(str(folder / "fleet.yaml")))
+    assert found.kept((0, 1)) == {0: 0.9, 1: 0.8}
+    assert found.kept((0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("nat,nat,1000\n", "", "has no row for 'nat' by itself"),
+        ("ids+nat,ids,400\n", "", "mix nat+ids: there is no row for 'ids'"),
+        ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is no function of"),
+        ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: there is a row for the"),
+        ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
+        ("1000", "-1", "line 2, column throughput: -1 is negative"),
+        ("mix,", "# device: other\nmix,", "is of device 'other'; the NICs are 'example'"),
+        ("mix,", "# unit throughput: Gbit/s\nmix,", "has throughput in 'Gbit/s'"),
+        ("mix,", "mixed,", "has no column 'mix'"),
+        ("throughput", "rate", "has no column 'throughput'"),
+    ],
+)
+def test_measured_mixes_that_cannot_be(folder: Path, old: str, new: str, said: str) -> None:
+    file = folder / "mixes.csv"
+    file.write_text(TRUTH.replace(old, new, 1))
+    with pytest.raises(InputError) as wrong:
+        read_truth(str(file), read_fleet(str(folder / "fleet.yaml")))
+    assert said in str(wrong.value)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+WORDS = ("contention", "place", EXAMPLE / "fleet.yaml", "--arrivals", EXAMPLE / "arrivals.csv")
+
+
+def test_formats_say_the_same() -> None:
+    run = slowpath(*WORDS, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    Draft202012Validator(schema("placement")).validate(document)
+    (outcome,) = document["sequences"][0]["policies"]
+    rows = list(csv.DictReader(io.StringIO(slowpath(*WORDS, "--format", "csv").stdout)))
+    assert [row["row"] for row in rows] == [one["row"] for one in outcome["placed"]]
+    assert [int(row["nic"]) for row in rows] == [one["nic"] for one in outcome["placed"]]
+    assert [float(row["kept"]) for row in rows] == [one["kept"] for one in outcome["placed"]]
+    text = slowpath(*WORDS).stdout
+    assert f"contention-aware  {outcome['nics']:>4}" in text
+    assert "judged by the models that placed" in text
+
+
+def test_measured_mixes_judge(folder: Path) -> None:
+    (folder / "mixes.csv").write_text(TRUTH)
+    (folder / "arrivals.csv").write_text("function,sla\nnat,0.95\nids,0.7\n")
+    words = ("contention", "place", folder / "fleet.yaml", "--arrivals", folder / "arrivals.csv")
+    run = slowpath(*words, "--policy", "greedy", "--truth", folder / "mixes.csv")
+    assert "nat (90.0 of 95 %, broken)" in run.stdout
+    assert "Promises are judged by" in run.stdout
+    assert "mixes.csv" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "either --arrivals or --sequences"),
+        (["--arrivals", "a.csv", "--sequences", "3"], "either --arrivals or --sequences"),
+        (["--arrivals", "a.csv", "--length", "3"], "'--length': is of random sequences"),
+        (["--sequences", "3", "--policy", "magic"], "--policy"),
+        (["--sequences", "3", "--jobs", "2", "--scheduler", "tcp://x:1"], "--jobs"),
+    ],
+)
+def test_wrong_options(words: list[str], said: str) -> None:
+    run = slowpath("contention", "place", EXAMPLE / "fleet.yaml", *words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert said in run.stderr
+
+
+def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
+    (folder / "arrivals.csv").write_text("function\nnaat\n")
+    words = ("contention", "place", folder / "fleet.yaml", "--arrivals", folder / "arrivals.csv")
+    run = slowpath(*words)
+    assert (run.returncode, run.stdout) == (3, "")
+    (line,) = run.stderr.splitlines()
+    assert line.endswith(
+        f"line 2, column function: 'naat' is no function of {folder / 'fleet.yaml'}: nat, ids"
+    )

@@ -1,0 +1,174 @@
+"""What is worth measuring: quotas, the paper's algorithm step by step, four ways compared."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from slowpath.contention.sampling.active import Settings as ActiveSettings
+from slowpath.contention.sampling.active import active, seen
+from slowpath.contention.sampling.adaptive import Settings, adaptive
+from slowpath.contention.sampling.budget import Budget, QuotaError
+from slowpath.contention.sampling.plain import full, random
+from slowpath.contention.sampling.space import Attribute, Point, Sample, Space, point
+
+FLOWS = Attribute("flows", 1, 500_000, 16_000)
+SIZE = Attribute("size", 64, 1500, 1500)
+SHARE = Attribute("share", 0.0, 1.0, 0.5, whole=False)
+SPACE = Space((FLOWS, SIZE), np.log1p(np.array([0.0, 20.0, 60.0, 120.0, 240.0]))[:, None])
+
+
+def cliff(at: Point) -> float:
+    """Slower up to 60,000 flows, where a cache is full, and beside others; blind to sizes."""
+    full_up = min(at.values()["flows"] / 60_000, 1.0)
+    return 1000 / (1 + full_up + 0.25 * at.level * (0.3 + full_up))
+
+
+QUICK = ActiveSettings(candidates=64, refit=24)
+WAYS: dict[str, Callable[[int, int], list[Sample]]] = {
+    "random": lambda quota, seed: random(SPACE, cliff, quota, seed),
+    "adaptive": lambda quota, seed: adaptive(SPACE, cliff, quota, seed=seed),
+    "active": lambda quota, seed: active(SPACE, cliff, quota, QUICK, seed),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(deadline=None, max_examples=5)
+@given(quota=st.integers(1, 24), seed=st.integers(0, 99))
+def test_quotas_are_used_up_and_nothing_is_measured_twice(way: str, quota: int, seed: int) -> None:
+    found = WAYS[way](quota, seed)
+    assert len(found) == quota == len({one.point for one in found})
+    for one in found:
+        assert one.throughput == cliff(one.point)
+        assert 0 <= one.point.level < len(SPACE.levels)
+        for attribute in SPACE.attributes:
+            assert attribute.least <= one.point.values()[attribute.name] <= attribute.most
+    assert found == WAYS[way](quota, seed)
+
+
+def test_full_profiling_is_every_level_under_a_grid() -> None:
+    found = full(SPACE, cliff, 3)
+    assert len(found) == 5 * 3 * 3
+    assert {one.point.values()["size"] for one in found} == {64, 782, 1500}
+    assert {one.point.level for one in found} == {0, 1, 2, 3, 4}
+
+
+def test_a_space_that_is_used_up_ends_it() -> None:
+    tiny = Space((Attribute("flows", 1, 3, 1),), np.zeros((2, 1)))
+    assert len(random(tiny, cliff, 50)) == 6
+    assert len(adaptive(tiny, cliff, 50)) == 6
+    assert len(active(tiny, cliff, 50, ActiveSettings(first=3))) == 6
+
+
+# --- the paper's algorithm ------------------------------------------------------------------------
+
+
+def test_the_first_measurements_are_those_of_the_algorithm() -> None:
+    """Default traffic, both ends of each attribute, then ends and centres of regions, in order.
+
+    Sizes make no difference and stay at their default; regions are gone through upper half first.
+    """
+    found = adaptive(SPACE, cliff, 14, Settings(relevant=0.05, changes=0.05, draws=1))
+    flows = [one.point.values()["flows"] for one in found]
+    sizes = [one.point.values()["size"] for one in found]
+    assert flows[:4] == [16_000, 1, 500_000, 16_000]
+    assert sizes[:4] == [1500, 1500, 1500, 64]
+    assert set(sizes[4:]) == {1500}
+    # From 60,000 flows up ends are equal: of each region the upper half ends it, until the region
+    # that has 60,000 inside; there, the upper half comes first.
+    visited = list(dict.fromkeys(flows[4:]))
+    assert visited[:5] == [250_000, 125_000, 62_500, 31_250, 46_875]
+
+
+def test_attributes_that_change_little_are_left_out() -> None:
+    def flat(at: Point) -> float:
+        return 1000.0 + 10 * at.values()["size"] / 1500 - at.level
+
+    # Nothing matters: after the default and ends there are random points only.
+    found = [one.point for one in adaptive(SPACE, flat, 12, Settings(relevant=0.05))]
+    assert len({one.values()["flows"] for one in found}) > 6
+    first = [one.point for one in adaptive(SPACE, flat, 12, Settings(0.001, 0.001, draws=1))]
+    assert {one.values()["flows"] for one in first} == {1, 16_000, 500_000}
+    assert {782, 1141, 1320} <= {one.values()["size"] for one in first}
+
+
+def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
+    """A step: halving ends at neighbouring whole numbers, not never."""
+
+    def step(at: Point) -> float:
+        return 1000.0 if at.values()["flows"] < 77_777 else 500.0
+
+    space = Space((FLOWS,), np.zeros((1, 1)))
+    found = adaptive(space, step, 60, Settings(passes=1))
+    flows = {one.point.values()["flows"] for one in found}
+    assert {77_776, 77_777} <= flows
+
+
+def test_budgets_say_when_they_are_used_up() -> None:
+    budget = Budget(cliff, 1)
+    one, other = point(0, {"flows": 1, "size": 64}), point(0, {"flows": 2, "size": 64})
+    assert budget.throughput(one) == budget.throughput(one) == cliff(one)
+    with pytest.raises(QuotaError):
+        budget.throughput(other)
+    with pytest.raises(ValueError, match="one measurement at least"):
+        Budget(cliff, 0)
+
+
+def test_values_are_those_that_make_sense() -> None:
+    assert FLOWS.inside(0.5) == 250_000
+    assert FLOWS.at(-5) == 1
+    assert SHARE.at(0.25) == 0.25
+
+
+# --- all four -------------------------------------------------------------------------------------
+
+
+def errors_of(way: str) -> dict[str, float]:
+    """Mean relative errors at points nobody has seen, by what has learnt from 48 samples."""
+    found = [error(WAYS[way](48, seed)) for seed in range(2)]
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def error(samples: list[Sample]) -> dict[str, float]:
+    """The same of some samples."""
+    kernel = ConstantKernel() * Matern(np.full(3, 0.5), (0.05, 20), nu=1.5)
+    process = GaussianProcessRegressor(
+        kernel + WhiteKernel(1e-4, (1e-6, 1)), normalize_y=True, random_state=0
+    )
+    return {"trees": error_of(TREES, samples), "process": error_of(process, samples)}
+
+
+def error_of(learner: Any, samples: list[Sample]) -> float:
+    """That of one kind of model."""
+    draw = np.random.default_rng(99)
+    points = [SPACE.drawn(draw) for _ in range(300)]
+    # As many where something happens: flows up to 60,000.
+    points += [
+        point(one.level, one.values() | {"flows": one.values()["flows"] // 8}) for one in points
+    ]
+    x, y = seen(SPACE, [one.point for one in samples]), [one.throughput for one in samples]
+    predicted = np.exp(learner.fit(x, np.log(y)).predict(seen(SPACE, points)))
+    return float(np.abs(predicted / [cliff(one) for one in points] - 1).mean())
+
+
+TREES = GradientBoostingRegressor(random_state=0, n_estimators=200)
+
+
+@pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+def test_four_ways_compared() -> None:
+    """With one quota, looking where something happens beats chance, and is near all there is.
+
+    Each by the kind of model that it is for: the paper's has trees, active learning a process.
+    """
+    by_chance, by_paper, by_doubt = (errors_of(way) for way in WAYS)
+    everything = full(SPACE, cliff, 17)
+    assert len(everything) > 25 * 48
+    assert by_paper["trees"] < by_chance["trees"]
+    assert by_doubt["process"] < by_chance["process"]
+    assert by_paper["trees"] < error_of(TREES, everything) + 0.01
