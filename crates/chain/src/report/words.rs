@@ -1,0 +1,153 @@
+//! Facts, and why there are none, as documents have them: in words, with lines.
+
+use super::{FactReport, FactText, LineReport, line};
+use crate::Action;
+use crate::facts::{Discovery, End, Established, Fact, Never};
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_ir::PacketFacts;
+use slowpath_stop::Stop;
+use std::collections::BTreeMap;
+
+/// The lines that establish each fact, as far as there is time to ask.
+pub(crate) fn explain_all(
+    found: &mut Discovery,
+    facts: &PacketFacts,
+    (name, program): &(String, &BpfProgram),
+    stop: &Stop,
+    established: &mut BTreeMap<Fact, Vec<LineReport>>,
+) {
+    for fact in found.list() {
+        // What other ways do not establish is no fact any more.
+        let left = match &fact {
+            Fact::Bits(offset) => facts.bits.contains_key(offset),
+            Fact::Values(field) => facts.values.contains_key(field),
+            Fact::Equal(first, second) => facts.equal.contains(&(*first, *second)),
+            Fact::MinLength | Fact::MaxLength | Fact::HeadRoom | Fact::Metadata => true,
+        };
+        if !left || stop.reason().is_some() {
+            continue;
+        }
+        let Ok(Established { branches, stores, .. }) = found.explain(&fact, stop) else { continue };
+        let lines = established.entry(fact).or_default();
+        for place in branches.iter().chain(&stores) {
+            let known = line(name, program, place.insn as usize);
+            let known = known.or_else(|| {
+                let source = place.source.as_ref()?;
+                Some(LineReport {
+                    program: name.clone(),
+                    file: source.file.clone(),
+                    line: source.line,
+                    text: String::new(),
+                })
+            });
+            lines.extend(
+                known.filter(|known| !lines.contains(known)).into_iter().collect::<Vec<_>>(),
+            );
+        }
+        lines.sort();
+    }
+}
+
+/// Facts in words, bytes that lie together and are established by the same lines as one.
+pub(crate) fn list(
+    facts: &PacketFacts,
+    established: &BTreeMap<Fact, Vec<LineReport>>,
+) -> Vec<FactReport> {
+    let lines = |fact: &Fact| established.get(fact).cloned().unwrap_or_default();
+    let mut of_length = lines(&Fact::MinLength);
+    of_length.extend(lines(&Fact::MaxLength));
+    of_length.sort();
+    of_length.dedup();
+    let length = FactText::Length { min: facts.min_length, max: facts.max_length };
+    let mut list = vec![FactReport::of(length, of_length)];
+    for (&at, bits) in &facts.bits {
+        let established = lines(&Fact::Bits(at));
+        let Some(byte) = bits.constant() else {
+            let (mask, value) = (format!("{:02x}", bits.mask), format!("{:02x}", bits.value));
+            list.push(FactReport::of(FactText::Bits { offset: at, mask, value }, established));
+            continue;
+        };
+        match list.last_mut() {
+            Some(FactReport {
+                fact: FactText::Bytes { offset, value },
+                established: known,
+                ..
+            }) if usize::from(*offset) + value.len() / 2 == usize::from(at)
+                && *known == established =>
+            {
+                value.push_str(&format!("{byte:02x}"));
+            }
+            _ => {
+                let value = format!("{byte:02x}");
+                list.push(FactReport::of(FactText::Bytes { offset: at, value }, established));
+            }
+        }
+    }
+    for (&field, values) in &facts.values {
+        let width = 2 * usize::from(field.bytes);
+        let values = values.iter().map(|value| format!("{value:0width$x}")).collect();
+        let fact = FactText::Values { offset: field.offset, bytes: field.bytes, values };
+        list.push(FactReport::of(fact, lines(&Fact::Values(field))));
+    }
+    for &(first, second) in &facts.equal {
+        let (offset, other, bytes) = (first.offset, second.offset, first.bytes);
+        let fact = FactText::Equal { offset, other, bytes };
+        list.push(FactReport::of(fact, lines(&Fact::Equal(first, second))));
+    }
+    list
+}
+
+/// What lies around packets, where that is neither anything nor what packets have that were just
+/// received.
+pub(super) fn list_around(
+    around: Surroundings,
+    established: &BTreeMap<Fact, Vec<LineReport>>,
+) -> Vec<FactReport> {
+    let lines = |fact: Fact| established.get(&fact).cloned().unwrap_or_default();
+    let (any, received) = (Surroundings::ANY, PacketRoom::KERNEL.received());
+    let mut list = Vec::new();
+    if ![any.head_room, received.head_room].contains(&around.head_room) {
+        let (min, max) = around.head_room;
+        list.push(FactReport::of(FactText::Headroom { min, max }, lines(Fact::HeadRoom)));
+    }
+    if ![any.metadata, received.metadata].contains(&around.metadata) {
+        let (min, max) = around.metadata;
+        list.push(FactReport::of(FactText::Metadata { min, max }, lines(Fact::Metadata)));
+    }
+    list
+}
+
+/// Why no packet gets to a program from another one, in a sentence.
+pub(super) fn why_never(
+    name: &str,
+    (from, program): &(String, &BpfProgram),
+    on: &str,
+    never: &Never,
+) -> String {
+    let ends = ends(program, never);
+    let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
+    format!("{name} is never reached: {from} returns {on} for no packet{ends}")
+}
+
+/// What becomes of packets that do not go on, and where that is decided, each in a few words.
+pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
+    let end = |end: &End| {
+        let place = end.branch.as_ref()?;
+        let known = line("", program, place.insn as usize);
+        let at = known.map(|known| (known.file, known.line));
+        let at = at.or_else(|| place.source.as_ref().map(|s| (s.file.clone(), s.line)));
+        let (file, line) = at?;
+        let file = file.rsplit('/').next().unwrap_or(&file).to_owned();
+        let result = end.result.and_then(Action::of).map_or("another result", Action::name);
+        Some(format!("{file}:{line} leads to {result}"))
+    };
+    // A line with several conditions is one for who reads it.
+    let mut ends = Vec::new();
+    for end in never.ends.iter().filter_map(end) {
+        if !ends.contains(&end) {
+            ends.push(end);
+        }
+    }
+    ends
+}
