@@ -163,7 +163,7 @@ def _table(
         "unit mtbr": "matches/MB",
         "unit score": "1",
         "unit inverse_throughput": "s/packet",
-        "cache mb": f"{machine.cache_bytes / MEGABYTE:g}",
+        "cache mb": str(machine.cache_bytes / MEGABYTE),
     }
     if mtbr is not None:
         remarks["mtbr"] = f"{mtbr:g}"
