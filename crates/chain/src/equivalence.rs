@@ -399,12 +399,18 @@ impl Validation<'_, '_> {
         Ok(equivalence)
     }
 
-    /// Asks whether something is possible for a packet of a pair of paths.
-    fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
+    /// Tells the solver what is known of single bytes, if a program reads them by an address that is not
+    /// known.
+    fn tell_bits(&mut self) {
         if self.pair.facts.reads_anywhere.get() && !self.knows_bits {
             self.knows_bits = true;
             self.queries.assume(self.pair.facts.bits.iter().copied());
         }
+    }
+
+    /// Asks whether something is possible for a packet of a pair of paths.
+    fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
+        self.tell_bits();
         let mut conditions = other.conditions.clone();
         conditions.push(what);
         let pool = self.pair.pool();

@@ -93,6 +93,35 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, limit / (1 << doubts.min(HALVES)))
     }
 
+    /// Conditions among these that cannot hold together, by their positions; `None` if they all can, or
+    /// if that is not known soon ([`check_soon`](Self::check_soon)).
+    ///
+    /// # Errors
+    /// A solver that contradicts itself.
+    pub fn contradiction(
+        &mut self,
+        pool: &mut TermPool,
+        conditions: &[TermId],
+    ) -> Result<Option<Vec<usize>>, SolverError> {
+        let limit = self.stop.left().map_or(SOON, |left| SOON.min(left / 8));
+        self.solver.set_time_limit(Some(limit));
+        let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
+        let exact = self.multiplications.quotients(pool, &all);
+        if let Some(fewer) = self.multiplications.unknowns(pool, &exact)
+            && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
+        {
+            // Some of these hold only where others do.
+            return Ok(Some((0..conditions.len()).collect()));
+        }
+        Ok(match self.solver.check(pool, &exact)? {
+            Outcome::Unsat(mut core) => {
+                core.retain(|&position| position < conditions.len());
+                Some(core)
+            }
+            Outcome::Sat(_) | Outcome::Unknown(_) => None,
+        })
+    }
+
     fn check_within(
         &mut self,
         pool: &mut TermPool,

@@ -113,20 +113,7 @@ impl Validation<'_, '_> {
             if self.pair.alike.as_ref().is_some_and(|alike| alike.knows(&pair)) {
                 continue;
             }
-            // Of the choices that they are in, the closest ones tell most; with fewer of them, it is an
-            // answer for more places.
-            let mut last = 1;
-            let equal = loop {
-                let from = pair.conditions.len().saturating_sub(last);
-                let fewer = Alone { conditions: pair.conditions[from..].to_vec(), ..pair };
-                if self.are_equal(runs, &fewer)? {
-                    break Some(fewer);
-                }
-                if from == 0 || self.queries.over().is_some() {
-                    break None;
-                }
-                last *= 2;
-            };
+            let equal = self.equal_under(runs, &pair)?;
             if let (Some(equal), Some(alike)) = (equal, &mut self.pair.alike) {
                 alike.note_equal(equal);
                 settled = true;
@@ -135,13 +122,28 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Whether two terms are equal in all runs in which conditions hold.
-    fn are_equal(&mut self, runs: &Path, pair: &Alone) -> Result<bool, SolverError> {
+    /// Two terms with those of their conditions under which they are equal in all runs; `None` if they
+    /// are not, or if that is not known.
+    ///
+    /// What is known of runs is much, and mostly of no use here: it is left out first.
+    fn equal_under(&mut self, runs: &Path, pair: &Alone) -> Result<Option<Alone>, SolverError> {
+        self.tell_bits();
         let pool = self.pair.pool();
         let same = pool.eq(pair.terms.0, pair.terms.1);
         let differs = pool.not(same);
-        let all = pair.conditions.iter().fold(differs, |all, &one| pool.and(all, one));
-        self.never(runs, all)
+        let choices = pair.conditions.iter().copied().chain([differs]);
+        for known in [&[][..], &runs.conditions[..]] {
+            if self.queries.over().is_some() {
+                break;
+            }
+            let all: Vec<TermId> = choices.clone().chain(known.iter().copied()).collect();
+            if let Some(core) = self.queries.contradiction(self.pair.pool(), &all)? {
+                let needed = core.iter().filter_map(|&position| pair.conditions.get(position));
+                let conditions = needed.copied().collect();
+                return Ok(Some(Alone { terms: pair.terms, conditions }));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether none of some differences is possible.
