@@ -148,3 +148,28 @@ impl<'a> Queries<'a> {
         self.solver.statistics().checks
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_smt::Domain;
+
+    #[test]
+    fn a_contradiction_is_of_those_conditions_that_it_needs() {
+        let mut pool = TermPool::new();
+        let [a, b] = ["a", "b"].map(|name| pool.var(name, Domain::full(16)));
+        let (five, nine) = (pool.constant(16, 5), pool.constant(16, 9));
+        let [small, large] = [pool.ult(a, five), pool.ult(nine, a)];
+        let [other, equal] = [pool.ult(b, nine), pool.eq(a, b)];
+        let stop = Stop::never();
+        let mut queries = Queries::new(&stop);
+        let found = queries.contradiction(&mut pool, &[other, small, equal, large]);
+        assert_eq!(found, Ok(Some(vec![1, 3])));
+        let found = queries.contradiction(&mut pool, &[other, small, equal]);
+        assert_eq!(found, Ok(None));
+        // What always holds is no part of the answer.
+        queries.assume([small]);
+        let found = queries.contradiction(&mut pool, &[other, large]);
+        assert_eq!(found, Ok(Some(vec![1])));
+    }
+}
