@@ -24,11 +24,13 @@ mod draws;
 mod executed;
 mod facts;
 mod guard;
+mod outcome;
 mod pair;
 mod replay;
 mod together;
 
 use draws::Draws;
+use outcome::Together;
 use pair::Pair;
 use serde::Serialize;
 use slowpath_bpf::lift::{self, LiftError, LiftOptions};
@@ -40,7 +42,6 @@ use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use thiserror::Error;
-use together::Together;
 
 pub use covering::Cover;
 pub use executed::Executed;

@@ -5,26 +5,16 @@
 //! it goes on path by path, which finds packets, too.
 
 use super::covering::MAX_COVERS;
+use super::outcome::Together;
 use super::{Validation, alignment, compare};
 use slowpath_product::{Abreast, Alike, Alone, Answer, Path, abreast};
 use slowpath_smt::{SolverError, TermId};
-use slowpath_stop::Stop;
 
 /// So many pairs of paths are compared one by one first: most programs have no more.
 const ONE_BY_ONE: u64 = 64;
 /// Of the time that is left, so much at most goes into packets to try what is proved on: one of so many
 /// parts.
 const PART: u32 = 8;
-
-/// What has come of the comparison of all paths together.
-pub(super) enum Together {
-    NotTried,
-    /// It shows nothing.
-    Open,
-    /// Both programs do the same. What paths there are is looked at for packets only, until it is time
-    /// to stop.
-    Proved(Stop),
-}
 
 impl Validation<'_, '_> {
     /// Whether it is time to look at all paths together.
