@@ -122,6 +122,8 @@ def folder(tmp_path: Path) -> Path:
     description = json.dumps(f"={HOSTILE[:8]}\u202e")
     (made / "source.bpf.c").write_text(C_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
+    tiny = ROOT / "tests/contention_tiny.yaml"
+    (made / "tiny.yaml").write_text(tiny.read_text())
     (made / "broken.yaml").write_text(f"schema: 1\n{description}: 1\n")
     chain: dict[str, Any] = {"schema": 1, "programs": [], "edges": []}
     for name in ("first", "second"):
@@ -293,6 +295,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["--evaluate", folder / "missing"],
         ],
         "contention profile": [
+            [folder / "tiny.yaml", "-o", folder / "profile"],
             [folder / "broken.yaml", "-o", folder / "profile"],
             [folder / "experiment.yaml", "-o", folder / "profile"],
             [folder / "missing", "-o", folder / "profile"],
