@@ -45,6 +45,8 @@ def words(fact: dict[str, Any]) -> str:
     match fact["kind"]:
         case "length":
             return f"at least {fact['min']} bytes"
+        case "headroom" | "metadata":
+            return f"{fact['kind']} of {fact['min']} to {fact['max']} bytes"
         case "bytes":
             last = at + len(fact["value"]) // 2 - 1
             value = fact["value"]
