@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oracles import compared
+from oracles import compared, missing
 from running_kernel import needs_kernel
 from slowpath.commands.chain.facts import fact_text
 from support import ROOT, slowpath
@@ -70,13 +70,16 @@ def test_the_written_object_has_the_generation(tmp_path: Path) -> None:
 def test_libbpf_loads_it(tmp_path: Path) -> None:
     needs_kernel()
     if shutil.which("bpftool") is None:
-        pytest.skip("needs bpftool")
+        missing(
+            "libbpf", "bpftool, which loads with libbpf, is not installed (apt install bpftool)"
+        )
     optimized("rules", "--maps", EXAMPLES / "rules.toml", "-o", tmp_path, *QUICK)
     pin = Path("/sys/fs/bpf") / f"slowpath_{tmp_path.name}"
     load = ["bpftool", "prog", "load", str(tmp_path / "rules.bpf.o"), str(pin), "type", "xdp"]
     run = subprocess.run(load, capture_output=True, text=True, check=False)
     pin.unlink(missing_ok=True)
     assert run.returncode == 0, run.stderr
+    compared("libbpf", 1, "objects with frozen maps")
 
 
 @pytest.mark.parametrize("name", ["rules", "backends"])

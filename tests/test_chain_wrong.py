@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler import needs_clang
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
@@ -138,3 +139,23 @@ def test_what_is_no_content_of_maps(content: bytes, expected: str, tmp_path: Pat
     file.write_bytes(content)
     line = failure("chain", "optimize", EXAMPLES / "rules.bpf.o", "--maps", file)
     assert line.startswith(f"error: {file}: {expected}")
+
+
+@pytest.mark.parametrize("command", ["bound", "facts", "optimize", "plan"])
+def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path: Path) -> None:
+    needs_clang()
+    kind = "topology" if command == "plan" else "chain"
+    source = EXAMPLES / "port_filter.bpf.c"
+    text = source.read_text().replace("int port_filter(", "int NAME(")
+    (tmp_path / "named.bpf.c").write_text(text)
+    described_with = described(kind).replace(f"{EXAMPLES}/firewall.bpf.o", "named.bpf.c")
+    file = tmp_path / "described.yaml"
+    file.write_text(described_with)
+    more = {"plan": ["--no-cache"], "optimize": ["--packets", "0"]}.get(command, [])
+    flags = f"-DNAME=called_so -I{EXAMPLES}"
+    run = slowpath("chain", command, file, "--cflags", flags, *more, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert "called_so" in run.stdout or command in {"bound", "plan"}
+    file.write_text(described(kind))
+    line = failure("chain", command, file, "--cflags", flags, *more)
+    assert line.endswith("no program is C source (*.c), nothing is compiled with --cflags")

@@ -50,7 +50,10 @@ def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
     except UnavailableError as problem:
         missing("kernel", str(problem))
     if command and shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed (apt install util-linux)")
+        pytest.skip(
+            f"{command[0]}, which takes privileges from a process, is not installed "
+            "(apt install util-linux)"
+        )
     said = _process(command, code, *arguments)
     compared("kernel", 1, "answers to processes without privileges")
     return said

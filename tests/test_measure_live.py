@@ -17,12 +17,12 @@ import jsonschema
 import pytest
 
 import oracles
+from compiler import needs_clang
 from running_kernel import held, needs_kernel, paths_of, stayed
 from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.engine import objects
 from slowpath.engine.kernel import live_packets, stations
-from slowpath.programs import clang
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
 
@@ -107,8 +107,7 @@ __attribute__((section("xdp"), used)) int program(struct xdp_md *ctx)
 
 
 def test_a_path_that_ends_after_thousands_of_packets_is_refused(tmp_path: Path) -> None:
-    if clang._find_clang() is None:
-        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    needs_clang()
     source = tmp_path / "late.bpf.c"
     source.write_text(LATE)
     longest, shortest = paths_of(measured(str(source)))

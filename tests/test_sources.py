@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import oracles
+from compiler import needs_clang
 from slowpath.programs import clang
 from slowpath.programs.sources import kind_of
 from support import ROOT, heed_interrupts, slowpath
@@ -34,10 +35,7 @@ CARD = ("--target", "agilio-cx-2x40")
 @pytest.fixture
 def compiler() -> list[str]:
     """The command that is clang."""
-    found = clang._find_clang()
-    if found is None:
-        oracles.missing("clang", "there is no clang in PATH or $CLANG")
-    return found
+    return needs_clang()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import oracles
+from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath import app as cli
 from slowpath.cli.errors import UnavailableError
@@ -49,8 +50,7 @@ CARD = ("--target", "agilio-cx-2x40")
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A program that can be compiled."""
-    if clang._find_clang() is None:
-        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    needs_clang()
     file = tmp_path / "program.bpf.c"
     file.write_text(SOURCE)
     return file

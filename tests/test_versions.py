@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import oracles
+from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.programs import clang
 from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
@@ -41,8 +40,7 @@ def _kernel() -> None:
 
 def source(folder: Path, file: str, name: str, body: str = "") -> Path:
     """A program in C."""
-    if clang._find_clang() is None:
-        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    needs_clang()
     path = folder / file
     path.write_text(SOURCE.replace("NAME", name).replace("BODY", body))
     return path

@@ -96,12 +96,12 @@ pub fn compare_maps(first: &Loaded, second: &Loaded) -> Result<Option<Difference
 }
 
 /// The elements of a map, by key; per-CPU maps have several values for each.
-pub type Content = BTreeMap<Vec<u8>, Option<Vec<Vec<u8>>>>;
+pub type Content = BTreeMap<Vec<u8>, Vec<Vec<u8>>>;
 
 /// The content of a map that can be read.
 ///
 /// # Errors
 /// If it is not read.
 pub fn content(map: &Map) -> Result<Content, MapError> {
-    map.keys()?.into_iter().map(|key| Ok((key.clone(), map.lookup_all(&key)?))).collect()
+    Ok(map.elements()?.into_iter().collect())
 }

@@ -52,7 +52,7 @@ pub use kernel::Kernel;
 pub use link::{Link, Mode};
 pub use loaded::{Loaded, TestRun};
 pub use machine_code::MachineCode;
-pub use map::Map;
+pub use map::{Element, Map};
 pub use namespace::{Device, DeviceCounts, Namespace};
 pub use ring::Ring;
 pub use stay::stay;

@@ -8,10 +8,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use slowpath_bpf::MapDef;
 
 use crate::error::MapError;
-use crate::sys::{Cpus, RawMap, is_per_cpu};
+use crate::sys::{Cpus, Elements, RawMap, is_per_cpu};
 
-/// Elements that are written in one call.
+/// Elements that are read or written in one call.
 const BATCH: usize = 4096;
+
+/// Bytes of their values.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// A key, and its values: one for each possible CPU, or one.
+pub type Element = (Vec<u8>, Vec<Vec<u8>>);
 
 /// A map in the kernel.
 #[derive(Debug)]
@@ -157,6 +163,44 @@ impl Map {
                 Err(cause) => return Err(self.refused("list", &[], cause)),
             }
         }
+    }
+
+    /// All elements, in the kernel's order: each key with its values, one for each possible CPU, or one.
+    /// It takes fewer calls of the kernel than one for each.
+    pub fn elements(&self) -> Result<Vec<Element>, MapError> {
+        // Not for maps of this type: then one after the other.
+        self.batches().map_or_else(|_| self.one_by_one(), Ok)
+    }
+
+    fn batches(&self) -> io::Result<Vec<Element>> {
+        let of_values = (self.def.value_size as usize).next_multiple_of(8) * self.values_per_key();
+        let most =
+            BATCH.min(BATCH_BYTES / of_values.max(1)).min(self.def.max_entries as usize).max(1);
+        let mut elements = Vec::new();
+        let mut from = None;
+        loop {
+            let Elements { keys, values, behind } = self.raw.lookup_batch(from.as_deref(), most)?;
+            let count = keys.len() / self.key_size();
+            let of_value = values.len().checked_div(count).unwrap_or(0).max(1);
+            let pairs = keys.chunks(self.key_size()).zip(values.chunks(of_value));
+            elements.extend(pairs.map(|(key, values)| (key.to_vec(), self.split(values))));
+            let Some(behind) = behind else { return Ok(elements) };
+            // A program that runs meanwhile can make the walk longer; it must end.
+            if count == 0 || elements.len() > self.def.max_entries as usize {
+                return Err(io::ErrorKind::Other.into());
+            }
+            from = Some(behind);
+        }
+    }
+
+    fn one_by_one(&self) -> Result<Vec<Element>, MapError> {
+        let mut elements = Vec::new();
+        for key in self.keys()? {
+            if let Some(values) = self.lookup_all(&key)? {
+                elements.push((key, values));
+            }
+        }
+        Ok(elements)
     }
 
     /// Puts a map into a map of maps.

@@ -51,6 +51,7 @@ enum Command {
     ObjectInfo = 15,
     BtfLoad = 18,
     MapFreeze = 22,
+    MapLookupBatch = 24,
     MapUpdateBatch = 26,
     LinkCreate = 28,
     LinkUpdate = 29,
@@ -189,6 +190,16 @@ fn transfer(spec: &MapSpec) -> usize {
     }
 }
 
+/// Elements of a map, as they are read together.
+pub struct Elements {
+    /// The keys, one behind the other.
+    pub keys: Vec<u8>,
+    /// The values, with all CPUs' values of a per-CPU map, one behind the other.
+    pub values: Vec<u8>,
+    /// The position behind them; `None` if there are no more.
+    pub behind: Option<Vec<u8>>,
+}
+
 /// A map, and how long its keys and values are.
 #[derive(Debug)]
 pub struct RawMap {
@@ -268,6 +279,39 @@ impl RawMap {
         // SAFETY: keys and values are as long as the kernel takes them for so many elements; it only
         // reads them.
         unsafe { bpf(Command::MapUpdateBatch, &mut attr) }.map(|_| ())
+    }
+
+    /// Elements behind a position, or from the first one on, `most` at most. Kernels before 5.6 do not
+    /// have it, and not for maps of all types.
+    pub fn lookup_batch(&self, from: Option<&[u8]>, most: usize) -> io::Result<Elements> {
+        let mut keys = vec![0; most * self.key_size];
+        let mut values = vec![0; most * self.transfer];
+        // A key, or the number of a bucket.
+        let mut behind = vec![0; self.key_size.max(size_of::<u32>())];
+        if from.is_some_and(|from| from.len() != behind.len()) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut attr = MapBatchAttr {
+            start: from.map_or(0, address),
+            end: address_mut(&mut behind),
+            keys: address_mut(&mut keys),
+            values: address_mut(&mut values),
+            count: u32::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?,
+            fd: field(self.fd()),
+            ..MapBatchAttr::default()
+        };
+        // SAFETY: keys and values have room for so many elements, and positions are as long as the
+        // kernel takes them for this map.
+        let done = unsafe { bpf(Command::MapLookupBatch, &mut attr) };
+        let behind = match done {
+            Ok(_) => Some(behind),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+            Err(cause) => return Err(cause),
+        };
+        let count = (attr.count as usize).min(most);
+        keys.truncate(count * self.key_size);
+        values.truncate(count * self.transfer);
+        Ok(Elements { keys, values, behind })
     }
 
     pub fn delete(&self, key: &[u8]) -> io::Result<()> {

@@ -84,6 +84,30 @@ fn many_elements_are_written_together() {
 }
 
 #[test]
+fn elements_that_are_read_together_are_those_of_each_key() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let table = map(&loaded, "table");
+    for key in 0..table.definition().max_entries {
+        table.update(&u32s(3 * key), &u64::from(key).to_ne_bytes()).expect("writes");
+    }
+    let mut read = 0;
+    let maps = (0..features().maps.len()).filter_map(|number| loaded.map_at(number));
+    for map in maps.filter(|map| map.definition().kind.is_readable()) {
+        let each = |key: Vec<u8>| Some((key.clone(), map.lookup_all(&key).expect("reads")?));
+        let mut one_by_one: Vec<_> =
+            map.keys().expect("lists").into_iter().filter_map(each).collect();
+        let mut together = map.elements().expect("reads");
+        // A hash table may be gone through in another order.
+        one_by_one.sort();
+        together.sort();
+        assert_eq!(together, one_by_one, "{}", map.definition().name);
+        read += together.len();
+    }
+    assert!(read > table.definition().max_entries as usize, "{read}");
+}
+
+#[test]
 fn longest_prefix_decides() {
     let Some(kernel) = kernel() else { return };
     let loaded = all_maps(&kernel);

@@ -18,6 +18,7 @@ from slowpath.schema.wording import metric_words
 
 DEFAULT_DEADLINE = 60.0
 """Seconds for each program."""
+_DESCRIPTIONS = (".yaml", ".yml")
 
 
 T = TypeVar("T")
@@ -337,12 +338,15 @@ def check_deadline(seconds: float | None) -> float | None:
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """Flags for clang, as a shell would read them.
 
+    Descriptions of chains and topologies can name C sources; whether they do is known when they are
+    read.
+
     Raises:
         ValueError: when a quotation is open, or no file is compiled.
     """
     import shlex
 
-    if not any(map(is_c, files)):
+    if not any(is_c(file) or file.endswith(_DESCRIPTIONS) for file in files):
         raise ValueError("no file is C source (*.c), nothing is compiled by clang")
     return tuple(shlex.split(text))
 

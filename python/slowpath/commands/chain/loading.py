@@ -12,7 +12,7 @@ from slowpath.cli.inputs import read_text
 from slowpath.engine import chains, objects
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, choose, list_programs, nothing_to_choose
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, is_c
 
 
 class LoadedChain(NamedTuple):
@@ -72,6 +72,8 @@ def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMe
     Raises:
         InputError: when an object cannot be read, or has no such program.
     """
+    if clang.flags and not any(is_c(place) for _, place, _ in described.members):
+        raise InputError(file, "no program is C source (*.c), nothing is compiled with --cflags")
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
