@@ -41,6 +41,8 @@ pub struct Covered {
     pub difference: Option<Found>,
     /// Why some packets were left out, if so: content that the kernel's maps do not take.
     pub not_installed: Option<String>,
+    /// Packets for which there was no time.
+    pub not_run: u64,
 }
 
 /// A difference.

@@ -237,6 +237,10 @@ fn given_packets_have_maps_of_their_own() {
     let left = run(&[Cover { packets: vec![seed()], install: &wrong }, three()]).expect("runs");
     assert_eq!((left.packets, left.difference), (3, None));
     assert!(left.not_installed.is_some());
+    // So is what there is no time for.
+    let soon = Stop::new(Limits { looks: Some(2), ..Limits::default() });
+    let ended = cover(&kernel, &subject, &[three(), three(), three()], &soon).expect("runs");
+    assert_eq!((ended.packets, ended.not_run, ended.difference), (3, 6, None));
 }
 
 #[test]

@@ -190,14 +190,19 @@ def _one(
         "program_ratio": 1 / alone if alone else None,
         "raised": raised,
         "why_not": said["ended"],
-        "notes": [*_not_installed(covered), *said["notes"], *_unread(said["unread"])],
+        "notes": [*_left_out(covered), *said["notes"], *_unread(said["unread"])],
     }
 
 
-def _not_installed(covered: rehearsals.RehearsalCovered) -> list[str]:
-    """Why some paths were not tried, if so."""
-    why = covered["not_installed"]
-    return [f"paths were left out whose map content the kernel does not take: {why}"] if why else []
+def _left_out(covered: rehearsals.RehearsalCovered) -> list[str]:
+    """Which paths were not tried, and why."""
+    why, not_run = covered["not_installed"], covered["not_run"]
+    notes = list[str]()
+    if why:
+        notes.append(f"paths were left out whose map content the kernel does not take: {why}")
+    if not_run:
+        notes.append(f"in the kernel, no time for a packet for each of {not_run} further paths")
+    return notes
 
 
 def _unread(maps: list[str]) -> list[str]:

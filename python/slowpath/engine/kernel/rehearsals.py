@@ -78,6 +78,7 @@ class RehearsalCovered(TypedDict):
     ways: int
     difference: RehearsalDifference | None
     not_installed: str | None
+    not_run: int
 
 
 class RehearsalReport(TypedDict):
