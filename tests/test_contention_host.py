@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
+from running_kernel import needs_kernel
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.commands.contention.profile.reading import load_setup, read_setup
 from slowpath.contention.host.blocks import Timing, in_turns, median
@@ -24,7 +25,7 @@ from slowpath.contention.host.planner import planner
 from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.profiling import RequestRow, request_time
 from slowpath.contention.host.score import Level, calibrated, levels
-from slowpath.contention.host.setup import Function, Setup
+from slowpath.contention.host.setup import Function, Program, Setup
 from slowpath.contention.host.writing import TABLES, queued_time
 from slowpath.contention.tables.reading import (
     read_accelerator,
@@ -33,6 +34,7 @@ from slowpath.contention.tables.reading import (
 )
 from slowpath.engine import neighbours
 from slowpath.engine.neighbours import Block, Reading
+from slowpath.engine.objects import read_object
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
 
@@ -191,18 +193,37 @@ def function(pattern: Any, service: Any = "regex") -> Function:
 def test_each_thread_has_a_cpu_of_its_own() -> None:
     one, two = Places([4, 6]), Places([4, 6, 7])
     whole = function("run-to-completion")
-    ([subject], [competitor]) = mix_of(whole, Point(TRAFFIC, BENCH, CLIENT), one)
+    ([subject], [competitor], _) = mix_of(whole, Point(TRAFFIC, BENCH, CLIENT), one)
     assert (subject["cpu"], competitor["cpu"]) == (4, 6)
     assert "accelerator_cpu" not in subject
     assert subject["clients"] == [{"packet_bytes": 512, "mtbr": 100.0, "rate": 1e5, "queues": 2}]
     staged = function("pipeline")
-    ([subject], [competitor]) = mix_of(staged, Point(TRAFFIC, BENCH, CLIENT), two)
+    ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, CLIENT), two)
     assert (subject["cpu"], subject["accelerator_cpu"], competitor["cpu"]) == (4, 6, 7)
     # Memory alone is about the stage for headers.
-    ([subject], [competitor]) = mix_of(staged, Point(TRAFFIC, BENCH, None), one)
+    ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, None), one)
     assert (subject["service"], subject["pattern"]) == (None, "run-to-completion")
-    ([probe], [competitor]) = probed(staged, TRAFFIC, one, 4096)
+    ([probe], [competitor], _) = probed(staged, TRAFFIC, one, 4096)
     assert (probe["kind"], probe["cpu"], competitor["cpu"]) == ("probe", 4, 6)
+
+
+def test_a_program_is_given_to_the_engine_with_its_traffic() -> None:
+    content = read_object("counts", (ROOT / "examples/count_min.4.bpf.o").read_bytes())
+    program = Program(content, 0, "192.0.2.9", None)
+    nf = Function("nf", (), None, "run-to-completion", 8, program)
+    sides = mix_of(nf, Point(TRAFFIC, BENCH, None), Places([4, 6]))
+    assert sides.subjects == [{"kind": "given", "cpu": 4, "work": 0}]
+    [fed] = sides.programs
+    assert (fed.content, fed.program) == (content, 0)
+    assert fed.traffic == {
+        "flows": TRAFFIC.flows,
+        "packet_bytes": TRAFFIC.size,
+        "destination": "192.0.2.9",
+        "destination_port": None,
+    }
+    beside = probed(nf, TRAFFIC, Places([4, 6]), 4096)
+    assert beside.competitors == [{"kind": "given", "cpu": 6, "work": 0}]
+    assert beside.programs == sides.programs
 
 
 def test_what_takes_three_cpus_is_left_out_on_two() -> None:
@@ -270,6 +291,37 @@ def test_functions_that_make_no_sense(parts: str, said: str) -> None:
     assert said in str(problem.value)
 
 
+XDP = f"""schema: 1
+name: counts
+function: {{xdp: {{object: {ROOT}/examples/count_min.4.bpf.o}}}}
+traffic: {{flow_count: [100, 5000], packet_size_bytes: [64, 1500]}}
+competitors: {{memory: {{working_set_bytes: [10_000, 1_000_000], configurations: 2}}}}
+effort: {{mixes: 10, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("count_min.4", "missing", "t.yaml:3: function.xdp.object: "),
+        (
+            "bpf.o}",
+            "bpf.o, program: other}",
+            "function.xdp.program: .* has no program other; there",
+        ),
+        ("examples/count_min.4.bpf.o", "examples/two_protocols.asm", "is no BPF object"),
+        ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is no IPv4 address, such as"),
+        ("bpf.o}", "bpf.o, destination_port: 65536}", "65536 is not between 0 and 65,535"),
+        ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is not known here; there are xdp"),
+        ("1500]}", "1500], mtbr: 100}", "nothing looks at payloads without an `accelerator`"),
+    ],
+)
+def test_programs_that_make_no_sense(right: str, wrong: str, said: str) -> None:
+    assert right in XDP
+    with pytest.raises(InputError, match=said):
+        read_setup("t.yaml", XDP.replace(right, wrong, 1))
+
+
 def test_sizes_of_tables() -> None:
     text = TINY.read_text().replace("[nat]", "[{router: {prefixes: 5}}, acl, {acl: {rules: 7}}]")
     stages = read_setup("t.yaml", text).function.stages
@@ -285,6 +337,34 @@ def needs_two_cpus() -> None:
     allowed = neighbours.cpus(None, 1, "a test")
     if len(allowed) < 2:
         pytest.skip("this process may use one CPU only")
+
+
+def test_a_program_is_profiled(tmp_path: Path) -> None:
+    needs_two_cpus()
+    needs_kernel()
+    described, folder = tmp_path / "counts.yaml", tmp_path / "counts.profile"
+    described.write_text(XDP)
+    run = slowpath("contention", "profile", str(described), "-o", str(folder), "--format", "json")
+    assert run.returncode == 0, run.stderr
+    record = json.loads(run.stdout)
+    assert (record["mixes"], record["function"], record["left_out"]) == (10, "counts", [])
+    memory = read_memory([str(folder / "memory.csv")])
+    assert len(memory.rows) == 20
+    assert all(memory.throughput > 0)
+    assert not (folder / "accelerator.csv").exists()
+    own = read_own_contention(str(folder / "contention.csv"), memory.origin)
+    assert len(own.rows) == 6
+
+
+def test_a_program_that_cannot_be_fed_is_an_error(tmp_path: Path) -> None:
+    needs_two_cpus()
+    needs_kernel()
+    described, wrong = tmp_path / "draws.yaml", "crates/ingress/tests/objects/packets.bpf.o"
+    text = XDP.replace("examples/count_min.4.bpf.o}", f"{wrong}, program: draws}}")
+    described.write_text(text)
+    run = slowpath("contention", "profile", str(described), "-o", str(tmp_path / "draws.profile"))
+    assert run.returncode == 3, run.stderr
+    assert "depends on more than the packet's flow" in run.stderr
 
 
 def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:

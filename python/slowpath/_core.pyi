@@ -214,7 +214,13 @@ class Model:
 class Mix:
     """Subjects and competitors on CPUs of this machine: `slowpath_neighbours::Mix`."""
 
-    def __new__(cls, spec: str, stop: Stop) -> Mix: ...
+    def __new__(
+        cls,
+        spec: str,
+        stop: Stop,
+        kernel: Kernel | None = None,
+        programs: list[tuple[Object, int, str]] = ...,
+    ) -> Mix: ...
     def block(self, beside: bool, warm: float, seconds: float, stop: Stop) -> str | None: ...
 
 @final

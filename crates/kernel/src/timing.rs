@@ -5,7 +5,8 @@
 //! timed, because a test run with repetitions of a program that is attached nowhere waits for all
 //! CPUs twice (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program
 //! takes back what the run before has changed, and reads the clock around the program alone.
-//! [`Subject::sample`] is one timed call.
+//! [`Subject::sample`] is one timed call. A [`Feed`] in front of a program gives each run a packet of
+//! another flow ([`Flows`]), as much as there are.
 //!
 //! What times mean is not known here: no statistics, no policy.
 //!
@@ -15,6 +16,8 @@
 mod attachments;
 mod error;
 mod expedited;
+mod feed;
+mod flows;
 mod rotation;
 mod station;
 mod steps;
@@ -24,6 +27,8 @@ mod wrapper;
 
 pub use attachments::{Attached, Attachments};
 pub use error::TimingError;
+pub use feed::Feed;
+pub use flows::Flows;
 pub use rotation::Rotation;
 pub use station::{Scheduling, Station};
 pub use subject::{Sample, Subject};

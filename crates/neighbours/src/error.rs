@@ -73,6 +73,9 @@ pub enum NeighbourError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// What was handed over did not do its work.
+    #[error("{0}")]
+    Given(String),
     /// A thread that failed in a way it should not.
     #[error("{0} ended before it should; please report this")]
     Defect(String),

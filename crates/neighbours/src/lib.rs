@@ -43,8 +43,8 @@ pub use cpus::allowed as allowed_cpus;
 pub use error::NeighbourError;
 pub use mix::{Block, Mix, Reading};
 pub use spec::{
-    AcceleratorSpec, ClientSpec, FunctionSpec, HeaderStage, MemorySpec, MixSpec, Pattern,
-    ProbeSpec, Service, Touch, WorkSpec,
+    AcceleratorSpec, ClientSpec, FunctionSpec, GivenSpec, HeaderStage, MemorySpec, MixSpec,
+    Pattern, ProbeSpec, Service, Touch, WorkSpec,
 };
 pub use traffic::Traffic;
-pub use work::Served;
+pub use work::{Served, Work};

@@ -67,11 +67,13 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Makes packets, tables and working sets; nothing runs yet.
+    /// Makes packets, tables and working sets; nothing runs yet. `given` is the work that
+    /// [`WorkSpec::Given`] stands for; each can run in one place.
     ///
     /// # Errors
     /// If something makes no sense, the process may not use the CPUs, or there is no memory.
-    pub fn new(spec: &MixSpec) -> Result<Mix, NeighbourError> {
+    pub fn new(spec: &MixSpec, given: Vec<Box<dyn Work>>) -> Result<Mix, NeighbourError> {
+        let mut given: Vec<_> = given.into_iter().map(Some).collect();
         let sides = [(false, &spec.subjects), (true, &spec.competitors)];
         let all = sides.iter().flat_map(|(competes, works)| {
             works.iter().enumerate().map(move |(of, work)| (*competes, of, work))
@@ -82,7 +84,7 @@ impl Mix {
         cpus::check(&wanted, &cpus::allowed())?;
         let mut slots = Vec::new();
         for (competes, of, work) in all {
-            for (name, cpu, work) in threads(work)? {
+            for (name, cpu, work) in threads(work, &mut given)? {
                 slots.push(Slot { of, name, cpu, competes, work: Mutex::new(work) });
             }
         }
@@ -205,6 +207,9 @@ fn run(
         }
         work.turn();
     }
+    if let Some(why) = work.failure() {
+        return Err(NeighbourError::Given(why));
+    }
     let end = look(&**work);
     let start = start.unwrap_or_else(|| look(&**work));
     let both = end.served.iter().zip(&start.served);
@@ -235,12 +240,16 @@ fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
         WorkSpec::Accelerator(spec) => vec![named("accelerator", spec.cpu)],
         WorkSpec::Memory(spec) => vec![named("mem-bench", spec.cpu)],
         WorkSpec::Probe(spec) => vec![named("probe", spec.cpu)],
+        WorkSpec::Given(spec) => vec![named("function", spec.cpu)],
     }
 }
 
 type Thread = (&'static str, usize, Box<dyn Work>);
 
-fn threads(work: &WorkSpec) -> Result<Vec<Thread>, NeighbourError> {
+fn threads(
+    work: &WorkSpec,
+    given: &mut [Option<Box<dyn Work>>],
+) -> Result<Vec<Thread>, NeighbourError> {
     Ok(match work {
         WorkSpec::Function(spec) => {
             let names = ["function", "accelerator"];
@@ -252,5 +261,11 @@ fn threads(work: &WorkSpec) -> Result<Vec<Thread>, NeighbourError> {
         }
         WorkSpec::Memory(spec) => vec![("mem-bench", spec.cpu, Box::new(MemBench::new(spec)?))],
         WorkSpec::Probe(spec) => vec![("probe", spec.cpu, Box::new(Probe::new(spec)?))],
+        WorkSpec::Given(spec) => {
+            let one = given.get_mut(spec.work).and_then(Option::take);
+            let work =
+                one.ok_or(NeighbourError::Unfit("there is no such work, or it runs already"))?;
+            vec![("function", spec.cpu, work)]
+        }
     })
 }

@@ -36,6 +36,8 @@ pub enum WorkSpec {
     Memory(MemorySpec),
     /// The probe.
     Probe(ProbeSpec),
+    /// Work that the caller hands over.
+    Given(GivenSpec),
 }
 
 /// A network function: stages for headers, then an accelerator for payloads, either of which may be
@@ -129,6 +131,16 @@ pub struct ProbeSpec {
     pub cpu: usize,
     /// Its working set.
     pub bytes: usize,
+}
+
+/// Work that is not made here, of one thread.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenSpec {
+    /// CPU of its thread.
+    pub cpu: usize,
+    /// Its number among what is handed over.
+    pub work: usize,
 }
 
 /// How a function uses the accelerator.

@@ -38,4 +38,9 @@ pub trait Work: Send {
 
     /// What was done so far: by itself first, then for each client of the accelerator that it hosts.
     fn served(&self) -> Vec<Served>;
+
+    /// Why it cannot go on, if so.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }

@@ -7,7 +7,7 @@ const SHORT: Duration = Duration::from_millis(20);
 
 fn mix(text: &str) -> Result<Mix, NeighbourError> {
     let spec: MixSpec = serde_json::from_str(text).unwrap();
-    Mix::new(&spec)
+    Mix::new(&spec, Vec::new())
 }
 
 fn traffic() -> &'static str {

@@ -1,12 +1,19 @@
 //! Network functions beside competitors, on CPUs of this machine.
 
 use crate::errors;
+use crate::kernel::Kernel;
+use crate::objects::Object;
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use slowpath::Error;
-use slowpath_neighbours::{MixSpec, NeighbourError};
+use slowpath_ingress::{IngressError, Program, TrafficSpec};
+use slowpath_neighbours::{MixSpec, NeighbourError, Work};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// An XDP program that gets packets: its file, its number there, and the JSON text of a
+/// `slowpath_ingress::TrafficSpec`.
+type Fed = (Py<Object>, usize, String);
 
 /// Subjects and competitors, ready to run.
 #[pyclass(frozen, module = "slowpath._core")]
@@ -17,15 +24,42 @@ pub struct Mix {
 #[pymethods]
 impl Mix {
     /// Makes packets, tables and working sets of what `spec` says, the JSON text of a
-    /// `slowpath_neighbours::MixSpec`.
+    /// `slowpath_neighbours::MixSpec`, whose given work is `programs`, which run in `kernel`.
     ///
     /// Raises an `Error`; of kind `unavailable` where the machine has not what it takes.
     #[new]
-    fn new(py: Python<'_>, spec: &str, stop: &Stop) -> PyResult<Self> {
-        let spec: MixSpec = serde_json::from_str(spec)
-            .map_err(|error| errors::exception(py, &Error::Input(error.to_string())))?;
-        let made = worker::run(py, stop, move |_| slowpath_neighbours::Mix::new(&spec))?;
-        let inner = made.map(Arc::new).map_err(|error| exception(py, &error))?;
+    #[pyo3(signature = (spec, stop, kernel=None, programs=Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        spec: &str,
+        stop: &Stop,
+        kernel: Option<&Kernel>,
+        programs: Vec<Fed>,
+    ) -> PyResult<Self> {
+        let input = |error: String| errors::exception(py, &Error::Input(error));
+        let spec: MixSpec = serde_json::from_str(spec).map_err(|error| input(error.to_string()))?;
+        let mut fed = Vec::new();
+        for (object, number, traffic) in programs {
+            let what = "it is a listing; the kernel runs BPF objects";
+            let object = object.get().shared().object().ok_or_else(|| input(what.to_owned()))?;
+            let traffic: TrafficSpec =
+                serde_json::from_str(&traffic).map_err(|error| input(error.to_string()))?;
+            fed.push((object, number, traffic));
+        }
+        let kernel = kernel.map(Kernel::shared);
+        let made = worker::run(py, stop, move |stop| {
+            let go_on = || stop.reason().is_none();
+            let mut given: Vec<Box<dyn Work>> = Vec::new();
+            for (object, number, traffic) in &fed {
+                let Some(kernel) = &kernel else {
+                    return Err(Error::Input("a program takes a kernel".to_owned()));
+                };
+                let program = Program::new(kernel, (object, *number), traffic, &go_on);
+                given.push(Box::new(program.map_err(of_program)?));
+            }
+            slowpath_neighbours::Mix::new(&spec, given).map_err(of_mix)
+        })?;
+        let inner = made.map(Arc::new).map_err(|error| errors::exception(py, &error))?;
         Ok(Mix { inner })
     }
 
@@ -56,7 +90,7 @@ impl Mix {
                 text.map(Some).map_err(|error| errors::defect(py, &error))
             }
             Err(NeighbourError::Stopped) => Ok(None),
-            Err(error) => Err(exception(py, &error)),
+            Err(error) => Err(errors::exception(py, &of_mix(error))),
         }
     }
 }
@@ -73,13 +107,21 @@ pub fn why_no_counters() -> Option<String> {
     slowpath_neighbours::why_no_counters()
 }
 
-fn exception(py: Python<'_>, error: &NeighbourError) -> PyErr {
+fn of_mix(error: NeighbourError) -> Error {
     let said = error.to_string();
     match error {
-        NeighbourError::Number { .. } | NeighbourError::Unfit(_) => {
-            errors::exception(py, &Error::Input(said))
+        NeighbourError::Number { .. } | NeighbourError::Unfit(_) | NeighbourError::Given(_) => {
+            Error::Input(said)
         }
-        NeighbourError::Defect(_) => errors::defect(py, &said),
-        _ => errors::exception(py, &Error::Unavailable(said)),
+        NeighbourError::Defect(_) => Error::Panic(said),
+        _ => Error::Unavailable(said),
+    }
+}
+
+fn of_program(error: IngressError) -> Error {
+    let said = error.to_string();
+    match error {
+        IngressError::Stopped => Error::Unavailable(said),
+        _ => Error::Input(said),
     }
 }

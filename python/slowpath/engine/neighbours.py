@@ -2,14 +2,26 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from slowpath import _core
 from slowpath.cli.errors import StoppedError, UnavailableError
 from slowpath.engine.errors import of_file
 from slowpath.work.stopping import Stopping
 
+Kernel = _core.Kernel
+"""The running kernel; from `kernel.stations.open_kernel`."""
+Object = _core.Object
+
 _HERE = "this machine"
+
+
+class Fed(NamedTuple):
+    """An XDP program that gets packets."""
+
+    content: Object
+    program: int  # its number there
+    traffic: Mapping[str, object]  # what `slowpath_ingress::TrafficSpec` has
 
 
 class Served(TypedDict):
@@ -57,17 +69,29 @@ class Mix:
         subjects: Sequence[Mapping[str, object]],
         competitors: Sequence[Mapping[str, object]],
         stopping: Stopping,
+        programs: Sequence[Fed] = (),
+        kernel: Kernel | None = None,
     ) -> None:
         """Makes packets, tables and working sets of what `slowpath_neighbours::MixSpec` has.
 
+        `programs` are what its work of the kind `given` stands for, by their numbers; they run in
+        `kernel`.
+
         Raises:
+            StoppedError: when somebody asked to end.
             InputError: when a number makes no sense, or the machine has not what it takes.
         """
         self._stopping = stopping
         spec = json.dumps({"subjects": subjects, "competitors": competitors})
+        fed = [(one.content, one.program, json.dumps(one.traffic)) for one in programs]
         stop = _core.Stop(None, None)
         with of_file(_HERE), stopping.calling(stop.set):
-            self._mix = _core.Mix(spec, stop)
+            try:
+                self._mix = _core.Mix(spec, stop, kernel, fed)
+            except _core.Error:
+                if stopping.asked:
+                    raise StoppedError(_HERE, "stopped") from None
+                raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
         """Runs subjects, with competitors or without, for so many seconds after warming up.

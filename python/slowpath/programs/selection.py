@@ -61,6 +61,27 @@ def choose(
     return chosen, [program for program in meant if program.kind != "xdp"]
 
 
+def meant_by(
+    path: str, programs: Sequence[ProgramInfo] | None, wanted: str | None
+) -> ProgramInfo | str:
+    """The program of the object at `path` that a description means, or why it means none."""
+    if programs is None:
+        return f"{path} is no BPF object"
+    if wanted is not None:
+        named = [one for one in programs if one.name == wanted]
+        return (
+            named[0]
+            if named
+            else f"{path} has no program {wanted}; there are {list_programs(programs)}"
+        )
+    chosen, others = choose(programs, Selection())
+    if not chosen:
+        return f"{path}: {nothing_to_choose(others)}"
+    if len(chosen) > 1:
+        return f"{path} has several programs; say `program:`, of {list_programs(chosen)}"
+    return chosen[0]
+
+
 def remark_on(program: ProgramInfo) -> str | None:
     """What is to be said of a program that is analysed although nothing says that it is XDP."""
     if program.kind != UNKNOWN:

@@ -13,6 +13,7 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 
 use super::error::TimingError;
+use super::flows::Flows;
 use super::rotation::Rotation;
 use super::undo::Undo;
 use crate::Loaded;
@@ -33,7 +34,7 @@ pub mod state {
     pub const RUNS: i16 = 16;
     /// What could not be done.
     pub const FAILURES: i16 = 24;
-    /// Which row of a rotation was the last.
+    /// Which row of a rotation was the last, or from where flows are drawn.
     pub const ROW: i16 = 32;
     /// Whether there was a run at all, in this call or an earlier one.
     pub const RAN: i16 = 40;
@@ -81,6 +82,19 @@ pub fn after_run(
     elements(code)?;
     let landed = code.land(very_first) && landed;
     code.store(Size::DW, STATE, state::RAN, Source::Imm(1));
+    if landed { Ok(()) } else { Err(too_far()) }
+}
+
+/// Does `packet` before any run but the first.
+pub fn before_run(
+    code: &mut Assembly,
+    packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
+) -> Result<(), TimingError> {
+    code.load(Size::DW, Register::R2, STATE, state::STARTED);
+    let first = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
+    packet(code)?;
+    let landed = code.land(first);
+    code.store(Size::DW, STATE, state::STARTED, Source::Imm(1));
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
@@ -267,6 +281,76 @@ pub fn rotate(
                 }
             }
         }
+        Ok(())
+    })
+}
+
+/// Draws a flow and writes it into the packet, whose IPv4 header has words that add up to `sum` and are
+/// the same for all flows.
+pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingError> {
+    let count = i32::try_from(flows.count).map_err(|_| TimingError::TooMuch { what: "to draw" })?;
+    let (number, hash) = (Register::R8, Register::R9);
+    let reg = Source::Reg;
+    // A linear congruential generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2,
+    // 3.3.4, table 1, line 26). Its high half, times a bound, is a number below that.
+    code.load(Size::DW, number, STATE, state::ROW);
+    code.number(hash, 6_364_136_223_846_793_005);
+    code.alu(AluOp::Mul, number, reg(hash));
+    code.number(hash, 1_442_695_040_888_963_407);
+    code.alu(AluOp::Add, number, reg(hash));
+    code.store(Size::DW, STATE, state::ROW, reg(number));
+    code.alu(AluOp::Rsh, number, Source::Imm(32));
+    code.alu(AluOp::Mul, number, Source::Imm(count));
+    code.alu(AluOp::Rsh, number, Source::Imm(32));
+    // Bits that depend on all of the number: one half of a step of Steele, Lea and Flood's mixing
+    // ("Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+    code.mov(hash, reg(number));
+    code.alu(AluOp::Add, hash, Source::Imm((flows.seed & 0x7fff_ffff) as i32));
+    for factor in [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9] {
+        code.number(Register::R5, factor);
+        code.alu(AluOp::Mul, hash, reg(Register::R5));
+        code.mov(Register::R5, reg(hash));
+        code.alu(AluOp::Rsh, Register::R5, Source::Imm(32));
+        code.alu(AluOp::Xor, hash, reg(Register::R5));
+    }
+    // Multiplying by an odd number keeps different sources apart.
+    code.number(Register::R5, 0x9e37_79b1);
+    code.alu(AluOp::Mul, number, reg(Register::R5));
+    code.number(Register::R5, flows.seed.into());
+    code.alu(AluOp::Add, number, reg(Register::R5));
+    within(code, 38, [DATA, DATA_END], |code| {
+        code.store(Size::W, Register::R2, 26, reg(number));
+        // A port above those of services.
+        code.mov(Register::R5, reg(hash));
+        code.alu(AluOp::Rsh, Register::R5, Source::Imm(32));
+        code.alu(AluOp::Or, Register::R5, Source::Imm(u16::from_ne_bytes([4, 0]).into()));
+        code.store(Size::H, Register::R2, 34, reg(Register::R5));
+        if flows.destination_ports {
+            code.alu(AluOp::Rsh, Register::R5, Source::Imm(16));
+            code.store(Size::H, Register::R2, 36, reg(Register::R5));
+        }
+        code.set(Register::R5, sum);
+        let mut add = |from: Register, shift: i32| {
+            code.mov(Register::R1, reg(from));
+            code.alu(AluOp::Rsh, Register::R1, Source::Imm(shift));
+            code.alu(AluOp::And, Register::R1, Source::Imm(0xffff));
+            code.alu(AluOp::Add, Register::R5, reg(Register::R1));
+        };
+        add(number, 0);
+        add(number, 16);
+        if flows.destinations {
+            add(hash, 0);
+            add(hash, 16);
+            code.store(Size::W, Register::R2, 30, reg(hash));
+        }
+        for _ in 0..2 {
+            code.mov(Register::R1, reg(Register::R5));
+            code.alu(AluOp::Rsh, Register::R1, Source::Imm(16));
+            code.alu(AluOp::And, Register::R5, Source::Imm(0xffff));
+            code.alu(AluOp::Add, Register::R5, reg(Register::R1));
+        }
+        code.alu(AluOp::Xor, Register::R5, Source::Imm(0xffff));
+        code.store(Size::H, Register::R2, 24, reg(Register::R5));
         Ok(())
     })
 }

@@ -11,7 +11,7 @@ from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.engine import chains, objects
 from slowpath.programs.loading import load_program
-from slowpath.programs.selection import Selection, choose, list_programs, nothing_to_choose
+from slowpath.programs.selection import meant_by
 from slowpath.programs.sources import Clang, is_c
 
 
@@ -147,22 +147,12 @@ def _program(
     Raises:
         InputError: when the object has no such program, or several.
     """
-    programs = objects.programs(read)
     (name, line) = member
     # Of a chain that is one object, nobody has written a description.
     name = f"line {line}: {name}" if _is_description(file) else name
-    if programs is None:
-        raise InputError(file, f"{name}: {path} is no BPF object; chains are of these")
-    if wanted is not None:
-        named = [one for one in programs if one.name == wanted]
-        if not named:
-            known = list_programs(programs)
-            raise InputError(file, f"{name}: {path} has no program {wanted}; there are {known}")
-        return named[0]
-    chosen, others = choose(programs, Selection())
-    if not chosen:
-        raise InputError(file, f"{name}: {path}: {nothing_to_choose(others)}")
-    if len(chosen) > 1:
-        known = list_programs(chosen)
-        raise InputError(file, f"{name}: {path} has several programs; say `program:`, of {known}")
-    return chosen[0]
+    programs = objects.programs(read)
+    meant = meant_by(path, programs, wanted)
+    if isinstance(meant, str):
+        reason = f"{meant}; chains are of these" if programs is None else meant
+        raise InputError(file, f"{name}: {reason}")
+    return meant

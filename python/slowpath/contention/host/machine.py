@@ -6,6 +6,7 @@ from slowpath.cli.errors import UnavailableError
 from slowpath.contention.host.mixes import Places
 from slowpath.contention.host.setup import Setup
 from slowpath.engine import neighbours
+from slowpath.engine.kernel.stations import Kernel, open_kernel
 from slowpath.measurements.machine.files import Files
 from slowpath.measurements.machine.processor import processor
 
@@ -20,13 +21,15 @@ class Machine(NamedTuple):
     places: Places
     cache_bytes: int
     probe_bytes: int
+    kernel: Kernel | None  # for programs
 
 
 def this_machine(setup: Setup) -> Machine:
-    """CPUs for a setup, and their cache.
+    """CPUs for a setup, their cache, and the kernel if it is about a program.
 
     Raises:
-        UnavailableError: when there are too few CPUs, or the size of the cache is not known.
+        UnavailableError: when there are too few CPUs, the size of the cache is not known, or the
+            kernel loads no programs for this process.
     """
     what_for = "a function beside a competitor"
     if setup.function.pattern == "pipeline":
@@ -40,4 +43,5 @@ def this_machine(setup: Setup) -> Machine:
         raise UnavailableError(reason)
     least, most = _PROBES
     probe = min(max(cache[1] // _PROBE_SHARE, least), most)
-    return Machine(facts["model"] or "this host", Places(cpus), cache[1], probe)
+    kernel = None if setup.function.program is None else open_kernel()
+    return Machine(facts["model"] or "this host", Places(cpus), cache[1], probe, kernel)

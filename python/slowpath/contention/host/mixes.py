@@ -5,10 +5,17 @@ from typing import NamedTuple
 
 from slowpath.contention.host.points import Client, MemBench, Point, Traffic
 from slowpath.contention.host.setup import Function
+from slowpath.engine.neighbours import Fed
 
 Spec = dict[str, object]
-Sides = tuple[list[Spec], list[Spec]]
-"""Subjects and competitors."""
+
+
+class Sides(NamedTuple):
+    """Subjects and competitors."""
+
+    subjects: list[Spec]
+    competitors: list[Spec]
+    programs: tuple[Fed, ...] = ()  # which one of them is, if any
 
 
 class Places(NamedTuple):
@@ -50,13 +57,14 @@ def mix_of(function: Function, point: Point, places: Places) -> Sides:
     """
     headers_only = function.pattern == "pipeline" and point.client is None
     subject = _function(function, point.traffic, places, headers_only=headers_only)
+    programs = _programs(function, point.traffic)
     if point.client is not None:
         subject["clients"] = [_client(point.client)]
     if point.memory is None:
-        return [subject], []
+        return Sides([subject], [], programs)
     third = function.pattern == "pipeline" and not headers_only
     cpu = places.cpus[2] if third else places.other
-    return [subject], [mem_bench(point.memory, cpu)]
+    return Sides([subject], [mem_bench(point.memory, cpu)], programs)
 
 
 def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: int) -> Sides:
@@ -64,19 +72,19 @@ def probed(function: Function, traffic: Traffic, places: Places, probe_bytes: in
     swapped = Places([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
-    return [probe(probe_bytes, places.function)], [competitor]
+    programs = _programs(function, traffic)
+    return Sides([probe(probe_bytes, places.function)], [competitor], programs)
 
 
 def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
     """The accelerator of a function, that it alone keeps busy."""
-    return [
-        {
-            "kind": "accelerator",
-            "cpu": cpu,
-            "service": function.service,
-            "traffic": _traffic(traffic),
-        }
-    ], []
+    subject: Spec = {
+        "kind": "accelerator",
+        "cpu": cpu,
+        "service": function.service,
+        "traffic": _traffic(traffic),
+    }
+    return Sides([subject], [])
 
 
 def probe(size: int, cpu: int) -> Spec:
@@ -90,7 +98,23 @@ def mem_bench(competitor: MemBench, cpu: int) -> Spec:
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
 
+def _programs(function: Function, traffic: Traffic) -> tuple[Fed, ...]:
+    """What the function is, if it is a program."""
+    if function.program is None:
+        return ()
+    found, number, destination, port = function.program
+    packets: Spec = {
+        "flows": traffic.flows,
+        "packet_bytes": traffic.size,
+        "destination": destination,
+        "destination_port": port,
+    }
+    return (Fed(found, number, packets),)
+
+
 def _function(function: Function, traffic: Traffic, places: Places, *, headers_only: bool) -> Spec:
+    if function.program is not None:
+        return {"kind": "given", "cpu": places.function, "work": 0}
     spec: Spec = {
         "kind": "function",
         "cpu": places.function,

@@ -121,7 +121,8 @@ class Profiling:
 
     def _turns(self, sides: mixes.Sides) -> Turns:
         self._go_on()
-        mix = Mix(*sides, self._audience.stopping)
+        stopping, kernel = self._audience.stopping, self._machine.kernel
+        mix = Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
         turns = in_turns(mix, self._timing, go_on=self._go_on)
         self.disturbed += turns.alone.disturbed + turns.beside.disturbed
         return turns
@@ -150,7 +151,7 @@ class Profiling:
         """The probe where the function is, beside a competitor where that is."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
-        return self._turns(([probe], [mixes.mem_bench(competitor, places.other)]))
+        return self._turns(mixes.Sides([probe], [mixes.mem_bench(competitor, places.other)]))
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
         """Request times of payloads of this size, by match ratio."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from slowpath.engine.neighbours import Object
+
 Stage = str | Mapping[str, Mapping[str, int]]
 """A stage for headers as `slowpath_neighbours::HeaderStage` has it."""
 Service = Literal["regex", "compression"]
@@ -16,14 +18,24 @@ class Span(NamedTuple):
     most: float
 
 
+class Program(NamedTuple):
+    """An XDP program, which the running kernel gives packets."""
+
+    object: Object
+    number: int  # of the program there
+    destination: str | None  # IPv4 address of all packets; None: by flow
+    destination_port: int | None  # the same for the port
+
+
 class Function(NamedTuple):
-    """A network function."""
+    """A network function: a program, or stages and an accelerator in user space."""
 
     name: str
     stages: tuple[Stage, ...]
     service: Service | None
     pattern: Pattern
     queue: int  # requests that its queue at the accelerator has room for
+    program: Program | None = None
 
 
 class TrafficRange(NamedTuple):

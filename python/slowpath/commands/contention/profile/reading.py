@@ -3,10 +3,12 @@
 Format: docs/contention.md.
 """
 
+from pathlib import Path
 from typing import cast
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
+from slowpath.commands.contention.profile.program import read_program
 from slowpath.contention.host.setup import (
     ClientRange,
     Effort,
@@ -72,7 +74,7 @@ def read_setup(file: str, content: str) -> Setup:
         ("effort", "cpus"),
     )
     number(whole["schema"], Number("version", 1, 1, 1))
-    function = _function(name(whole["name"]), whole["function"])
+    function = _function(name(whole["name"]), whole["function"], Path(file).parent)
     traffic = _traffic(whole["traffic"], function)
     memory, client = _competitors(whole["competitors"], function)
     effort = whole.get("effort")
@@ -87,7 +89,10 @@ def read_setup(file: str, content: str) -> Setup:
     )
 
 
-def _function(called: str, found: Marked) -> Function:
+def _function(called: str, found: Marked, folder: Path) -> Function:
+    if isinstance(found.value, dict) and "xdp" in found.value:
+        program = read_program(table(found, ("xdp",))["xdp"], folder)
+        return Function(called, (), None, "run-to-completion", _QUEUE.usual, program)
     parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
     stages = parts.get("stages")
     all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))

@@ -1,0 +1,111 @@
+//! A program as work of a thread.
+
+use slowpath_bpf::Object;
+use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
+use slowpath_kernel::{Kernel, Loaded, again};
+use slowpath_neighbours::{Served, Work};
+
+use crate::change::{candidates, is_put_back};
+use crate::error::IngressError;
+use crate::packet::TrafficSpec;
+
+/// Packets in a turn: a call takes microseconds besides, and a turn some tenths of a millisecond.
+const BURST: u32 = 2048;
+/// Packets of each flow before anything is measured, on average: of 1,000 flows 2 then did not come.
+const WARM: u64 = 6;
+/// Most packets before that.
+const MOST_WARM: u64 = 20_000_000;
+
+/// An XDP program in the running kernel, and packets for it.
+#[derive(Debug)]
+pub struct Program {
+    program: Loaded,
+    feed: Feed,
+    served: Served,
+    bytes: u64,
+    failure: Option<String>,
+    // Programs that are attached nowhere take milliseconds more to call.
+    _attached: Attached,
+}
+
+impl Program {
+    /// Loads a program of an object, finds out how its packets are put back, and gives it packets of
+    /// all flows, so that its maps are filled.
+    ///
+    /// # Errors
+    /// If the kernel does not take it, traffic makes no sense, packets cannot be put back, or `go_on`
+    /// says no.
+    pub fn new(
+        kernel: &Kernel,
+        (object, program): (&Object, usize),
+        traffic: &TrafficSpec,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Program, IngressError> {
+        let (packet, flows) = (traffic.packet()?, traffic.flows()?);
+        let program = kernel.load(object, program)?;
+        let attachments = Attachments::default();
+        for undo in candidates(kernel, &attachments, &program, &packet, &flows)? {
+            let feed = Feed::new(kernel, program.fragments(), &packet, &undo, &flows)?;
+            let attached = feed.attach(&attachments)?;
+            feed.select(&program)?;
+            match warm(&feed, &flows, go_on) {
+                Err(IngressError::Run(TimingError::NotRestored { .. })) => continue,
+                warmed => warmed?,
+            }
+            if again(|| is_put_back(&feed))? {
+                let bytes = packet.len() as u64;
+                let served = Served::default();
+                return Ok(Program {
+                    program,
+                    feed,
+                    served,
+                    bytes,
+                    failure: None,
+                    _attached: attached,
+                });
+            }
+        }
+        Err(IngressError::Unsteady)
+    }
+
+    /// The program, and its maps.
+    pub fn loaded(&self) -> &Loaded {
+        &self.program
+    }
+}
+
+impl Work for Program {
+    fn begin(&mut self, _: bool) {}
+
+    fn turn(&mut self) {
+        if self.failure.is_some() {
+            return;
+        }
+        match again(|| self.feed.run(BURST)) {
+            Ok(_) => {
+                self.served.items += u64::from(BURST);
+                self.served.bytes += u64::from(BURST) * self.bytes;
+            }
+            Err(why) => self.failure = Some(why.to_string()),
+        }
+    }
+
+    fn served(&self) -> Vec<Served> {
+        vec![self.served]
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+}
+
+fn warm(feed: &Feed, flows: &Flows, go_on: &dyn Fn() -> bool) -> Result<(), IngressError> {
+    let wanted = (WARM * u64::from(flows.count)).min(MOST_WARM);
+    for _ in 0..=wanted / u64::from(BURST) {
+        if !go_on() {
+            return Err(IngressError::Stopped);
+        }
+        again(|| feed.run(BURST))?;
+    }
+    Ok(())
+}
