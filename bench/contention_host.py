@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How well models of profiles of this machine predict mixes with competitors that they have not seen.
 
-The campaign of docs/contention.md, on a machine where nothing else runs (half an hour for 300 mixes
-of five functions on two CPUs):
+The campaign of docs/contention.md, on a machine where nothing else runs (twenty minutes for 300
+mixes of seven functions on two CPUs):
 
-    bench/contention_host.py FOLDER [--mixes 300] [--folds 5] [--recipe NAME] [--evaluate]
+    bench/contention_host.py FOLDER [--mixes 300] [--pairs 5] [--recipe NAME] [--evaluate]
 
 Functions are profiled into FOLDER (`--evaluate`: they are there already). Competitor configurations
 are then held out, a part of them at a time: `mem-bench` by working set, kind of access and rate, the
@@ -36,8 +36,14 @@ from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_me
 
 Floats = NDArray[np.float64]
 
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MEMORY = "working_set_bytes: [500_000, 64_000_000], configurations: 12"
 FLOWS = "flow_count: [1000, 1000000]"
+PROGRAMS = {
+    # XDP programs of examples/, with as many flows as their maps have room for.
+    "flow-monitor-xdp": ("flow_monitor", "flow_count: [500, 16000]"),
+    "count-min-xdp": ("count_min.4", FLOWS),
+}
 FUNCTIONS = {
     # Headers alone: packet sizes vary. At accelerators they do not, as request times are by match ratio.
     "flow-stats": ("stages: [flow-statistics]", "", "packet_size_bytes: [64, 1500]"),
@@ -50,6 +56,7 @@ FUNCTIONS = {
     "flow-monitor": ("stages: [flow-statistics]", "regex", "packet_size_bytes: 1500"),
     "ip-comp": ("stages: [nat]", "compression", "packet_size_bytes: 1500"),
 }
+NAMES = (*FUNCTIONS, *PROGRAMS)
 PATTERN = "run-to-completion"
 COLUMNS = ("flow_count", "packet_size_bytes", "score")
 FOLDS = 5
@@ -59,6 +66,14 @@ PREDICTORS = ("ours", "slomo", "sum", "min", "constant")
 
 def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
     """What is profiled, as `slowpath contention profile` reads it."""
+    if name in PROGRAMS:
+        program, flows = PROGRAMS[name]
+        return (
+            f"schema: 1\nname: {name}\nfunction: {{xdp: {{object: '{EXAMPLES}/{program}.bpf.o'}}}}\n"
+            f"traffic: {{{flows}, packet_size_bytes: [64, 1500]}}\n"
+            f"competitors:\n  memory: {{{MEMORY}}}\n"
+            f"effort: {{mixes: {mixes}, pairs: {pairs}, block_ms: {block_ms}}}\n"
+        )
     stages, service, size = FUNCTIONS[name]
     accelerator = f", accelerator: {service}" if service else ""
     mtbr = ", mtbr: [0, 1000]" if service else ""
@@ -72,9 +87,9 @@ def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
 
 def measure(given: argparse.Namespace) -> None:
     """Profiles all functions, one after the other."""
-    each = -(-given.mixes // len(FUNCTIONS))
+    each = -(-given.mixes // len(NAMES))
     given.folder.mkdir(parents=True, exist_ok=True)
-    for name in FUNCTIONS:
+    for name in NAMES:
         file = given.folder / f"{name}.yaml"
         file.write_text(description(name, each, given.pairs, given.block_ms))
         folder = given.folder / f"{name}.profile"
@@ -202,7 +217,7 @@ def main() -> int:
         measure(given)
     warnings.simplefilter("ignore")
     found = list[dict[str, object]]()
-    for name in FUNCTIONS:
+    for name in NAMES:
         found += evaluate(given.folder, name, given.recipe)
         record = json.loads((given.folder / f"{name}.profile/profile.json").read_text())
         noise = record["noise"]
@@ -215,7 +230,7 @@ def main() -> int:
     show(found, "all")
     for kinds in ("client", "memory", "client+memory"):
         show([one for one in found if one["kinds"] == kinds], kinds)
-    for name in FUNCTIONS:
+    for name in NAMES:
         show([one for one in found if one["function"] == name], name)
     return 0
 
