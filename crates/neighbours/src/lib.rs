@@ -31,7 +31,6 @@ mod mix;
 mod packets;
 mod payloads;
 mod probe;
-mod random;
 mod spec;
 mod stage;
 mod tables;

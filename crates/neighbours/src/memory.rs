@@ -3,8 +3,9 @@
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
+use slowpath_random::Random;
+
 use crate::error::{NeighbourError, zeros};
-use crate::random::Random;
 use crate::spec::{MemorySpec, Touch};
 use crate::work::{Served, Work};
 
@@ -44,7 +45,7 @@ impl MemBench {
     fn update(&mut self) {
         let count = self.words.len() as u64;
         for _ in 0..TURN {
-            let number = self.random.next();
+            let number = self.random.bits();
             let at = (u128::from(number) * u128::from(count)) >> 64;
             if let Some(word) = self.words.get_mut(at as usize) {
                 *word = word.wrapping_add(number);

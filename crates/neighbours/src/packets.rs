@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use slowpath_random::Random;
+
 use crate::error::{NeighbourError, zeros};
 use crate::header::{BYTES, Header, made, sum_of};
 use crate::payloads::Payloads;
-use crate::random::Random;
 use crate::traffic::{Traffic, flow_of};
 
 /// Where packets come from.

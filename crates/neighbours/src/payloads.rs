@@ -4,8 +4,9 @@
 //! made together, so that the number of matches is exact: the text between matches has small letters
 //! and spaces only, and each match has what these lack.
 
+use slowpath_random::Random;
+
 use crate::error::NeighbourError;
-use crate::random::Random;
 
 /// Rules as payload scanners have them: alternatives, classes and repetitions, no plain texts that
 /// a search for words would find without looking at each byte. No match is part of another one.
@@ -57,7 +58,7 @@ impl Payloads {
         let mut random = Random::new(seed);
         let mut bytes: Vec<u8> = crate::error::zeros("payloads", count.saturating_mul(size))?;
         for byte in &mut bytes {
-            *byte = LETTERS[random.next() as usize & 31];
+            *byte = LETTERS[random.bits() as usize & 31];
         }
         let slots = size / SLOT;
         let matches = (mtbr * bytes.len() as f64 / 1e6).round() as usize;

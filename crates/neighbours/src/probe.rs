@@ -1,8 +1,9 @@
 //! The probe: a random walk over all lines of a working set, each step of which waits for the one
 //! before it. What others do to caches and memory makes steps take longer.
 
+use slowpath_random::Random;
+
 use crate::error::{NeighbourError, zeros};
-use crate::random::Random;
 use crate::spec::ProbeSpec;
 use crate::work::{Served, Work};
 

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use slowpath_random::mixed;
+
 use crate::header::FiveTuple;
-use crate::random::mixed;
 
 /// A table by flow; it doubles when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;

@@ -1,10 +1,10 @@
 //! What packets are like: how many flows, how large, and how much of their payloads rules match.
 
 use serde::Deserialize;
+use slowpath_random::mixed;
 
 use crate::error::{NeighbourError, within};
 use crate::header::{self, FiveTuple};
-use crate::random::mixed;
 
 /// Most flows of a mix: a table of them then takes some gigabytes.
 const MOST_FLOWS: f64 = 16_777_216.0;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use slowpath_random::mixed;
+
 use crate::error::NicError;
 use crate::function::{Function, Region, RegionKind};
 use crate::packet::Packet;
-use crate::random::{Random, mixed};
+use crate::random::Random;
 use crate::scenario::Client;
 
 /// Bytes of a cache line.

@@ -6,9 +6,10 @@
 //! as long as closing and opening takes, one to the same row for as long as the device needs between
 //! two transfers of one group of banks. Refreshes take all slots for a while.
 
+use slowpath_random::mixed;
+
 use crate::address::LINE;
 use crate::device::MemoryParameters;
-use crate::random::mixed;
 use crate::time::{Time, from_ns};
 
 /// How far ahead slots can be taken, in words of 64 of them.

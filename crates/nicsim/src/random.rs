@@ -1,35 +1,25 @@
-//! Random numbers, the same for the same seed on every machine.
-//!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014):
-//! a counter and a mixing function, which also numbers the places of hash tables.
+//! What is drawn in a run: sequences of one seed, each its own, and the distributions of what they
+//! stand for.
 
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// A bijection of 64-bit numbers without visible order.
-pub(crate) fn mixed(value: u64) -> u64 {
-    let mut mixed = value;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
+use slowpath_random::mixed;
 
 /// A sequence of random numbers.
 #[derive(Debug, Clone)]
 pub struct Random {
-    state: u64,
+    bits: slowpath_random::Random,
 }
 
 impl Random {
     /// The sequence of a seed, and of one of its streams, which are independent of each other.
     pub fn new(seed: u64, stream: u64) -> Self {
-        Random { state: mixed(seed ^ mixed(stream.wrapping_add(STEP))) }
+        let stream = slowpath_random::Random::new(stream).bits();
+        Random { bits: slowpath_random::Random::new(mixed(seed ^ stream)) }
     }
 
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(STEP);
-        mixed(self.state)
+        self.bits.bits()
     }
 
     /// A number below `limit`, all nearly equally likely (off by less than `limit` / 2^32).

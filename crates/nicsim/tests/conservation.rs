@@ -3,7 +3,7 @@
 mod support;
 
 use proptest::prelude::*;
-use slowpath_nicsim::{Client, Outcome};
+use slowpath_nicsim::{Client, Functions, Outcome};
 use support::{close, function, mem_bench, simulate};
 
 /// Holds for every client of any outcome.
@@ -27,24 +27,10 @@ fn check(outcome: &Outcome, share: f64) {
 
 #[test]
 fn every_function_loses_no_packet() {
-    let names = [
-        "FlowStats",
-        "IPRouter",
-        "IPTunnel",
-        "NAT",
-        "FlowMonitor",
-        "NIDS",
-        "IPCompGateway",
-        "ACL",
-        "FlowClassifier",
-        "FlowTracker",
-        "PacketFilter",
-        "NF1-pipeline",
-        "NF1-run-to-completion",
-        "NF2-pipeline",
-        "NF2-run-to-completion",
-    ];
-    for name in names {
+    let functions = Functions::built_in().expect("they are valid");
+    let names = || functions.names().filter(|name| !name.contains("-bench"));
+    assert_eq!(names().count(), 15);
+    for name in names() {
         let clients = vec![function(name, 5000, 700, 600.0), mem_bench(4_000_000, Some(3e5))];
         let found = simulate(clients, 1.0, 4.0);
         assert!(found.clients[0].done > 200, "{name}: {:?}", found.clients[0]);

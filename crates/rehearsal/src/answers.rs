@@ -55,7 +55,7 @@ fn answers(program: &BpfProgram, number: u64) -> Vec<Answer> {
     let calls = program.insns.iter().enumerate().filter_map(|(instruction, insn)| {
         let Insn::Call(Call::Helper(helper)) = insn else { return None };
         let place = ANSWERED.iter().position(|&known| Some(known) == helper_name(*helper))?;
-        let drawn = Random::new(number.wrapping_mul(ANSWERED.len() as u64) + place as u64).next();
+        let drawn = Random::new(number.wrapping_mul(ANSWERED.len() as u64) + place as u64).bits();
         let result = match ANSWERED[place] {
             "bpf_get_prandom_u32" => drawn & u64::from(u32::MAX),
             _ => drawn & ((1 << BITS) - 1),

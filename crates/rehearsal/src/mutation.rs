@@ -125,7 +125,7 @@ impl Mutator {
         };
         match self.random.below(8) {
             0 => self.put(packet, at, |random, old| old ^ (1 << random.below(8))),
-            1 => self.put(packet, at, |random, _| random.next() as u8),
+            1 => self.put(packet, at, |random, _| random.bits() as u8),
             2 => self.put(packet, at, |random, old| {
                 old.wrapping_add(random.below(9) as u8).wrapping_sub(4)
             }),
@@ -156,7 +156,7 @@ impl Mutator {
                 let longest = LONGEST.max(packet.len());
                 let length = length.clamp(SHORTEST, longest);
                 while packet.len() < length {
-                    packet.push(self.random.next() as u8);
+                    packet.push(self.random.bits() as u8);
                 }
                 packet.truncate(length);
             }
@@ -171,7 +171,7 @@ impl Mutator {
 
     fn number(&mut self) -> u32 {
         let some = match self.random.below(4) {
-            0 => return self.random.next() as u32,
+            0 => return self.random.bits() as u32,
             1 => &USUAL[..],
             _ => &self.numbers[..],
         };

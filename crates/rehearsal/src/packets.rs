@@ -44,7 +44,7 @@ pub fn made_to_hold(
 ) -> Option<Vec<u8>> {
     packet.truncate(facts.max_length.into());
     while packet.len() < usize::from(facts.min_length) {
-        packet.push(random.next() as u8);
+        packet.push(random.bits() as u8);
     }
     for _ in 0..PASSES {
         if facts.hold(&packet) {
@@ -117,7 +117,7 @@ mod tests {
         let mut protocols = BTreeSet::new();
         for _ in 0..2000 {
             let length = 14 + random.below(100);
-            let packet: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+            let packet: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
             let made = made_to_hold(&facts, packet.clone(), &mut random).expect("there is one");
             assert!(facts.hold(&made), "{made:?}");
             assert_eq!(made.get(..12), packet.get(..12), "of which nothing is known");

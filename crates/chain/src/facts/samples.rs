@@ -4,6 +4,7 @@
 //! The sequence of numbers is always the same.
 
 use super::candidates::Seen;
+use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +31,7 @@ pub(super) struct Sampler {
     bound: Vec<(Input, Vec<TermId>)>,
     /// Bytes that are read at unknown offsets.
     walked: Vec<(ArrayId, TermId)>,
-    random: u64,
+    random: Random,
 }
 
 impl Sampler {
@@ -71,7 +72,7 @@ impl Sampler {
             bytes: bytes.to_vec(),
             free,
             bound: mentioned.into_iter().collect(),
-            random: 0,
+            random: Random::new(0),
         }
     }
 
@@ -109,7 +110,7 @@ impl Sampler {
         }
         self.walk(pool, &mut varied);
         let tried = self.bound.len().min(MAX_TRIED);
-        let first = self.number() as usize % self.bound.len().max(1);
+        let first = self.random.bits() as usize % self.bound.len().max(1);
         for index in 0..tried {
             let (input, conditions) = self.bound[(first + index) % self.bound.len()].clone();
             let before = varied.clone();
@@ -130,7 +131,7 @@ impl Sampler {
             let mut evaluator = Evaluator::new(pool, model);
             for at in first..end {
                 let (array, index) = self.walked[at];
-                changed.set_byte(array, evaluator.value(index), self.number() as u8);
+                changed.set_byte(array, evaluator.value(index), self.random.bits() as u8);
             }
             tried += 1;
             if holds(pool, &changed, &self.conditions) {
@@ -144,27 +145,17 @@ impl Sampler {
 
     fn change(&mut self, pool: &TermPool, model: &mut Model, input: Input) {
         match input {
-            Input::Byte(array, index) => model.set_byte(array, index, self.number() as u8),
+            Input::Byte(array, index) => model.set_byte(array, index, self.random.bits() as u8),
             Input::Var(var) => {
                 let (_, domain) = pool.var_info(var);
                 let spread = (domain.hi() - domain.lo()).saturating_add(1);
                 let draw = |number: u64| domain.lo() + number % spread;
-                let drawn = (0..DRAWS).map(|_| draw(self.number()));
+                let drawn = (0..DRAWS).map(|_| draw(self.random.bits()));
                 if let Some(value) = drawn.into_iter().find(|&value| domain.contains(value)) {
                     model.set_var(var, value);
                 }
             }
         }
-    }
-
-    /// The next number of a sequence (Steele, Lea and Flood, "Fast splittable pseudorandom number
-    /// generators", OOPSLA 2014).
-    fn number(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut number = self.random;
-        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        number ^ (number >> 31)
     }
 }
 

@@ -6,6 +6,7 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, Width, helper::TAIL_CALL,
 };
+use slowpath_random::Random;
 
 use super::answers::{Answer, replacement};
 use crate::rewriting::{Before, before, moved};
@@ -24,14 +25,11 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// The weight of the block that starts at a slot (the finaliser of SplitMix64).
+    /// The weight of the block that starts at a slot.
     fn of(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
         let place = (program as u64) << 32 ^ start as u64;
-        let mixed = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Some(((mixed ^ mixed >> 31) >> 32) as u32)
+        Some((Random::new(place).bits() >> 32) as u32)
     }
 }
 

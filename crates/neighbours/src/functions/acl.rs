@@ -3,9 +3,10 @@
 //! Rules that look at the same bits share a hash table, and all tables are asked: tuple space search
 //! (Srinivasan, Suri and Varghese, "Packet Classification using Tuple Space Search", SIGCOMM 1999).
 
+use slowpath_random::Random;
+
 use crate::error::{NeighbourError, within};
 use crate::header::{FiveTuple, Header, flow, mask};
-use crate::random::Random;
 use crate::stage::{Stage, Verdict};
 use crate::tables::Table;
 
@@ -58,11 +59,11 @@ impl Acl {
         let made = (0..rules).map(|_| {
             let lengths = [(24, 16), (32, 24), (16, 24), (32, 32), (24, 24), (20, 28)];
             let (source, destination) = lengths[random.below(6) as usize];
-            let port = (random.below(2) == 0).then(|| random.next() as u16 | 1);
+            let port = (random.below(2) == 0).then(|| random.bits() as u16 | 1);
             let permit = random.below(16) == 0;
             Rule {
-                source: (random.next() as u32 & mask(source), source),
-                destination: (random.next() as u32 & mask(destination), destination),
+                source: (random.bits() as u32 & mask(source), source),
+                destination: (random.bits() as u32 & mask(destination), destination),
                 port,
                 verdict: if permit { Verdict::Pass } else { Verdict::Drop },
             }

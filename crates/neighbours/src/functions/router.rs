@@ -3,9 +3,10 @@
 //! A table for the first 24 bits, and one of 256 entries for each of them that has longer prefixes, as
 //! in Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998).
 
+use slowpath_random::Random;
+
 use crate::error::{NeighbourError, within, zeros};
 use crate::header::{Header, flow, hop, mask};
-use crate::random::Random;
 use crate::stage::{Stage, Verdict};
 
 const FIRST: u8 = 24;
@@ -41,7 +42,7 @@ impl Router {
                 40..=94 => FIRST,
                 _ => 25 + random.below(8) as u8,
             };
-            let prefix = random.next() as u32 & mask(length);
+            let prefix = random.bits() as u32 & mask(length);
             routes.push(Route { prefix, length, next: 1 + random.below(1 << 16) as u32 });
         }
         Router::new(routes)

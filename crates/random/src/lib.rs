@@ -1,19 +1,21 @@
-//! Numbers that look random and are the same each time.
+//! Random numbers that are the same for the same seed on every machine.
+//!
+//! SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014):
+//! a counter, and a function that mixes its bits.
 
 /// A generator with a state of 64 bits.
-///
-/// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (OOPSLA 2014),
-/// `SplitMix64`.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
+    /// The sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
+    /// 64 random bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
     }
@@ -22,11 +24,11 @@ impl Random {
     /// than what is measured (Lemire, "Fast Random Integer Generation in an Interval", 2019).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 }
 
-/// The output function of the generator: a number whose every bit depends on all bits.
+/// A bijection of 64-bit numbers, every bit of whose result depends on all bits.
 #[inline]
 pub fn mixed(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +46,7 @@ mod tests {
         let mut random = Random::new(1_234_567);
         let known =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        assert_eq!([random.next(), random.next(), random.next()], known);
+        assert_eq!([random.bits(), random.bits(), random.bits()], known);
     }
 
     #[test]
