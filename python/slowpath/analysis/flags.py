@@ -162,6 +162,17 @@ ANALYSIS = (
 """The options of all commands that analyse programs."""
 
 
+def cpu_option(group: str) -> Option:
+    """The option that says where to measure, under a heading."""
+    return option(
+        group,
+        "--cpu",
+        metavar="NUMBER",
+        type=within(int, 0, 1 << 20),
+        help="The CPU to measure on; by default the last one that this process may use.",
+    )
+
+
 def form_option(forms: Iterable[str], promise: str) -> Option:
     """The option that says how the output is written; the first form is the default."""
     names = tuple(forms)

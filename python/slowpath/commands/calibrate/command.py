@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.analysis.flags import OUTPUT, form_option
+from slowpath.analysis.flags import OUTPUT, cpu_option, form_option
 from slowpath.cli.command import ARGUMENTS, Command, option, within
 
 _WHICH = "Which experiments"
@@ -90,13 +90,7 @@ CALIBRATE = Command(
             type=within(float, 0.1, 86_400),
             help="Measure each experiment for no longer than this (default: 2.5).",
         ),
-        option(
-            _HOW,
-            "--cpu",
-            metavar="NUMBER",
-            type=within(int, 0, 1 << 20),
-            help="The CPU to measure on; by default the last one that this process may use.",
-        ),
+        cpu_option(_HOW),
         option(
             OUTPUT,
             "-o",

@@ -15,6 +15,7 @@ from slowpath.analysis.flags import (
     SEARCH,
     SECTION,
     UNROLL,
+    cpu_option,
     form_option,
     written_options,
 )
@@ -140,13 +141,7 @@ MEASURE = Command(
             help="Do not find out where the time of the slowest path goes, which takes up to 2.5 s "
             "for each program.",
         ),
-        option(
-            MEASUREMENT,
-            "--cpu",
-            metavar="NUMBER",
-            type=within(int, 0, 1 << 20),
-            help="The CPU to measure on; by default the last one that this process may use.",
-        ),
+        cpu_option(MEASUREMENT),
         option(
             MEASUREMENT,
             "--fail-on",

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.analysis.flags import ANALYSIS, GUARANTEE, OUTPUT, form_option
+from slowpath.analysis.flags import ANALYSIS, GUARANTEE, OUTPUT, cpu_option, form_option
 from slowpath.cli.command import Command, argument, option, within
 
 _SWEEP = "What to sweep"
@@ -68,13 +68,7 @@ SWEEP = Command(
             type=within(float, 0.1, 86_400),
             help="Measure all programs together for no longer than this (default: 20).",
         ),
-        option(
-            _MEASURE,
-            "--cpu",
-            metavar="NUMBER",
-            type=within(int, 0, 1 << 20),
-            help="The CPU to measure on; by default the last one that this process may use.",
-        ),
+        cpu_option(_MEASURE),
         option(
             OUTPUT,
             "--plot",
