@@ -1,6 +1,6 @@
-"""Reads the files that a user names; says in one line why one cannot be read."""
+"""The files that a user names: read, written, or one line that says why that cannot be done."""
 
-from slowpath.cli.errors import InputError
+from slowpath.cli.errors import InputError, OptionError
 
 _LARGEST_MEBIBYTES = 256
 """No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
@@ -47,6 +47,29 @@ def _reason(error: OSError) -> str:
         return NO_SUCH_FILE
     reason = error.strerror or str(error)
     return reason[:1].lower() + reason[1:]
+
+
+def check_page(file: str | None) -> None:
+    """Finds out whether the file of `--html`, if one is named, has the name of a page.
+
+    Raises:
+        OptionError: when it has another one.
+    """
+    if file is not None and not file.endswith((".html", ".htm")):
+        raise OptionError("--html", "the file has to end in .html")
+
+
+def write_text(file: str, text: str) -> None:
+    """Writes a text file, in UTF-8; bytes of file names that are no text become escapes.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    try:
+        with open(file, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise write_error(file, error) from None
 
 
 def write_error(file: str, error: OSError) -> InputError:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from slowpath.cli.command import load
 from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.inputs import check_page
 from slowpath.described.values import whole
 from slowpath.experiments.overriding import with_range
 from slowpath.experiments.results.folder import RunFolder
@@ -40,8 +41,7 @@ def read_settings(given: Namespace) -> Settings:
         OptionError: when one makes no sense, or not with the others.
         InputError: when a specification or a directory cannot be read, or does not fit the bed.
     """
-    if given.html is not None and not given.html.endswith((".html", ".htm")):
-        raise OptionError("--html", "the file has to end in .html")
+    check_page(given.html)
     return _settings(given)._replace(html=given.html)
 
 

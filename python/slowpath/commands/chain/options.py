@@ -13,6 +13,7 @@ from slowpath.analysis.options import (
     read_options,
 )
 from slowpath.cli.errors import OptionError
+from slowpath.cli.inputs import check_page
 from slowpath.commands.chain.rewriting import Job
 from slowpath.engine.chains import check_assumed
 
@@ -23,8 +24,7 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     Raises:
         OptionError: when an option makes no sense.
     """
-    if given.html is not None and not given.html.endswith((".html", ".htm")):
-        raise OptionError("--html", "the file has to end in .html")
+    check_page(given.html)
     # Here, they are about what programs are rewritten for.
     others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
     written = written_options(Namespace(**others), [given.chain])

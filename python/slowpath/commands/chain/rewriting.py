@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import read_text, write_error
+from slowpath.cli.inputs import read_text, write_error, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.devices import conditions_of, targets_of
@@ -216,10 +216,7 @@ def _write_page(
 
     files = None if written is None else Written(*written)
     text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
-    try:
-        Path(job.html).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise write_error(job.html, problem) from None
+    write_text(job.html, text)
 
 
 def _write_json(report: ChainReport) -> None:

@@ -1,4 +1,4 @@
-"""What options of several commands say: recipes, traffic; and remarks of libraries kept away."""
+"""What options of several commands say; and remarks of libraries kept away."""
 
 import math
 import warnings
@@ -48,6 +48,11 @@ def _number(name: str, text: str) -> float:
     if not _LEAST[name] <= value < math.inf:
         raise OptionError("--traffic", f"{name}: {text!r} is no number from {_LEAST[name]:g} up")
     return value
+
+
+def read_beside(text: str | None) -> list[str]:
+    """The files that `--with` names; none where it is not given."""
+    return [one.strip() for one in text.split(",")] if text else []
 
 
 def read_recipe(name: str) -> str:

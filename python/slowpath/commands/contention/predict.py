@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import Line, note, out_lines
-from slowpath.commands.contention.options import quiet_libraries, read_traffic
+from slowpath.commands.contention.options import quiet_libraries, read_beside, read_traffic
 from slowpath.contention.packages import need
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     traffic = read_traffic(given.traffic)
     if traffic.mtbr is None and model.accelerator is not None:
         raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
-    names = [one.strip() for one in (given.beside or "").split(",")] if given.beside else []
-    others = [(name, read(name)) for name in names]
+    others = [(name, read(name)) for name in read_beside(given.beside)]
     return model, query_beside(
         (given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr)
     )
@@ -120,11 +119,7 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
         form = forms[given.output.rpartition(".")[2]]
         lines = form(model, query, found, given.confidence)
         texts = [line.text if isinstance(line, Line) else line for line in lines]
-        try:
-            with open(given.output, "w", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - as inputs are read
-                file.writelines(f"{text}\n" for text in texts)
-        except OSError as problem:
-            raise write_error(given.output, problem) from None
+        write_text(given.output, "".join(f"{text}\n" for text in texts))
     _warn(query, found)
 
 

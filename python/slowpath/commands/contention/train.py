@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.packages import need
@@ -31,11 +31,7 @@ def train(given: Namespace) -> ExitCode:
         model = learned(tables_of(given.table), given)
         document = written(model)
     if given.output is not None:
-        try:
-            with open(given.output, "w", encoding="ascii") as file:  # noqa: PTH123 - as inputs are read
-                file.write(document + "\n")
-        except OSError as problem:
-            raise write_error(given.output, problem) from None
+        write_text(given.output, document + "\n")
     if given.format == "json":
         out(document)
     elif given.format == "csv":

@@ -39,6 +39,8 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
     Raises:
         InputError: when functions do not go together.
     """
+    if not settings:
+        return []
     whole = _asked(settings, confidence)
     memory = _asked([_without_accelerator(one) for one in settings], confidence)
     return [

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import check_page, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
-from slowpath.commands.contention.options import Traffic, quiet_libraries, read_traffic
+from slowpath.commands.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
 from slowpath.contention.packages import need
 from slowpath.engine import identity
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slowpath.contention.diagnosis.sweep import Swept
 
 _POINTS, _MOST_POINTS = 101, 10_000
-_PAGES = (".html", ".htm")
 
 
 def run(given: Namespace) -> ExitCode:
@@ -30,15 +29,16 @@ def run(given: Namespace) -> ExitCode:
     """
     if given.traffic is None:
         raise OptionError("--traffic", "is needed: flows, size and, with an accelerator, mtbr")
-    if given.html is not None and not given.html.endswith(_PAGES):
-        raise OptionError("--html", "the file has to end in .html")
+    check_page(given.html)
     need()
     traffic = read_traffic(given.traffic)
     swept = None if given.sweep is None else read_sweep(given.sweep)
     with quiet_libraries():
         report = _diagnosed(given, traffic, swept)
     if given.html is not None:
-        _write_page(given.html, report)
+        from slowpath.commands.contention.diagnose.page import diagnosis_page
+
+        write_text(given.html, diagnosis_page(report))
     if given.format == "json":
         out(json_line(report))
     else:
@@ -107,7 +107,7 @@ def _setting(given: Namespace, traffic: Traffic) -> "Setting":
     from slowpath.contention.mixes import Kind
     from slowpath.contention.saved import read
 
-    names = [one.strip() for one in given.beside.split(",")] if given.beside else []
+    names = read_beside(given.beside)
     files = dict.fromkeys((given.model, *names))
     models = {file: read(file) for file in files}
     for file, model in models.items():
@@ -130,21 +130,11 @@ def _changes(
         settings = [changed(setting, read_change(text)) for text in texts]
     except ChangeError as problem:
         raise OptionError("--what-if", str(problem)) from None
-    found = diagnose(settings, confidence) if settings else []
+    found = diagnose(settings, confidence)
     return [
         {"change": text, "gain": one["throughput"] / throughput - 1, "diagnosis": one}
         for text, one in zip(texts, found, strict=True)
     ]
-
-
-def _write_page(file: str, report: "DiagnosisReport") -> None:
-    from slowpath.commands.contention.diagnose.page import diagnosis_page
-
-    try:
-        with open(file, "w", encoding="utf-8", errors="backslashreplace") as stream:  # noqa: PTH123 - as inputs are read
-            stream.write(diagnosis_page(report))
-    except OSError as problem:
-        raise write_error(file, problem) from None
 
 
 def _warn(file: str, report: "DiagnosisReport") -> None:
