@@ -5,7 +5,6 @@ from argparse import Namespace
 from slowpath.cli.command import ARGUMENTS, Command, Group, argument, option, within
 
 PROFILES = "Profiles"
-MEASURING = "Measuring"
 MODEL = "Model"
 OUTPUT = "Output"
 FORMATS = ("table", "json", "csv")
@@ -17,12 +16,6 @@ def _train(given: Namespace) -> int:
     from slowpath.commands.contention.train import train
 
     return train(given)
-
-
-def _profile(given: Namespace) -> int:
-    from slowpath.commands.contention.profile.run import profile
-
-    return profile(given)
 
 
 def _predict(given: Namespace) -> int:
@@ -101,52 +94,6 @@ FORMAT = option(
     choices=FORMATS,
     default="table",
     help="How to write to standard output; json and csv are stable (default: %(default)s).",
-)
-
-PROFILE = Command(
-    (
-        "Measure how fast a function is beside competitors on this machine.",
-        "A YAML file describes the function, its traffic, its competitors, and how much is to be "
-        "measured (docs/contention.md). Each runs on a CPU of its own, alone and beside the others "
-        "in turns; blocks in which something else had the CPU are made again. The folder then has "
-        "tables for `slowpath contention train`, and a record of the machine and of the noise.",
-        NEEDS,
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
-        "something, 4 stopped before all was measured.",
-    ),
-    (
-        argument("FILE", "The description, such as examples/contention/flow-monitor.yaml."),
-        option(
-            MEASURING,
-            "--mixes",
-            metavar="N",
-            type=within(int, 1, 100_000),
-            help="Measure so many mixes of traffic and competitors (default: what the file says).",
-        ),
-        option(
-            MEASURING,
-            "--deadline",
-            metavar="SECONDS",
-            type=within(float, 0),
-            help="End after this time, with what was measured by then.",
-        ),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            required=True,
-            help="Where to write the tables and the record.",
-        ),
-        option(
-            OUTPUT,
-            "--format",
-            choices=("table", "json"),
-            default="table",
-            help="How to write to standard output; json is the record (default: %(default)s).",
-        ),
-    ),
-    _profile,
 )
 
 TRAIN = Command(
@@ -262,7 +209,7 @@ CONTENTION = Group(
     ),
     (),
     {
-        "profile": "slowpath.commands.contention.command:PROFILE",
+        "profile": "slowpath.commands.contention.profile.command:PROFILE",
         "train": "slowpath.commands.contention.command:TRAIN",
         "predict": "slowpath.commands.contention.command:PREDICT",
         "evaluate": "slowpath.commands.contention.command:EVALUATE",

@@ -67,6 +67,7 @@ class Found(NamedTuple):
     noise: Noise
     scores: dict[MemBench, float]
     points: tuple[Measured, ...]
+    disturbed: int  # blocks in which a thread waited for its CPU
     stopped: bool
 
 
@@ -79,7 +80,7 @@ class Profiling:
         self._audience = audience
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
-        self.disturbed = 0
+        self._disturbed = 0
 
     def run(self, planner: Planner) -> Found:
         """Measures everything; points until the planner has no more, or somebody asks to end.
@@ -108,7 +109,9 @@ class Profiling:
             stopped = True
             if not points:
                 raise
-        return Found(probed, requests, others, own, noise, scores, tuple(points), stopped)
+        return Found(
+            probed, requests, others, own, noise, scores, tuple(points), self._disturbed, stopped
+        )
 
     def measure(self, point: Point) -> Measured:
         """The function alone and beside the competitors of a point.
@@ -124,7 +127,7 @@ class Profiling:
         stopping, kernel = self._audience.stopping, self._machine.kernel
         mix = Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
         turns = in_turns(mix, self._timing, go_on=self._go_on)
-        self.disturbed += turns.alone.disturbed + turns.beside.disturbed
+        self._disturbed += turns.alone.disturbed + turns.beside.disturbed
         return turns
 
     def _go_on(self) -> None:

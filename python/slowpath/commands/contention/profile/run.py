@@ -1,4 +1,4 @@
-"""The command `slowpath contention profile`."""
+"""Runs `slowpath contention profile`."""
 
 import time
 from argparse import Namespace
@@ -24,7 +24,7 @@ from slowpath.measurements import disturbances, environment
 from slowpath.work.stopping import heeding_signals
 
 
-def profile(given: Namespace) -> ExitCode:
+def run(given: Namespace) -> ExitCode:
     """Measures, writes the folder, and reports.
 
     Raises:
@@ -48,12 +48,10 @@ def profile(given: Namespace) -> ExitCode:
         )
     watch = environment.begin(machine.places.function)
     with heeding_signals() as stopping, LiveLine() as line:
-        profiling = Profiling(setup, machine, Audience(stopping, line.draw, until))
-        found = profiling.run(planner(setup, kinds))
+        audience = Audience(stopping, line.draw, until)
+        found = Profiling(setup, machine, audience).run(planner(setup, kinds))
     where = watch.end()
-    record = _record(setup, machine, found)
-    record["left_out"] = left_out
-    record["disturbed_blocks"] = profiling.disturbed
+    record = _record(setup, machine, found, left_out)
     files = write_profile(given.output, setup, machine, found, (record, where))
     if given.format == "json":
         out(json_line(record))
@@ -67,7 +65,7 @@ def profile(given: Namespace) -> ExitCode:
     return ExitCode.UNDECIDED if found.stopped else ExitCode.FINE
 
 
-def _record(setup: Setup, machine: Machine, found: Found) -> ProfileRecord:
+def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
         "slowpath": identity.version(),
@@ -77,7 +75,7 @@ def _record(setup: Setup, machine: Machine, found: Found) -> ProfileRecord:
         "cache_bytes": machine.cache_bytes,
         "mixes": len(found.points),
         "wanted": setup.effort.mixes,
-        "left_out": [],
+        "left_out": left_out,
         "counters": neighbours.why_no_counters(),
         "probe": {
             "bytes": machine.probe_bytes,
@@ -90,7 +88,7 @@ def _record(setup: Setup, machine: Machine, found: Found) -> ProfileRecord:
             "spread": noise.spread,
             "within": noise.within,
         },
-        "disturbed_blocks": 0,
+        "disturbed_blocks": found.disturbed,
     }
 
 
