@@ -1,9 +1,10 @@
 """A diagnosis as a page: the curve of the sweep, coloured by bottleneck."""
 
 from slowpath.commands.contention.diagnose.report import (
+    CHANGE,
+    changes,
     diagnosis_csv,
     heading,
-    margin,
     numbers,
     pieces,
     sentence,
@@ -47,24 +48,8 @@ def _now(report: DiagnosisReport) -> Html:
 
 
 def _changes(report: DiagnosisReport) -> Html:
-    columns = [
-        Column("change"),
-        Column("throughput", number=True),
-        Column("gain", number=True),
-        Column("bottleneck"),
-        Column("margin", number=True),
-    ]
-    rows = [
-        (
-            one["change"],
-            f"{one['diagnosis']['throughput']:.4g}",
-            f"{100 * one['gain']:+.1f} %",
-            one["diagnosis"]["bottleneck"],
-            margin(one["diagnosis"]),
-        )
-        for one in report["what_if"]
-    ]
-    return table(columns, rows)
+    columns = [Column(one, number=one != "bottleneck") for one in CHANGE]
+    return table([Column("change"), *columns], changes(report))
 
 
 def _swept(report: DiagnosisReport, sweep: DiagnosedSweep) -> Html:

@@ -27,6 +27,8 @@ COLUMNS = (
     "accelerator",
     "outside",
 )
+CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
+"""What is told of a change."""
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
@@ -100,8 +102,12 @@ def numbers(*values: float) -> tuple[str, ...]:
 
 
 def _changes(report: DiagnosisReport) -> Iterator[Line]:
-    columns = ("what if", "throughput", "gain", "low", "high", "bottleneck", "margin")
-    rows = [
+    yield from grid(("what if", *CHANGE), changes(report), right=(*CHANGE[:4], "margin"))
+
+
+def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
+    """By change, its text and then what `CHANGE` names."""
+    return [
         (
             one["change"],
             f"{one['diagnosis']['throughput']:.4g}",
@@ -112,7 +118,6 @@ def _changes(report: DiagnosisReport) -> Iterator[Line]:
         )
         for one in report["what_if"]
     ]
-    yield from grid(columns, rows, right=(*columns[1:5], "margin"))
 
 
 def margin(one: Diagnosed) -> str:
