@@ -14,12 +14,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from slowpath.contention.diagnosis.bottleneck import Setting, bottlenecks, diagnose
-from slowpath.contention.diagnosis.documents import (
-    Crossing,
-    Diagnosed,
-    DiagnosedSweep,
-    SweptPoint,
-)
+from slowpath.contention.diagnosis.documents import Crossing, DiagnosedSweep, SweptPoint
 from slowpath.contention.mixes import Kind
 
 Attribute = Literal["flows", "size", "mtbr"]
@@ -80,31 +75,24 @@ def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
     Raises:
         InputError: when functions do not go together.
     """
+
+    def along(values: Sequence[float]) -> list[Setting]:
+        return [with_attribute(setting, swept.attribute, value) for value in values]
+
+    def ask(values: Sequence[float]) -> list[str]:
+        return bottlenecks(along(values), confidence)
+
     values = grid(swept)
-    found = _diagnosed(setting, swept.attribute, values, confidence)
-
-    def ask(places: Sequence[float]) -> list[str]:
-        return bottlenecks(
-            [with_attribute(setting, swept.attribute, value) for value in places], confidence
-        )
-
+    found = diagnose(along(values), confidence)
     names = [one["bottleneck"] for one in found]
     changes = crossings(values, names, ask, whole=swept.attribute in WHOLE)
     new = [one["at"] for one in changes if one["at"] not in values]
-    found += _diagnosed(setting, swept.attribute, new, confidence)
+    found += diagnose(along(new), confidence)
     points: list[SweptPoint] = [
         {"value": value, "diagnosis": one}
         for value, one in sorted(zip([*values, *new], found, strict=True), key=itemgetter(0))
     ]
     return {"attribute": swept.attribute, "points": points, "crossings": changes}
-
-
-def _diagnosed(
-    setting: Setting, attribute: Attribute, values: Sequence[float], confidence: float
-) -> list[Diagnosed]:
-    if not values:
-        return []
-    return diagnose([with_attribute(setting, attribute, value) for value in values], confidence)
 
 
 def crossings(
@@ -127,14 +115,12 @@ def crossings(
     high = [values[at] for at in changes]
     while True:
         middle = [_between(one, two, whole=whole) for one, two in zip(low, high, strict=True)]
-        left = [at for at, one in enumerate(middle) if one is not None]
+        left = {at: one for at, one in enumerate(middle) if one is not None}
         if not left:
             break
-        for at, name in zip(left, ask([middle[at] or 0.0 for at in left]), strict=True):
-            if name == names[changes[at] - 1]:
-                low[at] = middle[at] or 0.0
-            else:
-                high[at] = middle[at] or 0.0
+        for (at, value), name in zip(left.items(), ask([*left.values()]), strict=True):
+            side = low if name == names[changes[at] - 1] else high
+            side[at] = value
     return [
         {"at": value, "before": names[at - 1], "after": names[at]}
         for at, value in zip(changes, high, strict=True)

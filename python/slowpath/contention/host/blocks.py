@@ -42,11 +42,11 @@ class Turns(NamedTuple):
     competitor: float | None  # items per second of the first competitor
 
 
-def items_per_second(reading: Reading, client: int = 0) -> float:
-    """What a thread did, for itself or for a client of its accelerator."""
-    if client >= len(reading["served"]) or reading["seconds"] <= 0:
+def items_per_second(reading: Reading) -> float:
+    """What a thread did for itself."""
+    if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
-    return reading["served"][client]["items"] / reading["seconds"]
+    return reading["served"][0]["items"] / reading["seconds"]
 
 
 def disturbed(block: Block) -> bool:
@@ -58,15 +58,12 @@ def disturbed(block: Block) -> bool:
     return False
 
 
-def in_turns(
-    mix: Runs, timing: Timing, client: int = 0, go_on: Callable[[], None] = lambda: None
-) -> Turns:
+def in_turns(mix: Runs, timing: Timing, go_on: Callable[[], None] = lambda: None) -> Turns:
     """Rates of the first thread of the first subject, alone and beside all competitors.
 
     Args:
         mix: what runs.
         timing: how long, and how often.
-        client: whose requests count, of an accelerator; 0: what the thread does itself.
         go_on: called before each block.
 
     Raises:
@@ -80,7 +77,7 @@ def in_turns(
                 continue
             go_on()
             block = mix.block(timing.warm, timing.seconds, beside=bool(beside))
-            side.add(items_per_second(block["subjects"][0], client), is_bad=disturbed(block))
+            side.add(items_per_second(block["subjects"][0]), is_bad=disturbed(block))
             if beside and block["competitors"]:
                 competitor.append(items_per_second(block["competitors"][0]))
     alone, beside_all = (side.rate() for side in sides)

@@ -11,9 +11,6 @@ from typing import Protocol
 from slowpath.contention.host.points import Client, Measured, MemBench, Point, Traffic
 from slowpath.contention.host.setup import MemoryRange, Setup, Span
 
-KINDS = ("memory", "accelerator", "both")
-"""What competitors are for; mixes take turns."""
-
 
 class Planner(Protocol):
     """Chooses points."""

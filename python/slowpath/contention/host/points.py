@@ -47,12 +47,9 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What came of a point."""
+    """What came of a point; without competitors, both rates are of the function alone."""
 
     point: Point
     alone: Rate  # packets per second
     beside: Rate
     competitor: float | None  # accesses per second of mem-bench
-
-
-"""Without competitors, both rates are of the function alone."""

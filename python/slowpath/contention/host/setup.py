@@ -1,4 +1,4 @@
-"""What is to be profiled: a function, ranges of its traffic and of its competitors, and a quota."""
+"""What is to be profiled, and how much: a function, ranges of its traffic and competitors."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

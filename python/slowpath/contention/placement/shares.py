@@ -77,19 +77,12 @@ class Predicted:
         self._kinds = tuple(one.kind for one in fleet.functions)
         alone = [(at,) for at in range(len(fleet.functions))]
         found = _predict(self._kinds, alone)
-        measured = [one.solo for one in fleet.functions]
-        self._solo = np.array(
-            [
-                found.throughput[at, at] if known is None else known
-                for at, known in enumerate(measured)
-            ]
-        )
+        solo = [
+            found.throughput[at, at] if one.solo is None else one.solo
+            for at, one in enumerate(fleet.functions)
+        ]
+        self._solo = np.array(solo)  # throughput alone, measured or predicted
         self._take(alone, found)
-
-    @property
-    def solo(self) -> Floats:
-        """Throughput alone, measured or predicted, by function."""
-        return self._solo
 
     def places(self, mixes: Sequence[Mix]) -> Places:
         """Rows of mixes in the table, predicted where they were not yet."""

@@ -13,14 +13,14 @@ class Budget:
     def __init__(self, measure: Measure, quota: int) -> None:
         if quota < 1:
             raise ValueError("a quota is one measurement at least")
-        self.quota = quota
+        self._quota = quota
         self._measure = measure
         self._known = dict[Point, float]()
 
     @property
     def left(self) -> int:
         """How many more measurements there may be."""
-        return self.quota - len(self._known)
+        return self._quota - len(self._known)
 
     def known(self, point: Point) -> bool:
         """Whether a point has been measured."""

@@ -30,7 +30,7 @@ _PERCENT = 100
 def placement_csv(report: PlacementReport) -> Iterator[str]:
     """A line for each arrival under each policy; of random sequences, for each policy of each."""
     (first, *_) = report["sequences"]
-    if any(one["placed"] is not None for one in first["policies"]):
+    if _told(first):
         yield csv_line(_ARRIVALS)
         for one in first["policies"]:
             yield from (_arrival(one["policy"], placed) for placed in one["placed"] or ())
@@ -51,10 +51,9 @@ def _arrival(policy: str, one: Placed) -> str:
 
 def placement_text(report: PlacementReport) -> Iterator[Line]:
     """What policies come to; where everybody went, of one policy and a table of arrivals."""
-    (first, *more) = report["sequences"]
-    count = len(report["sequences"])
+    (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
-    sequences = f", {count} random sequences" if more or not _told(first) else ""
+    sequences = "" if _told(first) else f", {len(report['sequences'])} random sequences"
     arrivals = f"{first['arrivals']} arrivals"
     yield Line(one_line(f"{report['fleet']}{device}: {arrivals}{sequences}"), "bold")
     yield Line("")
