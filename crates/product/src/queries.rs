@@ -1,18 +1,21 @@
 //! Questions to the solver, within the time that there is.
+//!
+//! How hard a question may be is counted in steps of the solver, so that what comes of it is the same
+//! on a busy machine; time counts only where all of it is limited.
 
 use crate::multiplications::Multiplications;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermPool};
 use slowpath_stop::{Reason, Stop};
 use std::time::Duration;
 
-/// Longest time for one question; of what is left, at most a quarter.
-const LONGEST: Duration = Duration::from_secs(10);
-/// No question gets less, unless it is the last.
+/// Most steps for one question, about 10 s; of the time that is left, at most a quarter.
+const LONGEST: u64 = 80_000_000;
+/// No question gets less time, unless it is the last.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Longest time for the question whether a path is possible, which need not be answered; of what is
-/// left, at most an eighth, and half for each time that it was not before.
-const SOON: Duration = Duration::from_secs(2);
+/// Most steps for the question whether a path is possible, which need not be answered, about 2 s; of the
+/// time that is left, at most an eighth. Half of both for each time that it was not before.
+const SOON: u64 = 16_000_000;
 /// And so often.
 const HALVES: u32 = 6;
 
@@ -24,6 +27,15 @@ pub enum Answer {
     Unsat,
     /// Not decided, and why.
     Unknown(String),
+}
+
+/// How much a question may take.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// Of the solver.
+    steps: u64,
+    /// If it is limited at all.
+    time: Option<Duration>,
 }
 
 /// The solver and its preconditions.
@@ -74,12 +86,12 @@ impl<'a> Queries<'a> {
         pool: &mut TermPool,
         conditions: &[TermId],
     ) -> Result<Answer, SolverError> {
-        let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
-        self.check_within(pool, conditions, limit.min(LONGEST))
+        let time = self.stop.left().map(|left| (left / 4).max(LEAST).min(left));
+        self.check_within(pool, conditions, Limit { steps: LONGEST, time })
     }
 
-    /// The same where it does little harm not to know: for a short time, and for a shorter one if the
-    /// solver could not tell before, with fewer conditions.
+    /// The same where it does little harm not to know: with few steps, and with fewer if the solver could
+    /// not tell before, with fewer conditions.
     ///
     /// # Errors
     /// A solver that contradicts itself.
@@ -89,8 +101,7 @@ impl<'a> Queries<'a> {
         conditions: &[TermId],
         doubts: u32,
     ) -> Result<Answer, SolverError> {
-        let limit = self.stop.left().map_or(SOON, |left| SOON.min(left / 8));
-        self.check_within(pool, conditions, limit / (1 << doubts.min(HALVES)))
+        self.check_within(pool, conditions, self.soon(doubts))
     }
 
     /// Conditions among these that cannot hold together, by their positions; `None` if they all can, or
@@ -103,17 +114,7 @@ impl<'a> Queries<'a> {
         pool: &mut TermPool,
         conditions: &[TermId],
     ) -> Result<Option<Vec<usize>>, SolverError> {
-        let limit = self.stop.left().map_or(SOON, |left| SOON.min(left / 8));
-        self.solver.set_time_limit(Some(limit));
-        let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
-        let exact = self.multiplications.quotients(pool, &all);
-        if let Some(fewer) = self.multiplications.unknowns(pool, &exact)
-            && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
-        {
-            // Some of these hold only where others do.
-            return Ok(Some((0..conditions.len()).collect()));
-        }
-        Ok(match self.solver.check(pool, &exact)? {
+        Ok(match self.ask(pool, conditions, self.soon(0))? {
             Outcome::Unsat(mut core) => {
                 core.retain(|&position| position < conditions.len());
                 Some(core)
@@ -122,25 +123,44 @@ impl<'a> Queries<'a> {
         })
     }
 
+    /// How much a question may take that need not be answered, and was not so often before.
+    fn soon(&self, doubts: u32) -> Limit {
+        let halves = doubts.min(HALVES);
+        let time = self.stop.left().map(|left| left / 8 / (1 << halves));
+        Limit { steps: SOON >> halves, time }
+    }
+
     fn check_within(
         &mut self,
         pool: &mut TermPool,
         conditions: &[TermId],
-        limit: Duration,
+        limit: Limit,
     ) -> Result<Answer, SolverError> {
-        self.solver.set_time_limit(Some(limit));
-        let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
-        let conditions = self.multiplications.quotients(pool, &all);
-        if let Some(fewer) = self.multiplications.unknowns(pool, &conditions)
-            && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
-        {
-            return Ok(Answer::Unsat);
-        }
-        Ok(match self.solver.check(pool, &conditions)? {
+        Ok(match self.ask(pool, conditions, limit)? {
             Outcome::Sat(model) => Answer::Sat(model),
             Outcome::Unsat(_) => Answer::Unsat,
             Outcome::Unknown(why) => Answer::Unknown(why),
         })
+    }
+
+    /// Whether conditions can hold together, with what always holds, which comes behind them.
+    fn ask(
+        &mut self,
+        pool: &mut TermPool,
+        conditions: &[TermId],
+        limit: Limit,
+    ) -> Result<Outcome, SolverError> {
+        self.solver.set_step_limit(Some(limit.steps));
+        self.solver.set_time_limit(limit.time);
+        let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
+        let exact = self.multiplications.quotients(pool, &all);
+        if let Some(fewer) = self.multiplications.unknowns(pool, &exact)
+            && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
+        {
+            // Some of these hold only where others do.
+            return Ok(Outcome::Unsat((0..all.len()).collect()));
+        }
+        self.solver.check(pool, &exact)
     }
 
     /// How many questions were asked.

@@ -56,6 +56,10 @@ impl Solver for BitSolver {
         self.layers.set_time_limit(limit);
     }
 
+    fn set_step_limit(&mut self, limit: Option<u64>) {
+        self.layers.set_step_limit(limit);
+    }
+
     fn set_brief(&mut self, brief: bool) {
         self.layers.set_brief(brief);
     }

@@ -62,6 +62,11 @@ impl<A: Solver, B: Solver> Solver for CrossCheck<A, B> {
         self.second.set_time_limit(limit);
     }
 
+    fn set_step_limit(&mut self, limit: Option<u64>) {
+        self.first.set_step_limit(limit);
+        self.second.set_step_limit(limit);
+    }
+
     fn set_brief(&mut self, brief: bool) {
         self.first.set_brief(brief);
     }

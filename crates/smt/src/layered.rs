@@ -12,6 +12,7 @@
 //! added only where a model violates it (`ackermann`).
 
 mod ackermann;
+pub(crate) mod budget;
 mod components;
 mod concretisation;
 pub(crate) mod engine;
@@ -28,14 +29,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use slowpath_stop::Stop;
-
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::{FastSet, TermPool};
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::{ArrayId, TermId};
+use budget::Budget;
 use concretisation::{Concretiser, ROUNDS, Tools};
 use engine::{Effort, Engine};
 use inputs::Inputs;
@@ -58,6 +58,7 @@ pub(crate) struct Layered<E> {
     /// Opaque terms of conditions that an exact check decided more easily.
     stubborn: FastSet<TermId>,
     time_limit: Option<Duration>,
+    step_limit: Option<u64>,
     /// Whether to give up on what is not decided quickly.
     brief: bool,
     statistics: SolverStatistics,
@@ -84,6 +85,7 @@ impl<E: Engine> Layered<E> {
             concretiser: Concretiser::default(),
             stubborn: FastSet::default(),
             time_limit: None,
+            step_limit: None,
             brief: false,
             statistics: SolverStatistics::default(),
         }
@@ -108,10 +110,11 @@ impl<E: Engine> Layered<E> {
                 None => {}
             }
         }
-        let stop = pool.stop().within(self.time_limit);
+        let budget = Budget::new(pool.stop().within(self.time_limit), self.step_limit);
         let terms: Vec<TermId> = active.iter().map(|&(_, term)| term).collect();
-        let outcome = self.decide_groups(pool, &terms, &stop)?;
-        Ok(match outcome {
+        let outcome = self.decide_groups(pool, &terms, &budget);
+        self.statistics.steps += budget.spent();
+        Ok(match outcome? {
             Outcome::Sat(model) => {
                 verify::<E>(pool, &model, &active)?;
                 Outcome::Sat(model)
@@ -126,14 +129,14 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<Outcome, SolverError> {
         loop {
             let mut models: Vec<Model> = Vec::new();
             let mut undecided: Option<String> = None;
             for group in components::split(pool, &mut self.inputs, &self.crowded, terms) {
                 let part: Vec<TermId> = group.iter().map(|&n| terms[n]).collect();
-                match self.decide_group(pool, &part, stop)? {
+                match self.decide_group(pool, &part, budget)? {
                     Outcome::Sat(model) => models.push(model),
                     Outcome::Unsat(core) => {
                         return Ok(Outcome::Unsat(core.iter().map(|&n| group[n]).collect()));
@@ -160,10 +163,10 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<Outcome, SolverError> {
-        if let Some(reason) = stop.reason() {
-            return Ok(Outcome::Unknown(reason.to_string()));
+        if let Some(why) = budget.over() {
+            return Ok(Outcome::Unknown(why));
         }
         let inputs = self.inputs.all(pool, terms);
         let query = query_cache::canonicalise(pool, &inputs, terms);
@@ -174,7 +177,7 @@ impl<E: Engine> Layered<E> {
                 None => {}
             }
         }
-        let outcome = self.search(pool, terms, stop)?;
+        let outcome = self.search(pool, terms, budget)?;
         if let Some((query, order)) = query {
             match &outcome {
                 Outcome::Sat(model) => self.cache.insert_sat(pool, query, &order, model),
@@ -191,14 +194,14 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<Outcome, SolverError> {
         let opaque = self.coarse.view.opaque(pool, terms);
         if opaque.is_empty() {
             let effort = if self.brief { Effort::Quick } else { Effort::Unlimited };
             self.coarse.set_effort(effort);
             let answer =
-                refinement::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
+                refinement::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, budget)?;
             return Ok(decided(answer));
         }
         let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
@@ -206,7 +209,7 @@ impl<E: Engine> Layered<E> {
         for (effort, rounds) in turns {
             let skipped = rounds.is_empty() || (stubborn && effort == Effort::Quick);
             if !skipped
-                && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, stop)?
+                && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, budget)?
             {
                 return Ok(outcome);
             }
@@ -218,10 +221,10 @@ impl<E: Engine> Layered<E> {
                 }
             };
             exact.set_effort(effort);
-            let answer = refinement::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
+            let answer = refinement::satisfy(exact, &mut self.inputs, pool, terms, budget)?;
             if effort == Effort::Unlimited
                 || self.brief
-                || stop.reason().is_some()
+                || budget.over().is_some()
                 || !matches!(answer, Answer::Unknown(_))
             {
                 self.stubborn.extend(opaque);
@@ -238,11 +241,11 @@ impl<E: Engine> Layered<E> {
         terms: &[TermId],
         effort: Effort,
         rounds: Range<u64>,
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<Option<Outcome>, SolverError> {
         let (session, inputs) = (&mut self.coarse, &mut self.inputs);
         session.set_effort(effort);
-        let start = match refinement::satisfy(session, inputs, pool, terms, stop)? {
+        let start = match refinement::satisfy(session, inputs, pool, terms, budget)? {
             Answer::Candidate(model, wrong) if wrong.is_empty() => {
                 return Ok(Some(Outcome::Sat(model)));
             }
@@ -250,7 +253,7 @@ impl<E: Engine> Layered<E> {
             Answer::Unsat(core) => return Ok(Some(Outcome::Unsat(core))),
             Answer::Unknown(_) => return Ok(None),
         };
-        let mut tools = Tools { session, inputs, stop };
+        let mut tools = Tools { session, inputs, budget };
         let found = self.concretiser.model(&mut tools, pool, terms, &start, rounds)?;
         Ok(found.map(Outcome::Sat))
     }
@@ -303,6 +306,10 @@ impl<E: Engine> Solver for Layered<E> {
 
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.time_limit = limit;
+    }
+
+    fn set_step_limit(&mut self, limit: Option<u64>) {
+        self.step_limit = limit;
     }
 
     fn set_brief(&mut self, brief: bool) {

@@ -170,6 +170,11 @@ impl Sat {
         &self.failed
     }
 
+    /// How much was done so far: variables made, and assignments.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps + self.variables.len() as u64
+    }
+
     fn level(&self) -> u32 {
         self.decisions.len() as u32
     }

@@ -31,6 +31,8 @@ pub struct SolverStatistics {
     pub unsat: u64,
     /// Checks that ended without an answer.
     pub unknown: u64,
+    /// Steps that checks took ([`Solver::set_step_limit`]).
+    pub steps: u64,
     /// Wall-clock time spent in checks, in seconds.
     pub seconds: f64,
 }
@@ -54,6 +56,10 @@ pub trait Solver {
 
     /// The longest that one check may take; `None` for no limit.
     fn set_time_limit(&mut self, limit: Option<Duration>);
+
+    /// The most steps that one check may take, of the solver's own and some tens of nanoseconds each: a
+    /// limit that is the same every time. `None` for no limit.
+    fn set_step_limit(&mut self, limit: Option<u64>);
 
     /// Whether to answer "unknown" to what takes more than some tens of milliseconds, measured in
     /// steps of the solver's own, so that it is the same every time. A solver starts without.

@@ -47,6 +47,10 @@ impl Solver for Z3Solver {
         self.layers.set_time_limit(limit);
     }
 
+    fn set_step_limit(&mut self, limit: Option<u64>) {
+        self.layers.set_step_limit(limit);
+    }
+
     fn set_brief(&mut self, brief: bool) {
         self.layers.set_brief(brief);
     }

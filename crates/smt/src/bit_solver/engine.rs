@@ -3,6 +3,7 @@
 
 use super::blast::Blaster;
 use crate::error::SolverError;
+use crate::layered::budget::Budget;
 use crate::layered::engine::{self, Effort, EngineAnswer, Lemma};
 use crate::layered::view::View;
 use crate::pool::{FastMap, TermPool};
@@ -19,6 +20,8 @@ const LONGER: u64 = 20_000_000;
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
+    /// Steps of the SAT solver that no budget has to pay for any more.
+    spent: u64,
     /// The literals of conditions.
     conditions: FastMap<TermId, Lit>,
 }
@@ -32,7 +35,8 @@ impl Default for Engine {
 impl Engine {
     /// An engine of which `hook` is told what its SAT solver does.
     pub(crate) fn told(hook: Hook) -> Self {
-        Engine { blaster: Blaster::new(hook), effort: None, conditions: FastMap::default() }
+        let (blaster, conditions) = (Blaster::new(hook), FastMap::default());
+        Engine { blaster, effort: None, spent: 0, conditions }
     }
 
     fn condition(
@@ -49,6 +53,13 @@ impl Engine {
         let lit = bits.first().copied().unwrap_or(self.blaster.gates.constant(true));
         self.conditions.insert(term, lit);
         Ok(lit)
+    }
+
+    /// Has a budget pay for what was done since.
+    fn spend(&mut self, budget: &Budget) {
+        let steps = self.blaster.gates.sat.steps();
+        budget.spend(steps - self.spent);
+        self.spent = steps;
     }
 
     fn same(&mut self, pool: &TermPool, view: &mut View, [a, b]: [TermId; 2]) -> Lit {
@@ -78,12 +89,12 @@ impl engine::Engine for Engine {
         view: &mut View,
         terms: &[TermId],
         leaves: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<EngineAnswer, SolverError> {
         let mut assumptions: Vec<Lit> = Vec::with_capacity(terms.len());
         let mut positions: FastMap<Lit, usize> = FastMap::default();
         for (position, &term) in terms.iter().enumerate() {
-            let lit = match self.condition(pool, view, term, stop) {
+            let lit = match self.condition(pool, view, term, budget.stop()) {
                 Ok(lit) => lit,
                 Err(reason) => return Ok(EngineAnswer::Unknown(reason.to_string())),
             };
@@ -98,18 +109,23 @@ impl engine::Engine for Engine {
                 }
             }
         }
-        if let Some(reason) = stop.reason() {
-            return Ok(EngineAnswer::Unknown(reason.to_string()));
-        }
         let inputs: Vec<Lit> =
             leaves.iter().filter_map(|&leaf| self.blaster.known(leaf)).flatten().copied().collect();
         let gates = &mut self.blaster.gates;
         let relevant = gates.cone(inputs.into_iter().chain(assumptions.iter().copied()));
-        let stopped = || stop.reason().is_some();
-        Ok(match gates.sat.solve(&assumptions, &relevant, self.effort, &stopped) {
+        budget.spend(relevant.len() as u64);
+        self.spend(budget);
+        if let Some(why) = budget.over() {
+            return Ok(EngineAnswer::Unknown(why));
+        }
+        let effort = [self.effort, budget.left()].into_iter().flatten().min();
+        let stopped = || budget.stop().reason().is_some();
+        let answer = self.blaster.gates.sat.solve(&assumptions, &relevant, effort, &stopped);
+        self.spend(budget);
+        Ok(match answer {
             Answer::Satisfiable => EngineAnswer::Sat,
             Answer::Contradiction => {
-                let failed = gates.sat.failed().iter();
+                let failed = self.blaster.gates.sat.failed().iter();
                 let mut core: Vec<usize> =
                     failed.filter_map(|lit| positions.get(lit).copied()).collect();
                 core.sort_unstable();
@@ -117,10 +133,7 @@ impl engine::Engine for Engine {
                 EngineAnswer::Unsat(core)
             }
             Answer::Stopped => {
-                let reason = stop.reason();
-                EngineAnswer::Unknown(
-                    reason.map_or_else(|| "gave up".to_owned(), |r| r.to_string()),
-                )
+                EngineAnswer::Unknown(budget.over().unwrap_or_else(|| "gave up".to_owned()))
             }
         })
     }

@@ -57,7 +57,7 @@ impl Concretiser {
         }
         let mut start = start.clone();
         for round in rounds {
-            if tools.stop.reason().is_some() {
+            if tools.budget.over().is_some() {
                 break;
             }
             if round > 0 {
@@ -68,7 +68,7 @@ impl Concretiser {
             }
             let mut checks = 0;
             for sample in 0..SAMPLES {
-                if tools.stop.reason().is_some() {
+                if tools.budget.over().is_some() {
                     return Ok(None);
                 }
                 let mut values = self.hinted(pool, &plan, &start, false);

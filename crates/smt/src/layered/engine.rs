@@ -1,11 +1,11 @@
 //! What decides conditions at the bottom of a [`Layered`](super::Layered) solver: the part that is
 //! different for every back end.
 
+use super::budget::Budget;
 use super::view::View;
 use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
-use slowpath_stop::Stop;
 
 /// How long to try. Measured in an engine's own steps, so that it is the same every time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +53,15 @@ pub(crate) trait Engine: Sized {
     fn set_effort(&mut self, effort: Effort);
 
     /// Whether all of `terms` (single bits, none of them constant) can hold. `leaves` are the
-    /// unknowns, bytes, numbers and opaque terms that these consist of.
+    /// unknowns, bytes, numbers and opaque terms that these consist of. Takes no more steps than
+    /// there are in the budget, and spends those that it takes.
     fn decide(
         &mut self,
         pool: &TermPool,
         view: &mut View,
         terms: &[TermId],
         leaves: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<EngineAnswer, SolverError>;
 
     /// After [`EngineAnswer::Sat`], until anything else is asked or told: the value of a leaf.

@@ -5,6 +5,7 @@
 //! Conditions on many inputs are asked for at once: a part of them can be harder than the whole,
 //! because what fixes the lengths and offsets that all others depend on is missing.
 
+use super::budget::Budget;
 use super::engine::Engine;
 use super::inputs::{Inputs, complete};
 use super::session::{Session, violated};
@@ -13,7 +14,6 @@ use crate::model::Model;
 use crate::pool::TermPool;
 use crate::solver::Outcome;
 use crate::term::TermId;
-use slowpath_stop::Stop;
 
 /// Conditions asked for at first.
 const FIRST: usize = 32;
@@ -37,7 +37,7 @@ pub(super) fn satisfy<E: Engine>(
     inputs: &mut Inputs,
     pool: &TermPool,
     terms: &[TermId],
-    stop: &Stop,
+    budget: &Budget,
 ) -> Result<Answer, SolverError> {
     let all = inputs.all(pool, terms);
     let at_once = terms.len() < (2 * FIRST).max(MANY * all.len());
@@ -46,7 +46,7 @@ pub(super) fn satisfy<E: Engine>(
     loop {
         let chosen: Vec<usize> = (0..terms.len()).filter(|&n| asked[n]).collect();
         let part: Vec<TermId> = chosen.iter().map(|&n| terms[n]).collect();
-        let model = match session.check(pool, &part, stop)? {
+        let model = match session.check(pool, &part, budget)? {
             Outcome::Unsat(core) => {
                 return Ok(Answer::Unsat(core.iter().map(|&position| chosen[position]).collect()));
             }

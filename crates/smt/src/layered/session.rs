@@ -4,6 +4,7 @@
 //! A session with opaque terms answers a weaker question: "unsat" holds for the real one too, a
 //! model has to be evaluated.
 
+use super::budget::Budget;
 use super::engine::{Effort, Engine, EngineAnswer};
 use super::view::View;
 use crate::error::SolverError;
@@ -12,7 +13,6 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::solver::Outcome;
 use crate::term::TermId;
-use slowpath_stop::Stop;
 
 /// An engine in use.
 pub(super) struct Session<E> {
@@ -39,14 +39,14 @@ impl<E: Engine> Session<E> {
         &mut self,
         pool: &TermPool,
         terms: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<Outcome, SolverError> {
         let leaves = self.view.leaves(pool, terms.iter().copied());
         loop {
-            if let Some(reason) = stop.reason() {
-                return Ok(Outcome::Unknown(reason.to_string()));
+            if let Some(why) = budget.over() {
+                return Ok(Outcome::Unknown(why));
             }
-            match self.engine.decide(pool, &mut self.view, terms, &leaves, stop)? {
+            match self.engine.decide(pool, &mut self.view, terms, &leaves, budget)? {
                 EngineAnswer::Unsat(core) if core.is_empty() => {
                     // What always holds is satisfiable, so an empty core must be wrong.
                     let missing = "an unsat core";

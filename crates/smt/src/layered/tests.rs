@@ -121,6 +121,25 @@ fn a_time_limit_ends_a_check() {
 }
 
 #[test]
+fn a_step_limit_ends_a_check_at_the_same_place_every_time() {
+    let mut pool = TermPool::new();
+    let assumptions = hard(&mut pool);
+    let ended = |pool: &mut TermPool, limit| {
+        let mut bits = solver();
+        bits.set_step_limit(Some(limit));
+        let outcome = bits.check(pool, &assumptions);
+        assert_eq!(outcome, Ok(Outcome::Unknown("step limit reached".to_owned())));
+        let steps = bits.statistics().steps;
+        // It can still answer something easy.
+        assert!(matches!(bits.check(pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
+        steps
+    };
+    let few = ended(&mut pool, 300_000);
+    assert_eq!(ended(&mut pool, 300_000), few);
+    assert!(few > 300_000 && ended(&mut pool, 900_000) > few + 500_000);
+}
+
+#[test]
 fn a_deadline_ends_all_checks() {
     let mut pool = TermPool::new();
     let mut bits = solver();

@@ -5,17 +5,17 @@
 use std::collections::HashMap;
 
 use ::z3::ast::{BV, Bool};
-use ::z3::{Model, Params, SatResult, Solver as Z3};
+use ::z3::{Model, Params, SatResult, Solver as Z3, StatisticsValue};
 
 use super::translate::Translator;
 use super::watch;
 use crate::domain::mask;
 use crate::error::SolverError;
+use crate::layered::budget::Budget;
 use crate::layered::engine::{self, Effort, EngineAnswer, Lemma};
 use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::TermId;
-use slowpath_stop::Stop;
 
 const BACKEND: &str = "Z3";
 const LOGIC: &str = "QF_BV";
@@ -23,6 +23,8 @@ const LOGIC: &str = "QF_BV";
 /// Steps of Z3 (hundreds of nanoseconds each) for questions that may be given up.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
+/// As how many of a budget one of them counts.
+const EACH: u64 = 5;
 
 /// A Z3 solver with what it has been told.
 pub(super) struct Engine {
@@ -31,6 +33,8 @@ pub(super) struct Engine {
     guards: HashMap<TermId, Bool>,
     guarded: HashMap<Bool, TermId>,
     model: Option<Model>,
+    /// Steps that each question may take, of Z3; 0 is no limit.
+    effort: u32,
 }
 
 impl Engine {
@@ -48,6 +52,7 @@ impl Engine {
             guards: HashMap::new(),
             guarded: HashMap::new(),
             model: None,
+            effort: 0,
         })
     }
 
@@ -61,6 +66,14 @@ impl Engine {
         self.guards.insert(term, guard.clone());
         self.guarded.insert(guard.clone(), term);
         guard
+    }
+
+    /// How many Z3 has taken.
+    fn steps(&self) -> u64 {
+        match self.solver.get_statistics().value("rlimit count") {
+            Some(StatisticsValue::UInt(steps)) => steps.into(),
+            _ => 0,
+        }
     }
 
     fn unsat_core(&self, terms: &[TermId]) -> Vec<usize> {
@@ -83,14 +96,11 @@ impl engine::Engine for Engine {
     }
 
     fn set_effort(&mut self, effort: Effort) {
-        let steps = match effort {
+        self.effort = match effort {
             Effort::Quick => QUICK,
             Effort::Longer => LONGER,
             Effort::Unlimited => 0,
         };
-        let mut parameters = Params::new();
-        parameters.set_u32("rlimit", steps);
-        self.solver.set_params(&parameters);
     }
 
     fn decide(
@@ -99,19 +109,26 @@ impl engine::Engine for Engine {
         view: &mut View,
         terms: &[TermId],
         _leaves: &[TermId],
-        stop: &Stop,
+        budget: &Budget,
     ) -> Result<EngineAnswer, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
         // Translation takes its time, too.
-        if let Some(reason) = stop.reason() {
-            return Ok(EngineAnswer::Unknown(reason.to_string()));
+        if let Some(why) = budget.over() {
+            return Ok(EngineAnswer::Unknown(why));
         }
         self.model = None;
-        Ok(match watch::check(&self.solver, &guards, stop) {
+        let most = budget.left().map(|left| u32::try_from(left / EACH).unwrap_or(u32::MAX).max(1));
+        let effort = Some(self.effort).filter(|&effort| effort > 0);
+        let mut parameters = Params::new();
+        parameters.set_u32("rlimit", effort.into_iter().chain(most).min().unwrap_or(0));
+        self.solver.set_params(&parameters);
+        let before = self.steps();
+        let result = watch::check(&self.solver, &guards, budget.stop());
+        budget.spend(self.steps().saturating_sub(before) * EACH);
+        Ok(match result {
             SatResult::Unsat => EngineAnswer::Unsat(self.unsat_core(terms)),
             SatResult::Unknown => {
-                let reason = stop.reason().map(|reason| reason.to_string());
-                let reason = reason.or_else(|| self.solver.get_reason_unknown());
+                let reason = budget.over().or_else(|| self.solver.get_reason_unknown());
                 EngineAnswer::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
             }
             SatResult::Sat => {

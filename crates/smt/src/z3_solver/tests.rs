@@ -61,6 +61,17 @@ fn a_time_limit_ends_a_check() {
 }
 
 #[test]
+fn a_step_limit_ends_a_check() {
+    let mut pool = TermPool::new();
+    let mut z3 = solver();
+    let assumptions = hard(&mut pool);
+    z3.set_step_limit(Some(1_000_000));
+    let outcome = z3.check(&mut pool, &assumptions);
+    assert_eq!(outcome, Ok(Outcome::Unknown("step limit reached".to_owned())));
+    assert!(matches!(z3.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
+}
+
+#[test]
 fn another_thread_can_interrupt() {
     let mut pool = TermPool::new();
     let mut z3 = solver();

@@ -121,7 +121,7 @@ impl Plan {
         }
         for _ in 0..CORRECTIONS {
             let all = [terms, &soft].concat();
-            match refinement::satisfy(tools.session, tools.inputs, pool, &all, tools.stop)? {
+            match refinement::satisfy(tools.session, tools.inputs, pool, &all, tools.budget)? {
                 Answer::Candidate(model, _) => return Ok(Some(model)),
                 Answer::Unknown(_) => return Ok(None),
                 Answer::Unsat(core) => {
@@ -155,7 +155,7 @@ impl Plan {
         asked.extend(self.array_equations(pool, &asked, &concrete));
         let mut model = Model::new();
         if !asked.is_empty() {
-            match refinement::satisfy(tools.session, tools.inputs, pool, &asked, tools.stop)? {
+            match refinement::satisfy(tools.session, tools.inputs, pool, &asked, tools.budget)? {
                 Answer::Candidate(found, _) => model = found,
                 Answer::Unsat(_) | Answer::Unknown(_) => return Ok(None),
             }
