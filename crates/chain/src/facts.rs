@@ -251,7 +251,7 @@ pub fn facts_leaving(
         proof.packet.length,
         &proof.packet.bytes,
     );
-    let lengths = lengths::find(&mut proof, &mut sampler, (least, greatest), &mut found)?;
+    let lengths = lengths::find(&mut proof, &sampler, (least, greatest), &mut found)?;
     proof.packet.min_length = lengths.0;
     let arrived = (lift.around(), lift.room, lengths.0);
     let surroundings = surroundings::find(&mut proof, &sampler, arrived, &found)?;

@@ -4,7 +4,7 @@
 use slowpath_bpf::lift::{LiftOptions, PacketRoom, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
-use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::facts::{Discovery, FactsOptions, Leaving, any_packet, facts_after};
 use slowpath_chain::optimize::optimize;
 use slowpath_chain::report::{FactText, ProgramReport};
 use slowpath_chain::{Chain, Loaded, RewriteOptions, Rewritten, rewrite};
@@ -17,6 +17,7 @@ use slowpath_specialise::{Known, Mode, specialise_for};
 use slowpath_stop::Stop;
 use std::sync::Arc;
 
+const DROP: u32 = 1;
 const PASS: u32 = 2;
 
 fn object() -> Object {
@@ -32,16 +33,31 @@ fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Surroundings {
     Surroundings { head_room, metadata }
 }
 
-/// What lies around packets that a program lets pass.
-fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
+/// What is known of packets that a program leaves with a result, if there are any.
+fn leaving(name: &str, arriving: Option<Surroundings>, result: u32) -> Option<Discovery> {
+    leaving_of(name, &any_packet(), arriving, result)
+}
+
+/// The same where facts hold of those that arrive.
+fn leaving_of(
+    name: &str,
+    facts: &PacketFacts,
+    arriving: Option<Surroundings>,
+    result: u32,
+) -> Option<Discovery> {
     let (object, mut options) = (object(), FactsOptions::default());
     options.lift.surroundings = arriving;
     let program = program(&object, name);
-    let found = facts_after(&object, &program, &any_packet(), &[PASS], &options, &Stop::never());
+    let found = facts_after(&object, &program, facts, &[result], &options, &Stop::never());
     match found.expect("it can be analysed") {
-        Leaving::Packets(found) => found.surroundings,
-        Leaving::Never(_) => panic!("{name} lets packets pass"),
+        Leaving::Packets(found) => Some(*found),
+        Leaving::Never(_) => None,
     }
+}
+
+/// What lies around packets that a program lets pass.
+fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
+    leaving(name, arriving, PASS).expect("it lets packets pass").surroundings
 }
 
 #[test]
@@ -50,6 +66,14 @@ fn what_lies_around_packets_is_found_out() {
     assert_eq!(behind("shifts", None), around((184, 184), (0, 0)));
     assert_eq!(behind("shifts_some", None), around((184, 216), (0, 0)));
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
+}
+
+/// No such packet is in one page, and options may say that there are some.
+#[test]
+fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
+    let long = PacketFacts::lengths(5000, 9000);
+    let found = leaving_of("passes", &long, None, PASS).expect("they pass");
+    assert_eq!(found.surroundings, PacketRoom::KERNEL.received());
 }
 
 #[test]
@@ -62,6 +86,19 @@ fn it_goes_on_from_what_arrives() {
     assert_eq!(behind("marks", Some(around((216, 216), (0, 252)))).metadata, (4, 216));
     let any = behind("passes", Some(Surroundings::ANY));
     assert_eq!((any.head_room.0, any.metadata), (0, (0, 252)));
+}
+
+#[test]
+fn room_that_others_may_have_used_is_not_there() {
+    let passing = |name, arriving| leaving(name, arriving, PASS).expect("packets pass").facts;
+    let anything = Some(Surroundings::ANY);
+    assert_eq!(passing("grows", None).byte(12), Some(0xaa));
+    assert_eq!(passing("grows", anything).byte(12), None);
+    // Some have room, and some have none.
+    let grown = passing("shifts", anything);
+    assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), any_packet().min_length + 32));
+    assert!(leaving("shifts", None, DROP).is_none());
+    assert!(leaving("shifts", anything, DROP).is_some());
 }
 
 /// A chain of programs, each behind the one before on `XDP_PASS`, with this about each edge.
@@ -207,6 +244,17 @@ fn a_proof_is_about_what_lies_around_packets() {
         let proof = prove(&object, pair.0, pair.1, &facts, &options, &stop).expect("is lifted");
         assert_eq!(proof.proved, proved, "{} {surroundings:?}: {proof:#?}", pair.0.name);
         assert!(proved || proof.counterexample.is_some(), "{} {surroundings:?}", pair.0.name);
+    }
+}
+
+#[test]
+fn metadata_of_others_is_looked_at() {
+    let object = object();
+    let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
+    for (surroundings, proved) in [(None, true), (Some(Surroundings::ANY), false)] {
+        let options = LiftOptions { surroundings, ..LiftOptions::default() };
+        let proof = prove(&object, &told, &untold, &any_packet(), &options, &Stop::never());
+        assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
     }
 }
 

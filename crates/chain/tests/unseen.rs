@@ -1,7 +1,7 @@
 //! Where a program has runs that are not looked at, nothing is known of what it lets through and
 //! nothing is proved; and what it runs with that its object does not say, is said.
 
-use slowpath_bpf::lift::{LiftOptions, Surroundings};
+use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
 use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
@@ -115,47 +115,4 @@ fn programs_that_are_left_out_of_the_object_are_named() {
     let [first, _] = reported("set_up", "constant");
     let named = |remark: &&String| remark.starts_with("elsewhere is not in the object");
     assert!(first.remarks.iter().any(|remark| named(&remark)), "{:?}", first.remarks);
-}
-
-/// What holds of packets that a program lets pass, if others may have run before.
-fn passing_behind_others(name: &str) -> Option<PacketFacts> {
-    let (object, mut options) = (object(), FactsOptions::default());
-    options.lift.surroundings = Some(Surroundings::ANY);
-    let program = program(&object, name);
-    let found = facts_after(&object, &program, &any_packet(), &PASS, &options, &Stop::never());
-    match found.expect("it can be analysed") {
-        Leaving::Packets(found) => Some(found.facts),
-        Leaving::Never(_) => None,
-    }
-}
-
-#[test]
-fn room_that_others_may_have_used_is_not_there() {
-    assert_eq!(passing("grows").expect("is known").byte(12), Some(0xaa));
-    let grown = passing_behind_others("grows").expect("packets pass");
-    assert_eq!(grown.byte(12), None);
-    // Some have room, and some have none.
-    let grown = passing_behind_others("grows_or_drops").expect("there may be room");
-    assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), any_packet().min_length + 32));
-    let object = object();
-    let first = program(&object, "grows_or_drops");
-    let mut options = FactsOptions::default();
-    let dropped = |options: &FactsOptions| {
-        let stop = Stop::never();
-        facts_after(&object, &first, &any_packet(), &[1], options, &stop).expect("it is analysed")
-    };
-    assert!(matches!(dropped(&options), Leaving::Never(_)));
-    options.lift.surroundings = Some(Surroundings::ANY);
-    assert!(matches!(dropped(&options), Leaving::Packets(_)));
-}
-
-#[test]
-fn metadata_of_others_is_looked_at() {
-    let object = object();
-    let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
-    for (surroundings, proved) in [(None, true), (Some(Surroundings::ANY), false)] {
-        let options = LiftOptions { surroundings, ..LiftOptions::default() };
-        let proof = prove(&object, &told, &untold, &any_packet(), &options, &Stop::never());
-        assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
-    }
 }

@@ -8,8 +8,8 @@
 use crate::preconditions::Preconditions;
 use crate::queries::{Answer, Queries};
 use crate::side::Side;
-use slowpath_exec::{ExecError, NodeId, SymbolicState};
-use slowpath_ir::{BlockId, Destination, Op, RelianceId, Terminator};
+use slowpath_exec::{ExecError, SymbolicState};
+use slowpath_ir::{BlockId, Destination, Op, RelianceId};
 use slowpath_smt::{Evaluator, Model, Node, SolverError, TermId, TermPool};
 
 /// Most blocks on a path.
@@ -245,8 +245,7 @@ impl PathEnumerator {
         }
         let failed = |error: ExecError| Ok(Continuation::Gap(error.to_string()));
         at.instructions += side.executor.program().block(block).insns.len() as u64;
-        let point = NodeId(side.points);
-        side.points += 1;
+        let point = side.new_point();
         let expected = drawing.draws(side, block, &mut at.counts);
         side.executor.expect_draws(expected);
         let condition = match side.executor.run_block(point, block, &mut at.state) {
@@ -263,11 +262,7 @@ impl PathEnumerator {
         {
             return Ok(Continuation::None);
         }
-        let program = side.executor.program();
-        let (taken, fallthrough) = match &program.block(block).terminator {
-            Terminator::Jump(edge) => (edge.target, edge.target),
-            Terminator::Branch { taken, fallthrough, .. } => (taken.target, fallthrough.target),
-        };
+        let [taken, fallthrough] = side.targets(block);
         let on = |mut at: Box<Prefix>, target| {
             at.next = target;
             Ok(Continuation::On(at))

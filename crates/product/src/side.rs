@@ -1,8 +1,8 @@
 //! One of the programs, and how far its execution is.
 
 use slowpath_exec::concrete::Environment;
-use slowpath_exec::{AllPaths, ExecError, Executor, Resolver, Start, SymbolicState};
-use slowpath_ir::{InputId, InputKind, Program, RegionId};
+use slowpath_exec::{AllPaths, ExecError, Executor, NodeId, Resolver, Start, SymbolicState};
+use slowpath_ir::{BlockId, Destination, InputId, InputKind, Program, RegionId, Terminator};
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
@@ -16,8 +16,8 @@ pub struct Side {
     pub resolver: Resolver,
     /// Looks through what several ways have left open, where ways were joined.
     pub joined: Option<AllPaths>,
-    /// How many block instances were executed.
-    pub(crate) points: u32,
+    /// How many block instances were executed, and how many times ways were joined.
+    points: u32,
 }
 
 impl Side {
@@ -28,6 +28,21 @@ impl Side {
     pub fn new(program: Program, start: Start) -> Result<Self, ExecError> {
         let (executor, start) = Executor::from_start(Rc::new(program), start)?;
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
+    }
+
+    /// A number that no block instance has had so far.
+    pub(crate) fn new_point(&mut self) -> NodeId {
+        let point = NodeId(self.points);
+        self.points += 1;
+        point
+    }
+
+    /// Where control goes on behind a block: if its condition holds, and if not.
+    pub(crate) fn targets(&self, block: BlockId) -> [Destination; 2] {
+        match &self.executor.program().block(block).terminator {
+            Terminator::Jump(edge) => [edge.target; 2],
+            Terminator::Branch { taken, fallthrough, .. } => [taken.target, fallthrough.target],
+        }
     }
 
     /// What a region holds in a state, in bytes. The program has to have the terms.

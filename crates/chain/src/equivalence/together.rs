@@ -5,8 +5,8 @@
 //! it goes on path by path, which finds packets, too.
 
 use super::covering::MAX_COVERS;
-use super::outcome::Together;
-use super::{Validation, alignment, compare};
+use super::validation::{Together, Validation};
+use super::{alignment, compare};
 use slowpath_product::{Abreast, Alike, Alone, Answer, Path, abreast};
 use slowpath_smt::{SolverError, TermId};
 
@@ -20,11 +20,6 @@ impl Validation<'_, '_> {
     /// Whether it is time to look at all paths together.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
-    }
-
-    /// Whether all paths are proved together.
-    pub(super) fn is_proved(&self) -> bool {
-        matches!(self.together, Together::Proved(_))
     }
 
     /// Whether they are, and there are enough packets to try the programs on.
@@ -136,26 +131,17 @@ impl Validation<'_, '_> {
         Ok(None)
     }
 
-    /// Whether none of some differences is possible.
+    /// Whether none of some differences is possible in any run.
     fn none(
         &mut self,
         runs: &Path,
-        mut differences: Vec<compare::Difference>,
+        differences: Vec<compare::Difference>,
     ) -> Result<bool, SolverError> {
-        self.pair.swap_terms();
-        let executor = &self.pair.other.side.executor;
-        differences.retain(|&(_, differs)| executor.assume(&runs.state, differs, true).is_some());
-        self.pair.swap_terms();
-        for (_, differs) in differences {
-            if !self.never(runs, differs)? {
+        for (_, differs) in self.not_ruled_out(runs, differences) {
+            if !matches!(self.ask(runs, differs)?, Answer::Unsat) {
                 return Ok(false);
             }
         }
         Ok(true)
-    }
-
-    /// Whether something is not possible in any run.
-    fn never(&mut self, runs: &Path, what: TermId) -> Result<bool, SolverError> {
-        Ok(matches!(self.ask(runs, what)?, Answer::Unsat))
     }
 }

@@ -2,23 +2,24 @@
 //! bound or finds a packet.
 
 use super::error::FactsError;
-use super::proof::{Answer, Proof};
+use super::proof::{Example, Proof};
 use super::samples::Sampler;
-use slowpath_smt::{Model, TermId};
+use slowpath_smt::Model;
 
 /// The least and greatest length in bytes, `known` at the beginning, after some packets were `found`,
 /// to which the shortest and the longest are added. What cannot be told leaves a weaker bound.
 pub(super) fn find(
     proof: &mut Proof,
-    sampler: &mut Sampler,
+    sampler: &Sampler,
     known: (u16, u16),
     found: &mut Vec<Model>,
 ) -> Result<(u16, u16), FactsError> {
     let (hint_least, hint_greatest) = hints(proof);
+    let length = proof.packet.length;
     let (mut least, mut greatest) = known;
     let (mut shortest, mut longest) = (greatest, least);
     for model in found.iter() {
-        let length = length(proof, sampler, model);
+        let length = short(proof.value(sampler, length, model));
         (shortest, longest) = (shortest.min(length), longest.max(length));
     }
     // Most often the facts of the way are exact; then what is known before.
@@ -29,17 +30,17 @@ pub(super) fn find(
         let middle = middle.clamp(least, shortest - 1);
         let longer = proof.packet.longer(&mut proof.unrolled.executor.pool, middle);
         let at_most = proof.unrolled.executor.pool.not(longer);
-        match step(proof, sampler, at_most)? {
-            Step::Found(length, model) => {
-                (shortest, last) = (length.min(shortest), Some(model));
+        match proof.example(sampler, length, at_most)? {
+            Example::Of(length, model) => {
+                (shortest, last) = (short(length).min(shortest), Some(model));
             }
-            Step::None => {
+            Example::None => {
                 least = middle + 1;
                 if guesses.len() == 1 {
                     guesses = vec![least];
                 }
             }
-            Step::Unknown => break,
+            Example::Unknown => break,
         }
     }
     found.extend(last.take());
@@ -49,45 +50,26 @@ pub(super) fn find(
         let middle = middle.clamp(longest + 1, greatest);
         let shorter = proof.packet.shorter(&mut proof.unrolled.executor.pool, middle);
         let at_least = proof.unrolled.executor.pool.not(shorter);
-        match step(proof, sampler, at_least)? {
-            Step::Found(length, model) => {
-                (longest, last) = (length.max(longest), Some(model));
+        match proof.example(sampler, length, at_least)? {
+            Example::Of(length, model) => {
+                (longest, last) = (short(length).max(longest), Some(model));
             }
-            Step::None => {
+            Example::None => {
                 greatest = middle - 1;
                 if guesses.len() == 1 {
                     guesses = vec![greatest];
                 }
             }
-            Step::Unknown => break,
+            Example::Unknown => break,
         }
     }
     found.extend(last);
     Ok((least, greatest))
 }
 
-enum Step {
-    Found(u16, Model),
-    None,
-    Unknown,
-}
-
-fn step(proof: &mut Proof, sampler: &mut Sampler, condition: TermId) -> Result<Step, FactsError> {
-    Ok(match proof.ask(&[condition])? {
-        Answer::Sat(model) => {
-            let length = length(proof, sampler, &model);
-            Step::Found(length, model)
-        }
-        Answer::Unsat(_) => Step::None,
-        Answer::Unknown(_) => Step::Unknown,
-    })
-}
-
-/// The length of the packet that leaves under a model.
-fn length(proof: &Proof, sampler: &Sampler, model: &Model) -> u16 {
-    let pool = &proof.unrolled.executor.pool;
-    let model = sampler.complete(pool, model.clone());
-    u16::try_from(sampler.seen(pool, &model).length).unwrap_or(u16::MAX)
+/// A length that may not fit.
+fn short(length: u64) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
 }
 
 /// What the least and greatest length are likely to be: what conditions on every way say of the
@@ -99,7 +81,6 @@ fn hints(proof: &mut Proof) -> (u16, u16) {
     let grown = executor.pool.sub(proof.departure.length, low);
     let grown = executor.pool.as_const(grown).unwrap_or(0) as u32;
     let domain = proof.departure.gated.state.facts().domain(&executor.pool, received);
-    let moved =
-        |length: u64| u16::try_from((length as u32).wrapping_add(grown)).unwrap_or(u16::MAX);
+    let moved = |length: u64| short((length as u32).wrapping_add(grown).into());
     (moved(domain.lo()), moved(domain.hi()))
 }

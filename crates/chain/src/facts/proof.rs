@@ -8,13 +8,13 @@ use super::wrong::Packet;
 use slowpath_bpf::insn::Insn;
 use slowpath_ir::RegionId;
 use slowpath_search::Unrolled;
-use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId};
+use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Longest time for one question; of what is left, at most a quarter.
-const LONGEST: Duration = Duration::from_secs(10);
-/// No question gets less, unless it is the last.
+/// Most steps of the solver for one question, about 10 s; of the time that is left, at most a quarter.
+const LONGEST: u64 = 80_000_000;
+/// No question gets less time, unless it is the last.
 const LEAST: Duration = Duration::from_millis(50);
 /// Packets made out of one that refutes candidates.
 const VARIED: usize = 2;
@@ -26,6 +26,16 @@ pub(super) enum Answer {
     Unsat(Vec<usize>),
     /// Not decided, and why.
     Unknown(String),
+}
+
+/// A packet that leaves and meets a condition, of which some term was asked for.
+pub(super) enum Example {
+    /// The term's value for it, and the packet.
+    Of(u64, Model),
+    /// There is none.
+    None,
+    /// It is not known whether there is one.
+    Unknown,
 }
 
 /// All runs that leave, and the solver.
@@ -75,8 +85,9 @@ impl Proof {
 
     /// Whether a packet that leaves can meet further conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
-        let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
-        self.solver.set_time_limit(Some(limit.min(LONGEST)));
+        let limit = self.stop.left().map(|left| (left / 4).max(LEAST).min(left));
+        self.solver.set_time_limit(limit);
+        self.solver.set_step_limit(Some(LONGEST));
         let mut conditions = self.conditions();
         conditions.extend(further);
         let pool = &mut self.unrolled.executor.pool;
@@ -85,6 +96,27 @@ impl Proof {
             Outcome::Unsat(core) => Answer::Unsat(core),
             Outcome::Unknown(why) => Answer::Unknown(why),
         })
+    }
+
+    /// A packet that leaves and meets a further condition, and what a term is for it.
+    pub fn example(
+        &mut self,
+        sampler: &Sampler,
+        term: TermId,
+        condition: TermId,
+    ) -> Result<Example, FactsError> {
+        Ok(match self.ask(&[condition])? {
+            Answer::Sat(model) => Example::Of(self.value(sampler, term, &model), model),
+            Answer::Unsat(_) => Example::None,
+            Answer::Unknown(_) => Example::Unknown,
+        })
+    }
+
+    /// What a term is for a packet that leaves.
+    pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
+        let pool = &self.unrolled.executor.pool;
+        let model = sampler.complete(pool, model.clone());
+        Evaluator::new(pool, &model).value(term)
     }
 
     /// What holds of all packets that leave, of what held of those that were `seen`; and why it is

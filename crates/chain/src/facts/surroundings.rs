@@ -3,10 +3,10 @@
 //! outside of what was seen so far, or there is none.
 
 use super::error::FactsError;
-use super::proof::{Answer, Proof};
+use super::proof::{Answer, Example, Proof};
 use super::samples::Sampler;
 use slowpath_bpf::lift::{PacketRoom, Surroundings};
-use slowpath_smt::{Evaluator, Model, TermId};
+use slowpath_smt::{Model, TermId};
 
 /// No start of a packet moves farther, in bytes: more than a page.
 const FAR: u64 = 1 << 14;
@@ -34,7 +34,9 @@ pub(super) fn find(
     if let Some((inwards, outwards)) = range(proof, sampler, moved, (2 * FAR, found))? {
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
         let (low, high) = arrived.head_room;
-        let most = room.tail.map_or(u64::MAX, |tail| room.before + tail) - u64::from(least);
+        let page = room.tail.map(|tail| room.before + tail);
+        // What is longer than a page is not in one, and leaves nothing of it.
+        let most = page.and_then(|page| page.checked_sub(least.into())).unwrap_or(u64::MAX);
         let high = number(high, outwards).min(most);
         let low = number(low, inwards).min(high);
         let short = |bytes: u64| u16::try_from(bytes).unwrap_or(u16::MAX);
@@ -66,64 +68,59 @@ fn range(
             return Ok(None);
         }
     }
-    let seen: Vec<u64> = found.iter().map(|model| value(proof, sampler, term, model)).collect();
+    let seen: Vec<u64> = found.iter().map(|model| proof.value(sampler, term, model)).collect();
     let (least, greatest) = (domain.lo().min(most), domain.hi().min(most));
     let lowest = seen.iter().copied().min().unwrap_or(greatest).clamp(least, greatest);
     let highest = seen.iter().copied().max().unwrap_or(least).clamp(least, greatest);
     // The least one, then, counted from the other end, the greatest.
-    let mut low = End { proved: least, seen: lowest };
-    for step in 0.. {
-        let Some(below) = low.guess(step) else { break };
+    let mut low = LowerEnd { proved: least, seen: lowest };
+    low.narrow(|below| {
         let pool = &mut proof.unrolled.executor.pool;
         let limit = pool.constant(pool.width(term), below);
         let at_most = pool.ule(term, limit);
-        match proof.ask(&[at_most])? {
-            Answer::Sat(model) => low.found(below, value(proof, sampler, term, &model)),
-            Answer::Unsat(_) => low.proved = below + 1,
-            Answer::Unknown(_) => break,
-        }
-    }
-    let mut high = End { proved: most - greatest, seen: most - highest };
-    for step in 0.. {
-        let Some(below) = high.guess(step) else { break };
+        proof.example(sampler, term, at_most)
+    })?;
+    let mut high = LowerEnd { proved: most - greatest, seen: most - highest };
+    high.narrow(|below| {
         let pool = &mut proof.unrolled.executor.pool;
         let limit = pool.constant(pool.width(term), most - below);
         let at_least = pool.ule(limit, term);
-        match proof.ask(&[at_least])? {
-            Answer::Sat(model) => {
-                high.found(below, most - value(proof, sampler, term, &model).min(most))
-            }
-            Answer::Unsat(_) => high.proved = below + 1,
-            Answer::Unknown(_) => break,
-        }
-    }
+        Ok(match proof.example(sampler, term, at_least)? {
+            Example::Of(value, model) => Example::Of(most - value.min(most), model),
+            other => other,
+        })
+    })?;
     Ok(Some((low.proved, most - high.proved)))
 }
 
 /// The lower end of a range.
-struct End {
+struct LowerEnd {
     /// Nothing is below.
     proved: u64,
     /// The least that was seen.
     seen: u64,
 }
 
-impl End {
+impl LowerEnd {
     /// The number that is asked about next, whether there is anything up to it; `None` if all is known.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// There is something up to a number, which was asked about.
-    fn found(&mut self, asked: u64, value: u64) {
-        self.seen = value.clamp(self.proved, asked);
+    /// Asks for examples up to some number, until all is known or none can be told any more.
+    fn narrow(
+        &mut self,
+        mut example: impl FnMut(u64) -> Result<Example, FactsError>,
+    ) -> Result<(), FactsError> {
+        for step in 0.. {
+            let Some(below) = self.guess(step) else { break };
+            match example(below)? {
+                Example::Of(value, _) => self.seen = value.clamp(self.proved, below),
+                Example::None => self.proved = below + 1,
+                Example::Unknown => break,
+            }
+        }
+        Ok(())
     }
-}
-
-/// A term of the packet that leaves under a model.
-fn value(proof: &Proof, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
-    let pool = &proof.unrolled.executor.pool;
-    let model = sampler.complete(pool, model.clone());
-    Evaluator::new(pool, &model).value(term)
 }

@@ -11,6 +11,7 @@ use crate::facts::{Fragments, across, any_packet};
 use slowpath::Network;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Of the time for what arrives, each question has at most one of so many parts of what is left.
@@ -34,6 +35,14 @@ pub(super) struct Point {
     pub share: u64,
     /// What is known of them.
     pub arriving: Arriving,
+}
+
+impl Point {
+    /// What is taken to hold of packets that arrive: of any packet, where only `neighbours` count.
+    pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
+        let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
+        known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
+    }
 }
 
 /// What is known of packets that arrive.
@@ -123,12 +132,14 @@ impl Arrivals {
             for &point in &here {
                 let Point { before: Some(before), on, .. } = &self.points[point] else { continue };
                 let from = &self.points[*before];
-                let Some(known) = &from.arriving.facts else { continue };
+                if from.arriving.facts.is_none() {
+                    continue;
+                }
                 let Some(program) = topology.nodes[from.node].program else {
                     of.push((point, None));
                     continue;
                 };
-                let arriving = if neighbours { any_packet() } else { known.clone() };
+                let arriving = from.known(neighbours).into_owned();
                 let key = results.left_key(&programs[program], &arriving, on);
                 let number = *asked.entry(key).or_insert_with(|| {
                     questions.push((program, arriving, on.clone()));

@@ -1,12 +1,12 @@
 //! Which lines establish what holds of the packets that a variant is for: of each fact, those of the
 //! programs in front of it behind which it was first known, as far back as that is.
 
-use super::arrivals::{Arrivals, Point};
-use super::relevance::Atom;
+use super::arrivals::Arrivals;
+use super::relevance::{Passed, passed};
 use super::results::Results;
 use super::subject::Linked;
 use super::topology::Topology;
-use crate::facts::{Fact, any_packet, listed};
+use crate::facts::{Fact, listed};
 use crate::report::LineReport;
 use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
@@ -21,27 +21,15 @@ pub(super) fn established(
     stop: &Stop,
 ) -> BTreeMap<Fact, Vec<LineReport>> {
     let mut established = BTreeMap::<Fact, Vec<LineReport>>::new();
-    let any = any_packet();
     for &point in of {
-        let mut open: Vec<Fact> = listed(facts);
-        let mut at = point;
-        while let (Point { before: Some(before), on, .. }, false) =
-            (&arrivals.points[at], open.is_empty())
+        let open = (facts, listed(facts));
+        for Passed { program, arriving, on, establishes, .. } in
+            passed((&arrivals.points, point), topology, open, neighbours)
         {
-            at = *before;
-            let Point { node, arriving, .. } = &arrivals.points[at];
-            let Some(program) = topology.nodes[*node].program else { continue };
-            let arriving = arriving.facts.as_ref().filter(|_| !neighbours).unwrap_or(&any);
-            let known =
-                |fact: &Fact| Atom::of(fact, facts).is_some_and(|one| one.follows(arriving));
-            let (before, here) = open.into_iter().partition::<Vec<Fact>, _>(known);
-            open = before;
-            if here.is_empty() {
-                continue;
-            }
-            let lines = results.lines(&programs[program], arriving, on, stop);
+            let Some(program) = program.filter(|_| !establishes.is_empty()) else { continue };
+            let lines = results.lines(&programs[program], &arriving, on, stop);
             let lines = lines.named(&topology.programs[program].name);
-            for fact in here {
+            for fact in establishes {
                 let found = parts(&fact, &lines).cloned();
                 established.entry(fact).or_default().extend(found.flatten());
             }

@@ -5,69 +5,87 @@ use super::arrivals::Point;
 use super::results::Rewrite;
 use super::subject::Linked;
 use super::topology::Topology;
-use crate::facts::{Fact, any_packet};
-use slowpath_ir::{Field, KnownBits, PacketFacts};
+use crate::Action;
+use crate::facts::{Fact, any_packet, listed};
+use slowpath_ir::{Field, PacketFacts};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Something that holds of packets.
-#[derive(Clone, Debug)]
-pub(super) enum Atom {
-    Bits(u16, KnownBits),
-    Values(Field, BTreeSet<u64>),
-    Equal(Field, Field),
-    AtLeast(u16),
-    AtMost(u16),
-}
-
-impl Atom {
-    /// One of `facts`; `None` if it is none of them.
-    pub fn of(fact: &Fact, facts: &PacketFacts) -> Option<Atom> {
-        Some(match fact {
-            Fact::MinLength => Atom::AtLeast(facts.min_length),
-            Fact::MaxLength => Atom::AtMost(facts.max_length),
-            Fact::Bits(offset) => Atom::Bits(*offset, *facts.bits.get(offset)?),
-            Fact::Values(field) => Atom::Values(*field, facts.values.get(field)?.clone()),
-            Fact::Equal(first, second) => Atom::Equal(*first, *second),
-            // Between nodes, packets are received anew.
-            Fact::HeadRoom | Fact::Metadata => return None,
-        })
-    }
-
-    /// Whether it follows from facts.
-    pub fn follows(&self, facts: &PacketFacts) -> bool {
-        match self {
-            Atom::Bits(offset, bits) => facts.bits.get(offset).is_some_and(|known| {
+/// Whether one of `facts` follows from others.
+fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
+    match fact {
+        Fact::MinLength => others.min_length >= facts.min_length,
+        Fact::MaxLength => others.max_length <= facts.max_length,
+        Fact::Bits(offset) => {
+            let both = facts.bits.get(offset).zip(others.bits.get(offset));
+            both.is_some_and(|(bits, known)| {
                 known.mask & bits.mask == bits.mask && known.value & bits.mask == bits.value
-            }),
-            Atom::Values(field, values) => {
-                let constant = facts.constant(*field).is_some_and(|value| values.contains(&value));
-                constant || facts.values.get(field).is_some_and(|known| known.is_subset(values))
-            }
-            Atom::Equal(first, second) => facts.equal.contains(&(*first, *second)),
-            Atom::AtLeast(length) => facts.min_length >= *length,
-            Atom::AtMost(length) => facts.max_length <= *length,
+            })
         }
+        Fact::Values(field) => facts.values.get(field).is_some_and(|values| {
+            let constant = others.constant(*field).is_some_and(|value| values.contains(&value));
+            constant || others.values.get(field).is_some_and(|known| known.is_subset(values))
+        }),
+        Fact::Equal(first, second) => others.equal.contains(&(*first, *second)),
+        // Between nodes, packets are received anew.
+        Fact::HeadRoom | Fact::Metadata => false,
     }
 }
 
 /// What a rewritten program relies on, of the facts that it was rewritten for.
-fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Atom> {
+fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     let used: BTreeSet<u16> = rewrite.bytes.iter().copied().collect();
     let touches = |field: &Field| {
         let end = u16::try_from(field.end()).unwrap_or(u16::MAX);
         used.range(field.offset..end).next().is_some()
     };
-    let bits = facts.bits.iter().filter(|(offset, _)| used.contains(offset));
-    let mut atoms: Vec<Atom> = bits.map(|(&offset, &bits)| Atom::Bits(offset, bits)).collect();
-    let values = facts.values.iter().filter(|(field, _)| touches(field));
-    atoms.extend(values.map(|(&field, values)| Atom::Values(field, values.clone())));
-    let equal = facts.equal.iter().filter(|(first, second)| touches(first) || touches(second));
-    atoms.extend(equal.map(|&(first, second)| Atom::Equal(first, second)));
-    if rewrite.length {
-        atoms.extend([Atom::AtLeast(facts.min_length), Atom::AtMost(facts.max_length)]);
+    let mut relied = listed(facts);
+    relied.retain(|fact| match fact {
+        Fact::MinLength | Fact::MaxLength => rewrite.length,
+        Fact::Bits(offset) => used.contains(offset),
+        Fact::Values(field) => touches(field),
+        Fact::Equal(first, second) => touches(first) || touches(second),
+        Fact::HeadRoom | Fact::Metadata => false,
+    });
+    relied
+}
+
+/// A program that packets went through, at a node.
+pub(super) struct Passed<'a> {
+    /// The number of the node.
+    pub node: usize,
+    /// The number of the program; none if packets go through unseen.
+    pub program: Option<usize>,
+    /// What holds of packets that arrive there.
+    pub arriving: Cow<'a, PacketFacts>,
+    /// With which results they leave.
+    pub on: &'a [Action],
+    /// The facts that the program establishes, of those that are looked at: they did not hold before.
+    pub establishes: Vec<Fact>,
+}
+
+/// What packets went through before they came to a point, backwards: of `facts`, those that are `open`
+/// are looked at.
+pub(super) fn passed<'a>(
+    (points, mut at): (&'a [Point], usize),
+    topology: &Topology,
+    (facts, mut open): (&PacketFacts, Vec<Fact>),
+    neighbours: bool,
+) -> Vec<Passed<'a>> {
+    let mut passed = Vec::new();
+    while let Point { before: Some(before), on, .. } = &points[at] {
+        at = *before;
+        let node = points[at].node;
+        let program = topology.nodes[node].program;
+        let arriving = points[at].known(neighbours);
+        let mut establishes = Vec::new();
+        if program.is_some() {
+            (open, establishes) =
+                open.into_iter().partition(|fact| follows(fact, facts, &arriving));
+        }
+        passed.push(Passed { node, program, arriving, on, establishes });
     }
-    atoms.retain(|atom| !atom.follows(&any_packet()));
-    atoms
+    passed
 }
 
 /// The nodes in front of some points, by their numbers.
@@ -88,23 +106,15 @@ pub(super) fn in_front(
 ) -> InFront {
     let mut relevant = BTreeSet::new();
     let mut all = BTreeSet::new();
-    let atoms = relied_on(facts, rewrite);
+    let relied = relied_on(facts, rewrite);
     for &point in of {
-        let mut open = atoms.clone();
-        let mut at = point;
-        while let Some(before) = points[at].before {
-            let Point { node, arriving, .. } = &points[before];
-            all.insert(*node);
-            if topology.nodes[*node].program.is_some() {
-                let arrived = arriving.facts.as_ref().filter(|_| !neighbours);
-                let any = any_packet();
-                let count = open.len();
-                open.retain(|atom| atom.follows(arrived.unwrap_or(&any)));
-                if open.len() < count {
-                    relevant.insert(*node);
-                }
+        let open = (facts, relied.clone());
+        for Passed { node, establishes, .. } in passed((points, point), topology, open, neighbours)
+        {
+            all.insert(node);
+            if !establishes.is_empty() {
+                relevant.insert(node);
             }
-            at = before;
         }
     }
     let irrelevant = all.difference(&relevant).copied().collect();

@@ -123,8 +123,7 @@ impl<'a> Results<'a> {
 
     /// What tells the question what leaves a program from others.
     pub fn left_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
-        let on: Vec<u32> = on.iter().map(|action| action.number()).collect();
-        self.cache.key("left", &(linked.key, StoredFacts::from(arriving), on))
+        self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
     /// What leaves a program with some results, if facts hold of what arrives.
@@ -136,7 +135,7 @@ impl<'a> Results<'a> {
         stop: &Stop,
     ) -> Left {
         let key = self.left_key(linked, arriving, on);
-        let on: Vec<u32> = on.iter().map(|action| action.number()).collect();
+        let on = numbers(on);
         self.left.get(key, || {
             let compute = || {
                 let clock = Clock::new(stop);
@@ -182,7 +181,7 @@ impl<'a> Results<'a> {
         on: &[Action],
         stop: &Stop,
     ) -> Lines {
-        let on: Vec<u32> = on.iter().map(|action| action.number()).collect();
+        let on = numbers(on);
         let key = self.cache.key("lines", &(linked.key, StoredFacts::from(arriving), &on));
         self.lines.get(key, || {
             let compute = || {
@@ -271,6 +270,11 @@ impl<'a> Results<'a> {
             self.cache.result(key, compute).0
         })
     }
+}
+
+/// The numbers of results.
+fn numbers(on: &[Action]) -> Vec<u32> {
+    on.iter().map(|action| action.number()).collect()
 }
 
 /// How much of its time some work took.

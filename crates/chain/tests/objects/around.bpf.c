@@ -5,10 +5,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-#define PACKET(ctx, bytes)                                                                         \
-	__u8 *data = (__u8 *)(long)(ctx)->data;                                                    \
-	if (data + (bytes) > (__u8 *)(long)(ctx)->data_end)                                        \
-		return XDP_DROP;
+#include "packet.h"
 
 /* Takes 32 bytes of the room. */
 SEC("xdp")
@@ -21,7 +18,18 @@ int shifts(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* The same of some packets. */
+/* The same, and whether there was room is not seen. */
+SEC("xdp")
+int grows(struct xdp_md *ctx)
+{
+	if (bpf_xdp_adjust_head(ctx, -32))
+		return XDP_PASS;
+	PACKET(ctx, 14)
+	data[12] = 0xaa;
+	return XDP_PASS;
+}
+
+/* Moves the start of some packets only. */
 SEC("xdp")
 int shifts_some(struct xdp_md *ctx)
 {

@@ -6,6 +6,8 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "packet.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -17,11 +19,6 @@ struct {
 const volatile __u32 action = XDP_DROP;
 /* What nobody sets. */
 const __u32 actions[4] = { XDP_DROP, XDP_PASS, XDP_TX, XDP_ABORTED };
-
-#define PACKET(ctx, bytes)                                                                         \
-	__u8 *data = (__u8 *)(long)(ctx)->data;                                                    \
-	if (data + (bytes) > (__u8 *)(long)(ctx)->data_end)                                        \
-		return XDP_DROP;
 
 /* Whatever is in the array may make packets shorter, and let them pass. */
 SEC("xdp")
@@ -81,45 +78,6 @@ SEC("fentry/none_of_its_functions")
 int elsewhere(struct task_struct *task)
 {
 	return task->none_of_its_members;
-}
-
-/* Where no other program has run before, there is always room. */
-SEC("xdp")
-int grows(struct xdp_md *ctx)
-{
-	if (bpf_xdp_adjust_head(ctx, -32))
-		return XDP_PASS;
-	PACKET(ctx, 14)
-	data[12] = 0xaa;
-	return XDP_PASS;
-}
-
-/* The same, and whether there was room is seen. */
-SEC("xdp")
-int grows_or_drops(struct xdp_md *ctx)
-{
-	if (bpf_xdp_adjust_head(ctx, -32))
-		return XDP_DROP;
-	PACKET(ctx, 14)
-	data[12] = 0xaa;
-	return XDP_PASS;
-}
-
-/* Where no other program has run before, there is no metadata. */
-SEC("xdp")
-int told(struct xdp_md *ctx)
-{
-	__u8 *data = (__u8 *)(long)ctx->data;
-	__u8 *meta = (__u8 *)(long)ctx->data_meta;
-
-	return meta + 4 > data ? XDP_PASS : XDP_DROP;
-}
-
-/* Then this is the same. */
-SEC("xdp")
-int untold(struct xdp_md *ctx)
-{
-	return XDP_PASS;
 }
 
 char _license[] SEC("license") = "GPL";

@@ -1,0 +1,147 @@
+//! The proof path by path: each path of the original against those of the specialised program that its
+//! packets take.
+
+use super::validation::Validation;
+use super::{compare, covering, replay};
+use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator};
+use slowpath_smt::{SolverError, TermId};
+
+impl Validation<'_, '_> {
+    /// Goes through the paths of the original; returns whether these were all.
+    pub(super) fn paths(&mut self) -> Result<bool, SolverError> {
+        let conditions = self.pair.facts.conditions.clone();
+        let inputs = self.pair.inputs();
+        let mut paths = PathEnumerator::new(&self.pair.original.side, inputs, conditions);
+        let mut complete = true;
+        loop {
+            if self.is_long() {
+                self.compare_together()?;
+            }
+            if self.is_covered() {
+                return Ok(true);
+            }
+            let side = &mut self.pair.original.side;
+            match paths.next(side, None, &mut self.draws, self.queries)? {
+                NextPath::Done => return Ok(complete || self.is_proved()),
+                NextPath::Gap(_) | NextPath::Stopped(_) if self.is_proved() => return Ok(true),
+                NextPath::Gap(why) => {
+                    complete = false;
+                    self.gap(why);
+                }
+                NextPath::Stopped(why) => {
+                    self.gap(why.to_owned());
+                    return Ok(false);
+                }
+                NextPath::Path(path) => match self.path(&path)? {
+                    Equivalence::Proved => self.found.paths += 1,
+                    Equivalence::Undecided => complete = false,
+                    Equivalence::Differs | Equivalence::Stopped => return Ok(self.is_proved()),
+                },
+            }
+        }
+    }
+
+    /// One path of the original against all of the specialised program that its packets take.
+    fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
+        let inputs = self.pair.inputs();
+        self.pair.swap_terms();
+        let side = &self.pair.other.side;
+        let mut paths = PathEnumerator::following(side, inputs, path);
+        self.pair.swap_terms();
+        let mut equivalence = Equivalence::Proved;
+        loop {
+            self.pair.swap_terms();
+            let side = &mut self.pair.other.side;
+            let step = paths.next(side, None, &mut self.draws, self.queries);
+            self.pair.swap_terms();
+            let other = match step? {
+                NextPath::Done => return Ok(equivalence),
+                NextPath::Gap(_) | NextPath::Stopped(_) if self.is_proved() => {
+                    return Ok(Equivalence::Proved);
+                }
+                NextPath::Gap(why) => {
+                    self.gap(format!("in the specialised program: {why}"));
+                    equivalence = Equivalence::Undecided;
+                    continue;
+                }
+                NextPath::Stopped(why) => {
+                    self.gap(why.to_owned());
+                    return Ok(Equivalence::Stopped);
+                }
+                NextPath::Path(other) => other,
+            };
+            self.found.pairs += 1;
+            self.queries.stop().count(self.found.pairs, "pairs of paths");
+            self.found.executed.note(path.instructions, other.instructions);
+            if self.found.covers.len() < covering::MAX_COVERS {
+                self.found.covers.extend(covering::cover(self.pair, self.packets, &other));
+            }
+            match self.both(path, &other)? {
+                Equivalence::Proved => {}
+                Equivalence::Undecided => equivalence = Equivalence::Undecided,
+                end => return Ok(end),
+            }
+        }
+    }
+
+    /// One path of either program.
+    fn both(&mut self, path: &Path, other: &Path) -> Result<Equivalence, SolverError> {
+        if self.is_proved() {
+            return Ok(Equivalence::Proved);
+        }
+        let mut equivalence = Equivalence::Proved;
+        if self.relies(path, other)? {
+            equivalence = Equivalence::Undecided;
+        }
+        let differences = match compare::differences(self.pair, path, other) {
+            Ok(differences) => differences,
+            Err(why) => {
+                self.gap(why);
+                return Ok(Equivalence::Undecided);
+            }
+        };
+        let differences = self.not_ruled_out(other, differences);
+        if differences.is_empty() {
+            return Ok(equivalence);
+        }
+        if differences.len() > 1 {
+            let pool = self.pair.pool();
+            let no = pool.bool(false);
+            let any = differences.iter().fold(no, |any, &(_, differs)| pool.or(any, differs));
+            match self.ask(other, any)? {
+                Answer::Unsat => return Ok(equivalence),
+                Answer::Unknown(_) if self.compare_together()? => return Ok(Equivalence::Proved),
+                _ => {}
+            }
+        }
+        for (what, differs) in differences {
+            if let Some(why) = self.queries.over() {
+                self.gap(why.to_owned());
+                return Ok(Equivalence::Stopped);
+            }
+            match self.ask(other, differs)? {
+                Answer::Unsat => {}
+                Answer::Unknown(why) => {
+                    self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
+                    equivalence = Equivalence::Undecided;
+                }
+                Answer::Sat(model) => {
+                    let terms: Vec<TermId> =
+                        other.conditions.iter().copied().chain([differs]).collect();
+                    let found = (what.clone(), &terms[..], &model);
+                    match replay::confirm(self.pair, self.packets, (path, other), found) {
+                        Ok(counterexample) => {
+                            self.found.counterexample = Some(counterexample);
+                            return Ok(Equivalence::Differs);
+                        }
+                        Err(why) => {
+                            self.gap(format!("the solver says that {what} differs, but {why}"));
+                            equivalence = Equivalence::Undecided;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(equivalence)
+    }
+}

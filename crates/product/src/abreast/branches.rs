@@ -1,0 +1,85 @@
+//! The ways on of pairs at branches.
+
+use super::runs::{Failed, Runs};
+use super::turns::{At, Pair};
+use slowpath_smt::TermId;
+
+/// What is known of a condition.
+enum Decided {
+    /// It always has this value.
+    Always(bool),
+    /// There are no runs.
+    Never,
+    /// It may have either.
+    No,
+}
+
+impl Runs<'_, '_> {
+    /// The ways on of a pair, of which these programs are at a branch.
+    pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
+        let mut conditions = Vec::new();
+        for &which in due {
+            let At::Branch { terms: [_, condition], .. } = pair.sides[which].at else { continue };
+            conditions.push((which, condition));
+        }
+        if let [(_, a), (_, b)] = conditions[..] {
+            let opposite = self.pool().not(b);
+            if a == b || a == opposite {
+                return Ok(self.ways(&pair, &conditions, a == b));
+            }
+        }
+        for &(which, condition) in &conditions {
+            match self.decided(&pair, condition)? {
+                Decided::Always(value) => {
+                    let goes_on = self.take(which, &mut pair, value);
+                    return Ok(goes_on.then_some(pair).into_iter().collect());
+                }
+                Decided::Never => return Ok(Vec::new()),
+                Decided::No => {}
+            }
+        }
+        if let [(_, a), (_, b)] = conditions[..] {
+            let pool = self.pool();
+            let same = pool.eq(a, b);
+            let different = pool.not(same);
+            for (possible, alike) in [(different, true), (same, false)] {
+                if !self.possible(&pair, &[possible])? {
+                    return Ok(self.ways(&pair, &conditions, alike));
+                }
+            }
+        }
+        Ok(self.ways(&pair, &conditions[..1], true))
+    }
+
+    /// Both ways on over branches that are taken together; `alike` says whether for the same value.
+    fn ways(&mut self, pair: &Pair, branches: &[(usize, TermId)], alike: bool) -> Vec<Pair> {
+        let mut ways = Vec::new();
+        for value in [true, false] {
+            let mut way = pair.clone();
+            let mut goes_on = true;
+            for (number, &(which, condition)) in branches.iter().enumerate() {
+                let value = value == (alike || number == 0);
+                let pool = self.pool();
+                let holds = if value { condition } else { pool.not(condition) };
+                if !way.conditions.contains(&holds) {
+                    way.conditions.push(holds);
+                }
+                goes_on &= self.take(which, &mut way, value);
+            }
+            ways.extend(goes_on.then_some(way));
+        }
+        ways
+    }
+
+    /// Whether a condition has the same value in all runs of a pair.
+    fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<Decided, Failed> {
+        let opposite = self.pool().not(condition);
+        let holds = self.possible(pair, &[condition])?;
+        let fails = self.possible(pair, &[opposite])?;
+        Ok(match (holds, fails) {
+            (true, true) => Decided::No,
+            (false, false) => Decided::Never,
+            (holds, _) => Decided::Always(holds),
+        })
+    }
+}
