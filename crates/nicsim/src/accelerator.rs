@@ -36,7 +36,7 @@ pub struct Request {
 pub struct Served {
     /// How many.
     pub requests: u64,
-    /// Time in service.
+    /// Time in service of those that are done.
     pub busy: Time,
     /// Time from sent to served.
     pub sojourn: Time,
@@ -107,6 +107,12 @@ impl Accelerator {
         served.busy += now - begun;
         served.sojourn += now - request.sent;
         Some(request)
+    }
+
+    /// How long it has served, the request that it is at included.
+    pub fn worked(&self, now: Time) -> Time {
+        let done: Time = self.served.iter().map(|served| served.busy).sum();
+        done + self.serving.as_ref().map_or(0, |(_, begun)| now - begun)
     }
 
     /// What was served since the beginning, by queue.

@@ -18,6 +18,8 @@ pub struct Snapshot {
     counts: Vec<Counts>,
     inside: Vec<u64>,
     served: Vec<Vec<Served>>,
+    /// How long each accelerator has served.
+    worked: Vec<Time>,
     memory: (u64, u64, Time),
 }
 
@@ -29,6 +31,7 @@ impl Snapshot {
             counts: parts.clients.iter().map(|client| client.counts.clone()).collect(),
             inside: parts.clients.iter().map(|client| client.inside.0).collect(),
             served: parts.accelerators.iter().map(|one| one.served().to_vec()).collect(),
+            worked: parts.accelerators.iter().map(|one| one.worked(time)).collect(),
             memory: shared.memory.counted(),
         }
     }
@@ -66,7 +69,8 @@ pub fn outcome(
     });
     let clients = clients.collect();
     let accelerators = parts.names.iter().enumerate().map(|(at, name)| {
-        (name.clone(), accelerator(duration, &before.served[at], &after.served[at]))
+        let worked = after.worked[at] - before.worked[at];
+        (name.clone(), accelerator((worked, duration), &before.served[at], &after.served[at]))
     });
     let difference = |at: fn(&(u64, u64, Time)) -> u64| at(&after.memory) - at(&before.memory);
     let reads = difference(|memory| memory.1);
@@ -131,7 +135,11 @@ fn client_outcome(
     }
 }
 
-fn accelerator(duration: Time, before: &[Served], after: &[Served]) -> AcceleratorOutcome {
+fn accelerator(
+    (worked, duration): (Time, Time),
+    before: &[Served],
+    after: &[Served],
+) -> AcceleratorOutcome {
     let change = |at: fn(&Served) -> u64| -> Vec<u64> {
         before.iter().zip(after).map(|(before, after)| at(after) - at(before)).collect()
     };
@@ -141,7 +149,7 @@ fn accelerator(duration: Time, before: &[Served], after: &[Served]) -> Accelerat
         times.iter().zip(&requests).map(|(&time, &count)| each(time, count)).collect()
     };
     AcceleratorOutcome {
-        busy: busy.iter().sum::<u64>() as f64 / duration as f64,
+        busy: worked as f64 / duration as f64,
         served: requests.iter().map(|count| *count as f64 / seconds(duration)).collect(),
         service_ns: mean(&busy),
         sojourn_ns: mean(&change(|served| served.sojourn)),

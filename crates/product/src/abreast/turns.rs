@@ -23,7 +23,7 @@ pub(super) enum At {
 pub(super) struct Runner {
     pub at: At,
     pub state: SymbolicState,
-    /// What [`Drawing`] has counted on the way.
+    /// What `Drawing` has counted on the way.
     pub counts: Vec<u32>,
     /// How many steps led back.
     pub rounds: u32,
