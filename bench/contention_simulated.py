@@ -9,7 +9,7 @@ predictions are compared with what they did there. What was simulated is kept in
 simulated again. All of it is simulated (docs/contention.md, "The simulated NIC"), with the noise of
 the published measurements.
 
-Tables: `accuracy` (the paper's Table 2).
+Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5).
 """
 
 import argparse
@@ -20,10 +20,11 @@ from pathlib import Path
 
 import sections
 from measure import ROOT
-from simulated import accuracy
+from simulated import accuracy, patterns, resources, traffic
 from simulated.functions import FUNCTIONS
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
+from threadpoolctl import threadpool_limits
 
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.simulated.runs import Settings
@@ -39,7 +40,12 @@ class Tables:
         self.given = given
         self.kept = Kept(given.folder, Settings(20.0, 10.0, threads=given.threads))
         self._known: dict[str, Known] = {}
-        self.makers: dict[str, Maker] = {"accuracy": self._accuracy}
+        self.makers: dict[str, Maker] = {
+            "accuracy": self._accuracy,
+            "resources": self._resources,
+            "patterns": lambda: patterns.table(self.kept),
+            "traffic": self._traffic,
+        }
 
     def known(self) -> dict[str, Known]:
         """All functions."""
@@ -50,6 +56,12 @@ class Tables:
 
     def _accuracy(self) -> str:
         return accuracy.table(self.kept, self.known(), self.given.mixes)
+
+    def _resources(self) -> str:
+        return resources.table(self.kept, self.known())
+
+    def _traffic(self) -> str:
+        return traffic.table(self.kept, self.known())
 
 
 def main() -> int:
@@ -67,7 +79,8 @@ def main() -> int:
         parser.error(f"no table {', '.join(sorted(unknown))}")
     warnings.simplefilter("ignore")
     for name in chosen:
-        text = tables.makers[name]()
+        with threadpool_limits(1):  # these models are too small for several threads
+            text = tables.makers[name]()
         if tables.given.renew:
             sections.renew(PAGE, name, text)
         else:

@@ -4,7 +4,7 @@ import figures
 
 from simulated.asked import measured, mixes
 from simulated.functions import FUNCTIONS
-from simulated.judged import COLUMNS, rows, summary
+from simulated.judged import COLUMNS, PAPER_COLUMNS, rows, summary
 from simulated.kept import Kept
 from simulated.learnt import Known
 
@@ -26,9 +26,4 @@ def table(kept: Kept, known: dict[str, Known], count: int | None) -> str:
     for beside in sorted({row.beside for row in found}):
         line = summary(f"beside {beside}", [row for row in found if row.beside == beside])
         lines.append({**line, "paper_slomo": None, "paper": None})
-    columns = [
-        *COLUMNS,
-        figures.Column("paper: SLOMO", "paper_slomo", 1),
-        figures.Column("paper", "paper", 1),
-    ]
-    return figures.markdown(lines, columns)
+    return figures.markdown(lines, [*COLUMNS, *PAPER_COLUMNS])

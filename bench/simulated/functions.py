@@ -16,8 +16,9 @@ DEFAULT = Traffic(16_000, 1500, 600.0)
 """The paper's (7.1)."""
 TRAFFIC = (
     DEFAULT,
-    Traffic(4_000, 1400, 100.0), Traffic(64_000, 1300, 1000.0),
-    Traffic(5_000, 512, 600.0), Traffic(20_000, 500, 1000.0), Traffic(50_000, 540, 100.0),
-    Traffic(3_000, 1024, 1000.0), Traffic(12_000, 1000, 100.0), Traffic(90_000, 960, 600.0),
+    Traffic(4_000, 1400, 900.0), Traffic(64_000, 1300, 1000.0), Traffic(250_000, 1500, 300.0),
+    Traffic(60_000, 1024, 600.0), Traffic(120_000, 900, 1000.0), Traffic(8_000, 1100, 1100.0),
+    Traffic(30_000, 800, 300.0), Traffic(200_000, 512, 800.0),
 )  # fmt: skip
-"""The nine profiles that are asked about; the paper does not say which its nine are."""
+"""The nine profiles that are asked about. The paper does not say which its nine are; these are such
+that functions disturb each other: many flows, large packets, many matches."""

@@ -27,8 +27,7 @@ class Row(NamedTuple):
     """A function in a mix: relative errors."""
 
     name: str
-    traffic: int
-    beside: int  # other functions
+    beside: int  # others
     off: Mapping[str, float]  # by what predicts
     covered: bool  # by the interval
     outside: bool
@@ -51,14 +50,15 @@ def rows(
                 some, wanted = zip(*there, strict=True)
                 queries = [_query(known, name, mix) for mix in some]
                 beside = [len(mix.names) - 1 for mix in some]
-                found += _judged(target, at, joined(queries), np.array(wanted), beside)
+                solo = np.full(len(there), target.solo[at])
+                found += judged(target, joined(queries), solo, np.array(wanted), beside)
     return found
 
 
 def _query(known: Mapping[str, Known], name: str, mix: Mix) -> Query:
     traffic = TRAFFIC[mix.traffic]
-    others = [(one, known[one].at(traffic.size)) for one in mix.names if one != name]
-    return query_beside((name, known[name].at(traffic.size)), others, traffic)
+    others = [(one, known[one].model) for one in mix.names if one != name]
+    return query_beside((name, known[name].model), others, traffic)
 
 
 def joined(queries: Sequence[Query]) -> Query:
@@ -75,11 +75,19 @@ def joined(queries: Sequence[Query]) -> Query:
     )
 
 
-def _judged(
-    target: Known, at: int, query: Query, wanted: Floats, beside: Sequence[int]
+def judged(
+    target: Known, query: Query, solo: Floats, wanted: Floats, beside: Sequence[int]
 ) -> list[Row]:
-    found = predict(target.at(TRAFFIC[at].size), query, CONFIDENCE)
-    solo = np.full(len(wanted), target.solo[at])
+    """Predictions of one function.
+
+    Args:
+        target: the function.
+        query: what is predicted.
+        solo: throughput alone, as measured, under the traffic of each row.
+        wanted: what was measured.
+        beside: how many others there are.
+    """
+    found = predict(target.model, query, CONFIDENCE)
     parts = [found.memory] if found.accelerator is None else [found.memory, found.accelerator]
     # What each resource alone would leave of the throughput alone.
     left = np.minimum(np.array(parts), solo)
@@ -94,7 +102,6 @@ def _judged(
     return [
         Row(
             target.name,
-            at,
             beside[row],
             {way: float(values[row]) for way, values in off.items()},
             bool(found.low[row] <= wanted[row] <= found.high[row]),
@@ -127,4 +134,8 @@ COLUMNS = [
     figures.Column("within 5 %, % of rows", "near", 0),
     figures.Column("within 10 %", "fair", 0),
     figures.Column("90 % intervals cover, %", "covered", 0),
+]
+PAPER_COLUMNS = [
+    figures.Column("paper: SLOMO", "paper_slomo", 1),
+    figures.Column("paper", "paper", 1),
 ]

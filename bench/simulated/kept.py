@@ -28,7 +28,9 @@ class Kept(NamedTuple):
             text = made()
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-            print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+            took = time.monotonic() - started
+            if took >= 1:
+                print(f"{name}: {took:.0f} s", file=sys.stderr, flush=True)
         return file
 
     def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:

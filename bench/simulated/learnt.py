@@ -1,14 +1,16 @@
 """What is learnt of a function from its profile, and what its predictions are compared with."""
 
+import hashlib
 import sys
 from typing import NamedTuple
 
 from simulated.kept import Kept
 from simulated.profiled import ROWS, Profile, profile, solo
-from slowpath.contention.accelerator.service import fit_request_time
+from slowpath.cli.errors import InputError
 from slowpath.contention.baselines import Slomo, fit_slomo
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.saved import read, written
 from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
 
 
@@ -17,33 +19,39 @@ class Known(NamedTuple):
 
     name: str
     model: FunctionModel
-    by_size: dict[int, FunctionModel]  # with request times of packets of a size
     slomo: Slomo
     solo: tuple[float, ...]  # as measured, by traffic profile
-
-    def at(self, size: int) -> FunctionModel:
-        """The model for packets of a size that profiles ask about."""
-        return self.by_size.get(size, self.model)
 
 
 def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
     """Learns a function; `recipe` names its memory model, or it is chosen on the training rows."""
     files = profile(kept, name, rows)
-    memory = read_memory([str(files.memory)])
-    own = read_own_contention(str(files.own), memory.origin)
-    choice = choose(memory, None if recipe is None else RECIPES[recipe])
-    model = learn(Profiles(memory, None, own), choice)
+    model = _kept_model(kept, name, files, recipe)
     alone = solo(kept, name)
     usual = read_memory([str(files.usual)])
-    print(f"{name}: {choice.recipe.name}", file=sys.stderr, flush=True)
-    return Known(name, model, _by_size(model, files), fit_slomo(usual, alone[0]), tuple(alone))
+    return Known(name, model, fit_slomo(usual, alone[0]), tuple(alone))
 
 
-def _by_size(model: FunctionModel, files: Profile) -> dict[int, FunctionModel]:
-    """Nothing else of a model depends on the accelerator."""
-    found = {}
-    for size, file in files.requests.items():
-        accelerator = read_accelerator(str(file), model.memory.origin)
-        time = fit_request_time(accelerator)
-        found[size] = model._replace(accelerator=accelerator, request_time=time)
-    return found
+def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
+    """Choosing takes a minute; a model in a file is learnt again in seconds."""
+    tables = [one for one in (files.memory, files.own, files.requests) if one is not None]
+    text = "".join(table.read_text() for table in tables) + str(recipe)
+    key = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = kept.folder / f"{name}.{key}.model.json"
+    try:
+        return read(str(file))
+    except InputError:  # not there, or of a slowpath that learns otherwise
+        model = _learnt(files, recipe)
+    file.write_text(written(model))
+    print(f"{name}: {model.choice.recipe.name}", file=sys.stderr, flush=True)
+    return model
+
+
+def _learnt(files: Profile, recipe: str | None) -> FunctionModel:
+    memory = read_memory([str(files.memory)])
+    own = read_own_contention(str(files.own), memory.origin)
+    requests = None
+    if files.requests is not None:
+        requests = read_accelerator(str(files.requests), memory.origin)
+    choice = choose(memory, None if recipe is None else RECIPES[recipe])
+    return learn(Profiles(memory, requests, own), choice)

@@ -1,6 +1,7 @@
 """Profiles of the nine functions, as tables in the folder: beside benches, and alone.
 
-The competitors of profiles are the paper's `mem-bench` and `regex-bench`, never functions.
+The competitors of profiles are the paper's `mem-bench` and `regex-bench`, and `packet-bench`; never
+functions.
 """
 
 from collections.abc import Sequence
@@ -20,12 +21,16 @@ from slowpath.contention.simulated.profiling import (
     own_table,
     request_table,
 )
-from slowpath.contention.simulated.runs import MemBench, Traffic, function
+from slowpath.contention.simulated.runs import Bench, MemBench, PacketBench, Traffic, function
 
-ROWS = 150
+ROWS = 200
 """Of each memory table; the published ones have 50 of one packet size."""
-_BENCHES = 40
+_SETS = 80
+_USUAL = 40
 _QUIET = 10
+_MOST = 3
+_SIZES = (512, 1000, 1500)
+_RATIOS = (100.0, 400.0, 750.0, 1100.0)
 
 
 class Profile(NamedTuple):
@@ -34,16 +39,17 @@ class Profile(NamedTuple):
     memory: Path  # beside competitors, under drawn traffic
     usual: Path  # the same under the default traffic
     own: Path  # what it does to others, by traffic profile
-    requests: dict[int, Path]  # request times, by packet size
+    requests: Path | None  # request times, by match ratio and packet size
 
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
     """Profiles a function, or finds its profile."""
     draw = np.random.default_rng(FUNCTIONS.index(name))
-    benches = _benches()
-    chosen = [None] * _QUIET + [benches[int(draw.integers(_BENCHES))] for _ in range(rows - _QUIET)]
-    runs = [MemoryRun(_drawn(draw), bench) for bench in chosen]
-    usual = [MemoryRun(DEFAULT, bench) for bench in (None, *benches)]
+    sets = _sets()
+    nobody: list[tuple[Bench, ...]] = [()]
+    chosen = nobody * _QUIET + [sets[int(draw.integers(_SETS))] for _ in range(rows - _QUIET)]
+    runs = [MemoryRun(_drawn(draw), some) for some in chosen]
+    usual = [MemoryRun(DEFAULT, some) for some in ((), *_memory_alone())]
     settings = kept.settings
 
     def memory(runs: list[MemoryRun]) -> str:
@@ -53,7 +59,7 @@ def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
         kept.file(f"{name}.memory.{rows}.csv", lambda: memory(runs)),
         kept.file(f"{name}.usual.csv", lambda: memory(usual)),
         kept.file(f"{name}.own.csv", lambda: own_table(name, TRAFFIC, settings)),
-        _requests(kept, name) if name in REGEX else {},
+        _requests(kept, name) if name in REGEX else None,
     )
 
 
@@ -63,38 +69,51 @@ def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[fl
     return [one[0] for one in kept.throughputs(f"{name}.solo", mixes, kept.settings)]
 
 
-def _requests(kept: Kept, name: str) -> dict[int, Path]:
+def _requests(kept: Kept, name: str) -> Path:
     longer = kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
-    found = {}
-    for traffic in TRAFFIC:
-        ratios = [traffic._replace(mtbr=mtbr) for mtbr in (50.0, 400.0, 750.0, 1100.0)]
-
-        def made(ratios: list[Traffic] = ratios) -> str:
-            return request_table(name, ratios, longer)
-
-        found[traffic.size] = kept.file(f"{name}.regex.{traffic.size}.csv", made)
-    return found
+    traffic = [DEFAULT._replace(size=size, mtbr=mtbr) for size in _SIZES for mtbr in _RATIOS]
+    return kept.file(f"{name}.regex.csv", lambda: request_table(name, traffic, longer))
 
 
 @cache
-def _benches() -> tuple[MemBench, ...]:
-    """Levels of `mem-bench`, the same for all functions."""
+def _sets() -> tuple[tuple[Bench, ...], ...]:
+    """Competitors of profiles, the same for all functions: one to three benches of two cores."""
     draw = np.random.default_rng(1000)
-    found = []
-    for number in range(_BENCHES):
-        pattern: Literal["stream", "step"] = "step" if draw.integers(2) else "stream"
-        size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0))))
-        lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.5e8))))
-        found.append(MemBench(pattern, round(size, 2), round(lines, -4), 1 + number % 3))
+    found = list[tuple[Bench, ...]]()
+    for number in range(_SETS):
+        count = 1 + number % _MOST
+        packets = int(draw.integers(count + 1))
+        of_packets = [_packet_bench(draw, packets)] if packets else []
+        of_memory = [_mem_bench(draw, count - packets)] if packets < count else []
+        found.append((*of_memory, *of_packets))
     return tuple(found)
+
+
+@cache
+def _memory_alone() -> tuple[tuple[Bench, ...], ...]:
+    """Those that SLOMO learns from, as published."""
+    draw = np.random.default_rng(1001)
+    return tuple((_mem_bench(draw, 1 + number % _MOST),) for number in range(_USUAL))
+
+
+def _mem_bench(draw: np.random.Generator, instances: int) -> MemBench:
+    pattern: Literal["stream", "step"] = "step" if draw.integers(2) else "stream"
+    # Of all instances together, as of the published rows: working sets up to 12 MB.
+    size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / instances
+    lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / instances
+    return MemBench(pattern, round(size, 2), round(lines, -4), instances)
+
+
+def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
+    return PacketBench(int(draw.integers(64, 1501)), instances)
 
 
 @cache
 def _levels(kept: Kept) -> Levels:
     """What they do to others: measured once, for all functions."""
-    return levels_of((None, *_benches()), kept.settings)
+    return levels_of(((), *_sets(), *_memory_alone()), kept.settings)
 
 
 def _drawn(draw: np.random.Generator) -> Traffic:
-    flows = int(np.exp(draw.uniform(np.log(2000), np.log(120_000))))
+    flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
     return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

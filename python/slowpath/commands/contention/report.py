@@ -110,7 +110,7 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     if model.request_time is not None:
         time = model.request_time
         yield Line(
-            f"Accelerator: {time.base:.4g} + {time.per_match:.4g} x matches/MB for each request"
+            f"Accelerator: {time.words()} for each request"
             f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
         )
     yield Line("")
