@@ -20,9 +20,9 @@ import numpy as np
 from slowpath.contention.memory.conformal import conformal
 from slowpath.contention.memory.errors import errors_of, relative
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
+from slowpath.contention.memory.learning.recipes import Recipe
 from slowpath.contention.memory.learning.stage import fit_stage
-from slowpath.contention.memory.selection import select
+from slowpath.contention.memory.selection import compared, select
 from slowpath.contention.model import rows_of
 from slowpath.contention.tables.reading import read_memory
 
@@ -60,7 +60,7 @@ def transfer(folder: Path) -> None:
     chosen = select(one).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
     print("model                 MAPE  mean error  covered")
-    for recipe in RECIPES.values():
+    for recipe in compared(one):
         predicted = fit_stage(recipe, one).log_throughput(two.columns)
         low, high = conformal(recipe, one).interval(two.columns, 0.9)
         logs = np.log(two.throughput)
@@ -88,8 +88,9 @@ def main() -> int:
         )
         return 2
     warnings.simplefilter("ignore")
+    rows = rows_of(read_memory([str(given.folder / MEMORY)]))
     models = [
-        *(RECIPES.values() if given.models != "chosen" else ()),
+        *(compared(rows) if given.models != "chosen" else ()),
         *([None] if given.models != "each" else ()),
     ]
     if given.tables is None:

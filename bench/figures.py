@@ -20,7 +20,8 @@ def row(program: Program, runs: list[Run]) -> Row:
     first = runs[0]
     stats = first.result["stats"]
     cells: Row = {"program": program.name, "status": first.status}
-    cells["seconds"] = median(runs, lambda run: run.seconds)
+    seconds = median(runs, lambda run: run.seconds)
+    cells["seconds"] = seconds
     cells["seconds_least"] = min(run.seconds for run in runs)
     cells["seconds_most"] = max(run.seconds for run in runs)
     cells["engine_seconds"] = median(runs, lambda run: run.result["stats"]["seconds"])
@@ -31,7 +32,7 @@ def row(program: Program, runs: list[Run]) -> Row:
     cells["published_seconds"] = program.published_seconds
     cells["ratio"] = None
     if program.published_seconds and first.status == "exact":
-        cells["ratio"] = program.published_seconds / cells["seconds"]
+        cells["ratio"] = program.published_seconds / seconds
     return cells
 
 

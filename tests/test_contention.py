@@ -191,7 +191,7 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["predict", "MODEL", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "--recipe", "ridge"], "--recipe"),
         (["predict", "--memory", "MEMORY", "--query", "QUERY", "--with", "MODEL"], "--with"),
-        (["predict", "MODEL", "--query", "QUERY", "-o", "out.txt"], ".csv or .json"),
+        (["predict", "MODEL", "--query", "QUERY", "-o", "out.txt"], ".csv, .json or .parquet"),
         (["train", "MEMORY", "--recipe", "oracle"], "'oracle' is not one of constant"),
         (["train", "MEMORY", "REGEX", "--pattern", "run-to-completion"], "`# mtbr: N`"),
         (["evaluate", "MEMORY", "--recipe", "oracle"], "'oracle' is not one of constant"),
@@ -323,6 +323,29 @@ def test_every_recipe_can_be_saved(tables: Tables, tmp_path: Path) -> None:
         one, two = (predict(each, query, 0.9) for each in (model, again))
         for left, right in zip(one[:3], two[:3], strict=True):
             assert left == pytest.approx(right, rel=1e-9)
+
+
+def test_sizes_of_requests_and_what_devices_move_are_saved(tables: Tables, tmp_path: Path) -> None:
+    memory = read_memory([tables.memory])
+    moved = np.linspace(0, 9000, len(memory.rows))
+    memory = memory._replace(columns={**memory.columns, "dma_mb": moved})
+    requests = read_accelerator(tables.regex)
+    many = [np.repeat(one, 2) for one in (requests.mtbr, requests.request_time)]
+    size = np.resize([500.0, 1500.0], len(many[0]))
+    requests = requests._replace(
+        rows=tuple(str(row) for row in range(len(size))),
+        mtbr=many[0],
+        request_time=many[1] * size / 1500,
+        size=size,
+    )
+    model = learn(Profiles(memory, requests), choose(memory, RECIPES["process-bus"]))
+    file = tmp_path / "moved.model.json"
+    file.write_text(saved.written(model))
+    again = saved.read(str(file))
+    assert again.request_time == model.request_time
+    assert again.request_time is not None
+    assert again.request_time.sizes == (500, 1500)
+    np.testing.assert_array_equal(again.memory.columns["dma_mb"], moved)
 
 
 def test_saved_models_fit_their_schema(tables: Tables) -> None:

@@ -233,9 +233,34 @@ def profile(mtbr: Sequence[float], times: Sequence[float]) -> AcceleratorProfile
 def test_request_times_are_a_line(base: float, per_match: float, points: int) -> None:
     mtbr = np.linspace(100, 900, points)
     found = fit_request_time(profile(list(mtbr), list(base + per_match * mtbr)))
-    assert found.at(np.array([0.0, 500.0])) == pytest.approx([base, base + 500 * per_match])
+    wanted = pytest.approx([base, base + 500 * per_match])
+    # Where sizes were not measured, they make no difference.
+    for size in (60.0, 1500.0):
+        assert found.at(np.array([0.0, 500.0]), np.array(size)) == wanted
     assert list(found.outside(np.array([99.0, 100.0, 900.0, 901.0]))) == [True, False, False, True]
     assert (found.spread is None) == (points == 2)
+
+
+def test_request_times_depend_on_sizes_where_these_were_measured() -> None:
+    mtbr, size = (one.ravel() for one in np.meshgrid([100.0, 500.0, 900.0], [300.0, 900.0, 1500.0]))
+    payload = size - 54
+    times = 3e-8 + 8e-11 * payload + 1.4e-12 * payload * mtbr
+    found = fit_request_time(profile(list(mtbr), list(times))._replace(size=size))
+    asked = np.array([600.0, 1000.0, 1500.0, 9000.0])
+    wanted = 3e-8 + 8e-11 * (asked - 54) + 1.4e-12 * (asked - 54) * 200.0
+    wanted[3] = wanted[2]  # beyond what was measured: as there
+    assert found.at(np.full(4, 200.0), asked) == pytest.approx(wanted)
+    assert found.scaled(2.0).at(np.full(4, 200.0), asked) == pytest.approx(2 * wanted)
+    assert "bytes" in found.words()
+
+
+def test_sizes_that_do_not_vary_with_match_ratios_are_refused() -> None:
+    few = profile([100, 500, 900], [1e-6, 2e-6, 3e-6])
+    with pytest.raises(InputError, match="two match ratios of each of two sizes"):
+        fit_request_time(few._replace(size=np.array([500.0, 1000.0, 1500.0])))
+    # One size is none that varies.
+    found = fit_request_time(few._replace(size=np.full(3, 1500.0)))
+    assert found.at(np.array(500.0), np.array(300.0)) == pytest.approx(2e-6)
 
 
 def test_request_times_that_fall_are_refused() -> None:

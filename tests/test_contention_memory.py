@@ -17,7 +17,7 @@ from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.learning.rows import columns_of
 from slowpath.contention.memory.learning.stage import fit_stage
 from slowpath.contention.memory.ranges import TOGETHER, range_of
-from slowpath.contention.memory.selection import candidates, select
+from slowpath.contention.memory.selection import candidates, compared, select
 from slowpath.contention.model import rows_of
 
 Floats = NDArray[np.float64]
@@ -60,6 +60,18 @@ def test_pressure_is_what_misses_the_share_of_the_cache() -> None:
     rate = of["l2crd"] + of["l2cwr"]
     assert pressure(of, 6.0) == pytest.approx([0, 0, rate[2] / 2])
     assert pressure(of, 2.0) == pytest.approx([rate[0] / 2, rate[1] * 2 / 3, rate[2] * 5 / 6])
+
+
+def test_devices_add_to_the_bus_and_to_nothing_else() -> None:
+    of = columns(8)
+    without = {one.name: one.values for one in features(of, "none", "pressure, bus", 6.0)}
+    of["dma_mb"] = np.full(8, 640.0)
+    found = {one.name: one.values for one in features(of, "none", "pressure, bus", 6.0)}
+    np.testing.assert_array_equal(found["pressure"], without["pressure"])
+    np.testing.assert_allclose(found["bus"] - without["bus"], 1e7)
+    for name in ("accesses, moved", "roots, moved"):
+        moved = {one.name: one.values for one in features(of, "none", name, 6.0)}
+        np.testing.assert_allclose(moved["moved"], 1e7)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -127,7 +139,18 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
     assert found.recipe.name == min(found.scores, key=lambda one: one.overall).recipe
     assert found.recipe.name == "process-plain"
     assert [one.recipe for one in found.scores] == [one.name for one in tried]
-    assert not any(one.baseline for one in candidates())
+
+
+def test_recipes_that_see_devices_are_for_rows_that_have_them() -> None:
+    here = rows_of(profile(30))
+    assert not any(one.baseline or one.devices for one in candidates(here))
+    here = here._replace(columns={**here.columns, "dma_mb": np.zeros(30)})
+    assert not any(one.devices for one in candidates(here))
+    here.columns["dma_mb"][3] = 100.0
+    assert all(one.devices for one in candidates(here))
+    names = {one.name for one in compared(here)}
+    assert {"slomo", "published", "average-bus"} <= names
+    assert "average" not in names
 
 
 def test_ends_are_the_lowest_and_highest_rows() -> None:

@@ -69,3 +69,12 @@ def test_models_that_do_not_go_together_are_named() -> None:
     with pytest.raises(InputError, match="silent: does not say what it does to others"):
         predict_mixes((KINDS[0], silent), [(0, 1)], 0.9)
     assert np.isfinite(predict_mixes((KINDS[0], silent), [(1,)], 0.9).throughput).all()
+
+
+def test_what_a_function_does_to_others_has_the_columns_of_its_rows() -> None:
+    contention = MODELS[1].contention
+    assert contention is not None
+    less = {name: values for name, values in contention.columns.items() if name != "wss_mb"}
+    lacking = kind(MODELS[1]._replace(contention=contention._replace(columns=less)), "lacking")
+    with pytest.raises(InputError, match=r"lacking: does not say of .*: wss_mb"):
+        predict_mixes((KINDS[0], lacking), [(0, 1)], 0.9)

@@ -30,7 +30,10 @@ def _check_origin(origin: Origin, name: str) -> None:
 
 def test_memory_tables_are_profiles_and_fall_with_contention(tmp_path: Path) -> None:
     traffic = Traffic(4000, 512, 0.0)
-    benches = [None, *(MemBench("stream", 8.0, 1e7 * level, 2) for level in range(1, 10))]
+    benches: list[tuple[MemBench, ...]] = [
+        (),
+        *((MemBench("stream", 8.0, 1e7 * level, 2),) for level in range(1, 10)),
+    ]
     file = tmp_path / "memory.csv"
     runs = [MemoryRun(traffic, bench) for bench in benches]
     file.write_text(memory_table("FlowStats", runs, QUICK))

@@ -159,6 +159,28 @@ def test_a_score_stands_for_counters(tmp_path: Path) -> None:
     assert set(read.columns) == set(header[:-1])
 
 
+def test_what_devices_move_is_a_column_that_tables_can_have(tmp_path: Path) -> None:
+    header, row = MEMORY[:-1], [1.0] * 9
+    with_it = write(tmp_path / "own.csv", (*header, "dma_mb"), [[*row, 250.0]])
+    assert list(read_own_contention(str(with_it)).columns["dma_mb"]) == [250.0]
+    without = write(tmp_path / "without.csv", header, [row])
+    assert "dma_mb" not in read_own_contention(str(without)).columns
+    wrong = write(
+        tmp_path / "wrong.csv", (*header, "dma_mb"), [[*row, 2.0]], {"unit dma_mb": "GB/s"}
+    )
+    with pytest.raises(InputError, match="column dma_mb: is in GB/s; profiles have it in MB/s"):
+        read_own_contention(str(wrong))
+
+
+def test_requests_can_have_sizes(tmp_path: Path) -> None:
+    header = ("mtbr", "packet_size_bytes", "inverse_throughput")
+    file = write(tmp_path / "regex.csv", header, [(300, 500, 1e-3), (600, 1500, 2e-3)])
+    size = read_accelerator(str(file)).size
+    assert size is not None
+    assert list(size) == [500, 1500]
+    assert read_accelerator(str(write_regex(tmp_path / "one.csv"))).size is None
+
+
 def test_queries(tmp_path: Path, memory: Path) -> None:
     like = read_memory([str(memory)])
     query = str(write_query(tmp_path / "query.csv", like, 500, 1e-3))

@@ -34,6 +34,7 @@ EXTRAS = {
     "numpy",
     "ortools",
     "pandas",
+    "pyarrow",
     "scipy",
     "sklearn",
     "yaml",

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn all_functions_of_the_paper_come_along() {
         let functions = Functions::built_in().expect("they are valid");
-        // Table 1, and section 6.
+        // Table 1, section 6, and a competitor of ours.
         let wanted = [
             "FlowStats",
             "IPRouter",
@@ -284,6 +284,7 @@ mod tests {
             "mem-bench",
             "regex-bench",
             "compression-bench",
+            "packet-bench",
         ];
         for name in wanted {
             assert_eq!(functions.get(name).map(super::Function::threads), Some(2), "{name}");

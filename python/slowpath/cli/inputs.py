@@ -36,8 +36,17 @@ def read_text(file: str) -> str:
     Raises:
         InputError: when it cannot be read or is not UTF-8.
     """
+    return text_of(file, read_program(file))
+
+
+def text_of(file: str, data: bytes) -> str:
+    """The content of a file as text.
+
+    Raises:
+        InputError: when it is not UTF-8.
+    """
     try:
-        return read_program(file).decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(file, f"is not UTF-8 text (byte {error.start})") from None
 

@@ -54,7 +54,7 @@ def query_beside(
     for at, other, time in users:
         beside = together([*parts[:at], *parts[at + 1 :]], names)
         clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
-    queued = _queued(clients, mtbr)
+    queued = _queued(clients, mtbr, size)
     return Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
 
 
@@ -80,6 +80,9 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
     if model.contention is None:
         reason = "does not say what it does to others: train it with a table of its own counters"
         raise InputError(file, reason)
+    if missing := set(model.memory.columns) - set(model.contention.columns):
+        reason = f"{', '.join(sorted(missing))}, which its memory rows have"
+        raise InputError(file, f"does not say of what it does to others: {reason}")
     return model.contention
 
 
@@ -94,9 +97,9 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
-def _queued(clients: Sequence[tuple[int, RequestTime, float]], mtbr: float) -> float:
+def _queued(clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float) -> float:
     """Time that the others take of the accelerator for each request of a queue of the first."""
     queues = np.array([float(count) for count, _, _ in clients])
-    times = np.array([float(time.at(np.array(mtbr))) for _, time, _ in clients])
+    times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
     served = throughputs(queues, times, np.array([rate for _, _, rate in clients]))[0]
     return float(max(1 / served - times[0], 0.0) * queues[0])

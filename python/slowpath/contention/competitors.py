@@ -10,7 +10,7 @@ from slowpath.contention.tables.profiles import OwnContention
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
 
-_ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "score")
+_ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score")
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:

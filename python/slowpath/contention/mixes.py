@@ -211,4 +211,4 @@ def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
 def _request_time(kind: Kind) -> float:
     if kind.model.request_time is None or kind.mtbr is None:
         return 1.0
-    return float(kind.model.request_time.at(np.array(kind.mtbr)))
+    return float(kind.model.request_time.at(np.array(kind.mtbr), np.array(kind.size)))

@@ -7,6 +7,7 @@ from slowpath.cli.errors import UnavailableError
 
 _NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
 _SOLVER = {"ortools": "ortools"}
+_PARQUET = {"pyarrow": "pyarrow"}
 
 
 def need() -> None:
@@ -27,11 +28,20 @@ def need_solver() -> None:
     _find(_SOLVER)
 
 
-def _find(packages: Mapping[str, str]) -> None:
+def need_parquet() -> None:
+    """The same of what reads and writes Parquet (the extra `parquet`).
+
+    Raises:
+        UnavailableError: when it is not installed.
+    """
+    _find(_PARQUET, "parquet")
+
+
+def _find(packages: Mapping[str, str], extra: str = "contention") -> None:
     missing = [
         name for module, name in packages.items() if importlib.util.find_spec(module) is None
     ]
     if missing:
         are = "are" if len(missing) > 1 else "is"
-        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[contention]"
+        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[{extra}]"
         raise UnavailableError(reason)

@@ -43,14 +43,15 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
         names = [MEMORY] * len(middle)
         return Predictions(middle, low, high, names, outside, middle, None)
     # A queue of the function is served once a round, in which each queue of others is, too.
-    own = request_time.at(query.mtbr)
+    size = query.columns["packet_size_bytes"]
+    own = request_time.at(query.mtbr, size)
     time = own + query.queued / model.queues
     spread = request_time.spread or ACCELERATOR_SPREAD
     margin = spread * NormalDist().inv_cdf((1 + confidence) / 2)
     memory = _Ends(low, middle, high)
     if model.pattern == "run-to-completion":
         # Memory rows have the accelerator's time at their own match ratio, with nobody else there.
-        usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0))
+        usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0), size)
         _mark(outside, request_time.outside(query.mtbr))
         return _added(model, query.columns, memory, (time - usual, margin), outside)
     served = 1 / np.maximum(time, _LEAST)

@@ -57,10 +57,7 @@ def written(model: FunctionModel) -> str:
         else _rows(
             model.accelerator.origin,
             model.accelerator.rows,
-            {
-                "mtbr": model.accelerator.mtbr,
-                "inverse_throughput": model.accelerator.request_time,
-            },
+            _requests(model.accelerator),
         ),
         "contention": None
         if model.contention is None
@@ -149,6 +146,11 @@ def _origin(saved: SavedRows) -> Origin:
     )
 
 
+def _requests(profile: AcceleratorProfile) -> dict[str, Any]:
+    sizes = {} if profile.size is None else {"packet_size_bytes": profile.size}
+    return {"mtbr": profile.mtbr, "inverse_throughput": profile.request_time, **sizes}
+
+
 def _columns(file: str, part: str, saved: SavedRows) -> dict[str, Any]:
     for name, values in saved["columns"].items():
         if len(values) != len(saved["rows"]):
@@ -162,7 +164,8 @@ def _columns(file: str, part: str, saved: SavedRows) -> dict[str, Any]:
 def _check_names(file: str, columns: Mapping[str, Any]) -> None:
     traffic = {"flow_count", "packet_size_bytes"}
     counters = {"ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb"}
-    if set(columns) not in (traffic | counters, traffic | {"score"}):
+    known = (traffic | counters, traffic | counters | {"dma_mb"}, traffic | {"score"})
+    if set(columns) not in known:
         raise InputError(file, f"is not a model: memory has columns {', '.join(sorted(columns))}")
 
 
@@ -170,10 +173,11 @@ def _accelerator(file: str, saved: SavedRows | None) -> AcceleratorProfile | Non
     if saved is None:
         return None
     columns = _columns(file, "accelerator", saved)
+    size = columns.pop("packet_size_bytes", None)
     if set(columns) != {"mtbr", "inverse_throughput"} or not columns["inverse_throughput"].all():
         raise InputError(file, "is not a model: accelerator lacks match ratios or request times")
     return AcceleratorProfile(
-        _origin(saved), tuple(saved["rows"]), columns["mtbr"], columns["inverse_throughput"]
+        _origin(saved), tuple(saved["rows"]), columns["mtbr"], columns["inverse_throughput"], size
     )
 
 

@@ -108,7 +108,8 @@ TRAIN = Command(
     (
         argument(
             "TABLE",
-            "CSV or JSON files of measurements of one function, or the folder of a profile.",
+            "CSV, JSON or Parquet files of measurements of one function, or the folder of a "
+            "profile.",
             many=True,
         ),
         _RECIPE,
@@ -163,8 +164,8 @@ PREDICT = Command(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write the predictions to a file that ends in .csv or .json, rather than to "
-            "standard output.",
+            help="Write the predictions to a file that ends in .csv, .json or .parquet (extra "
+            "`parquet`), rather than to standard output.",
         ),
         FORMAT,
     ),

@@ -59,10 +59,11 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
     from slowpath.contention.memory.evaluation import Protocol
     from slowpath.contention.memory.evaluation import evaluate as measure
     from slowpath.contention.memory.learning.recipes import RECIPES
+    from slowpath.contention.memory.selection import compared
 
     protocol = Protocol(given.repetitions, given.confidence / 100)
     live = is_terminal(sys.stderr)
-    recipes = [RECIPES[name] for name in names] if names else [*RECIPES.values(), None]
+    recipes = [RECIPES[name] for name in names] if names else [*compared(rows), None]
     found = []
     for recipe in recipes:
         name = "chosen" if recipe is None else recipe.name

@@ -8,14 +8,15 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import Line, note, out_lines
 from slowpath.commands.contention.options import quiet_libraries, read_beside, read_traffic
-from slowpath.contention.packages import need
+from slowpath.contention.packages import need, need_parquet
 
 if TYPE_CHECKING:
     from slowpath.contention.model import FunctionModel
     from slowpath.contention.prediction import Predictions
     from slowpath.contention.tables.profiles import Query
 
-_WRITTEN = (".csv", ".json")
+_PARQUET = ".parquet"
+_WRITTEN = (".csv", ".json", _PARQUET)
 _SHOWN = 3
 
 
@@ -25,9 +26,12 @@ def predict(given: Namespace) -> ExitCode:
     Raises:
         InputError: when a file cannot be read, used or written.
         OptionError: when options do not fit together.
+        UnavailableError: when a package is missing.
     """
     _check(given)
     need()
+    if given.output is not None and given.output.endswith(_PARQUET):
+        need_parquet()
     with quiet_libraries():
         if given.model is None:
             model, query = _of_tables(given)
@@ -60,7 +64,7 @@ def _check(given: Namespace) -> None:
         if given.recipe is not None:
             raise OptionError("--recipe", "the model has been trained already")
     if given.output is not None and not given.output.endswith(_WRITTEN):
-        raise OptionError("--output", "the file has to end in .csv or .json")
+        raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
@@ -108,6 +112,7 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
     from slowpath.commands.contention.report import (
         predictions_csv,
         predictions_json,
+        predictions_parquet,
         predictions_text,
     )
 
@@ -115,6 +120,8 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
     if given.output is None:
         form = forms.get(given.format, predictions_text)
         out_lines(form(model, query, found, given.confidence))
+    elif given.output.endswith(_PARQUET):
+        predictions_parquet(given.output, model, query, found, given.confidence)
     else:
         form = forms[given.output.rpartition(".")[2]]
         lines = form(model, query, found, given.confidence)

@@ -1,4 +1,4 @@
-"""Models and predictions as text, CSV and JSON."""
+"""Models and predictions as text, CSV, JSON and Parquet."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ from slowpath.cli.printable import csv_line, json_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions
+from slowpath.contention.tables.parquet import write_columns
 from slowpath.contention.tables.profiles import Query
 from slowpath.engine import identity
 from slowpath.report.grid import grid
@@ -27,7 +28,44 @@ def predictions_json(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> Iterator[str]:
     """One document."""
-    rows = [
+    yield json_line(
+        {
+            **_said(model),
+            "confidence": confidence / 100,
+            "predictions": _rows(query, found),
+        }
+    )
+
+
+def predictions_parquet(
+    file: str, model: FunctionModel, query: Query, found: Predictions, confidence: float
+) -> None:
+    """Writes the rows of the document as a table, and the rest of it as metadata.
+
+    Raises:
+        InputError: when the file cannot be written.
+    """
+    rows = _rows(query, found)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    said = {**_said(model), "confidence": f"{confidence / 100:g}"}
+    write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
+
+
+def _said(model: FunctionModel) -> dict[str, str | None]:
+    """What all predictions have in common."""
+    origin = model.memory.origin
+    return {
+        "slowpath": identity.version(),
+        "function": origin.function,
+        "device": origin.device,
+        "unit": origin.unit,
+        "pattern": model.pattern,
+        "recipe": model.choice.recipe.name,
+    }
+
+
+def _rows(query: Query, found: Predictions) -> list[dict[str, object]]:
+    return [
         {
             "row": row,
             "throughput": float(found.throughput[at]),
@@ -40,18 +78,6 @@ def predictions_json(
         }
         for at, row in enumerate(query.rows)
     ]
-    origin = model.memory.origin
-    document = {
-        "slowpath": identity.version(),
-        "function": origin.function,
-        "device": origin.device,
-        "unit": origin.unit,
-        "pattern": model.pattern,
-        "recipe": model.choice.recipe.name,
-        "confidence": confidence / 100,
-        "predictions": rows,
-    }
-    yield json_line(document)
 
 
 def predictions_text(
@@ -84,7 +110,7 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     if model.request_time is not None:
         time = model.request_time
         yield Line(
-            f"Accelerator: {time.base:.4g} + {time.per_match:.4g} x matches/MB for each request"
+            f"Accelerator: {time.words()} for each request"
             f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
         )
     yield Line("")

@@ -1,4 +1,8 @@
-"""Request time as a line over the match ratio (Eq. 5): t = t0 + a m."""
+"""Request time as a line over the match ratio (Eq. 5), t = t0 + a m, which may depend on the size.
+
+The accelerator reads each byte and reports each match, of which there are as many as ratio x bytes.
+Where rows tell the size of packets, t0 and a are lines over it; the paper's have one size.
+"""
 
 import math
 from typing import NamedTuple
@@ -10,7 +14,6 @@ from slowpath.cli.errors import InputError
 from slowpath.contention.tables.profiles import AcceleratorProfile
 
 Floats = NDArray[np.float64]
-_TWO = 2
 _ROUNDING = 1e-9
 
 
@@ -21,35 +24,86 @@ class RequestTime(NamedTuple):
     per_match: float  # for each match per MB
     lowest: float  # match ratios that were measured
     highest: float
-    spread: float | None  # standard deviation of relative residuals; None of two points
+    spread: float | None  # standard deviation of relative residuals; None where there are none
+    per_byte: float = 0.0  # of the packet; these two are 0 where sizes were not measured
+    per_match_and_byte: float = 0.0
+    sizes: tuple[float, float] = (0.0, math.inf)  # least and most that were measured
 
-    def at(self, mtbr: Floats) -> Floats:
-        """At match ratios, in matches per MB."""
-        return np.asarray(self.base + self.per_match * mtbr)
+    def at(self, mtbr: Floats, size: Floats) -> Floats:
+        """At match ratios, in matches per MB, of packets of these sizes, in bytes.
+
+        Sizes beyond those that were measured are taken as at their ends.
+        """
+        size = np.clip(size, *self.sizes)
+        base = self.base + self.per_byte * size
+        return np.asarray(base + (self.per_match + self.per_match_and_byte * size) * mtbr)
 
     def outside(self, mtbr: Floats) -> NDArray[np.bool_]:
         """Which match ratios are beyond those that were measured."""
         return np.asarray((mtbr < self.lowest) | (mtbr > self.highest))
 
+    def scaled(self, factor: float) -> "RequestTime":
+        """Of an accelerator that takes so many times as long."""
+        return self._replace(
+            base=self.base * factor,
+            per_match=self.per_match * factor,
+            per_byte=self.per_byte * factor,
+            per_match_and_byte=self.per_match_and_byte * factor,
+        )
+
+    def words(self) -> str:
+        """As a formula."""
+        if not self.per_byte and not self.per_match_and_byte:
+            return f"{self.base:.4g} + {self.per_match:.4g} x matches/MB"
+        base = f"{self.base:.4g} + {self.per_byte:.4g} x bytes"
+        return (
+            f"{base} + ({self.per_match:.4g} + {self.per_match_and_byte:.4g} x bytes) x matches/MB"
+        )
+
 
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
-    """The line with the least squares of relative differences.
+    """The lines with the least squares of relative differences.
 
     Raises:
-        InputError: when requests with more matches take less time, or those with none no time.
+        InputError: when requests with more matches take less time, or those with none no time, or
+            there are too few different sizes and match ratios.
     """
-    weight = 1 / profile.request_time
-    design = np.column_stack([weight, weight * profile.mtbr])
-    (base, per_match), *_ = np.linalg.lstsq(design, np.ones(len(weight)), rcond=None)
+    mtbr, size = profile.mtbr, profile.size
+    ones = np.ones(len(mtbr))
+    sized = size is not None and float(np.ptp(size)) > 0
+    terms = [ones, mtbr] if size is None or not sized else [ones, mtbr, size, mtbr * size]
+    design = np.column_stack(terms) / profile.request_time[:, None]
     file = profile.origin.files[0]
+    scale = np.abs(design).max(axis=0, initial=0.0)
+    scale[scale == 0] = 1.0
+    found, _, rank, _ = np.linalg.lstsq(design / scale, ones, rcond=None)
+    if sized and rank < len(terms):
+        reason = "request times of several sizes take two match ratios of each of two sizes"
+        raise InputError(file, f"{reason} at least")
+    found = found / scale
+    rest = design @ found - 1
+    free = len(rest) - len(terms)
+    base, per_match, per_byte, both = (*found.tolist(), 0.0, 0.0)[:4]
+    time = RequestTime(
+        base,
+        per_match,
+        float(mtbr.min()),
+        float(mtbr.max()),
+        math.sqrt(float(rest @ rest) / free) if free > 0 else None,
+        per_byte,
+        both,
+    )
+    sizes = np.zeros(1)
+    if sized and size is not None:
+        sizes = np.unique(size)
+        time = time._replace(sizes=(float(sizes[0]), float(sizes[-1])))
+    without, slope = time.at(np.zeros(1), sizes), per_match + both * sizes
     slack = _ROUNDING * float(profile.request_time.min())
-    if per_match * profile.mtbr.max() < -slack:
+    if slope.min() * mtbr.max() < -slack:
         raise InputError(file, "requests with more matches take less time; are the columns right?")
-    if base < -slack:
+    if without.min() < -slack:
         reason = "the line through the request times is below zero without matches"
         raise InputError(file, f"{reason}; measure smaller match ratios")
-    rest = design @ np.array([base, per_match]) - 1
-    free = len(rest) - _TWO
-    spread = math.sqrt(float(rest @ rest) / free) if free > 0 else None
-    lowest, highest = float(profile.mtbr.min()), float(profile.mtbr.max())
-    return RequestTime(max(float(base), 0.0), max(float(per_match), 0.0), lowest, highest, spread)
+    if sized:
+        return time
+    return time._replace(base=max(base, 0.0), per_match=max(per_match, 0.0))

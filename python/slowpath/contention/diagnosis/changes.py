@@ -111,5 +111,4 @@ def _faster(kind: Kind, factor: float) -> Kind:
     time = kind.model.request_time
     if time is None:
         return kind
-    scaled = time._replace(base=time.base * factor, per_match=time.per_match * factor)
-    return kind._replace(model=kind.model._replace(request_time=scaled))
+    return kind._replace(model=kind.model._replace(request_time=time.scaled(factor)))

@@ -46,14 +46,20 @@ class Selection(NamedTuple):
     scores: tuple[Score, ...]  # in the order of recipes
 
 
-def candidates() -> list[Recipe]:
-    """What can be selected."""
-    return [recipe for recipe in RECIPES.values() if not recipe.baseline]
+def candidates(rows: Rows) -> list[Recipe]:
+    """What can be selected: recipes that see what devices move, where rows tell that apart."""
+    return [one for one in compared(rows) if not one.baseline]
+
+
+def compared(rows: Rows) -> list[Recipe]:
+    """The same, and what others did."""
+    devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
+    return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
 
 
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
     """The recipe with the least error on held-out rows; the same rows select the same."""
-    tried = candidates() if recipes is None else recipes
+    tried = candidates(rows) if recipes is None else recipes
     scores = tuple(score(recipe, rows) for recipe in tried)
     best = min(range(len(scores)), key=lambda at: scores[at].overall)
     return Selection(tried[best], scores)

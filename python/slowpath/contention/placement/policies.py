@@ -11,7 +11,7 @@ turned away. NICs are numbered in the order in which they come into use; the fir
 taken.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ class Nics:
         self.free = np.full(most, fleet.cores)
         self.mix = np.zeros(most, dtype=np.intp)  # rows of the table of shares
         self.promised = np.zeros((most, len(fleet.functions)))  # the largest share, by function
+        self._most_promised = np.full((len(fleet.functions), most), np.nan)  # see `most_promised`
         self._sizes = fleet.sizes
         self._predicted = predicted
         self._after = dict[tuple[int, int], int]()
@@ -49,51 +50,61 @@ class Nics:
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
         """Places a function; with `known`, the mix that comes of it is looked up."""
         if known:
-            self.mix[nic] = self.after(np.array([nic]), function)[0]
+            self.mix[nic] = self.after([nic], function)[0]
         self.free[nic] -= self._sizes[function]
         self.promised[nic, function] = max(self.promised[nic, function], sla)
+        self._most_promised[:, nic] = np.nan
         self.count = max(self.count, nic + 1)
 
     def with_room(self, function: int) -> Places:
         """Those in use that have the cores."""
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
-    def after(self, nics: Places, function: int) -> Places:
+    def after(self, nics: Iterable[int], function: int) -> Places:
         """The mixes that NICs would have with one more function; empty ones among them."""
-        now, inverse = np.unique(
-            np.where(nics < self.count, self.mix[nics], -1), return_inverse=True
-        )
-        new = [int(at) for at in now if (int(at), function) not in self._after]
-        table = self._predicted.shares.mixes
-        mixes = [tuple(sorted((*(table[at] if at >= 0 else ()), function))) for at in new]
-        for at, place in zip(new, self._predicted.places(mixes), strict=True):
-            self._after[at, function] = int(place)
-        return np.array([self._after[int(at), function] for at in now], dtype=np.intp)[inverse]
+        now = [int(self.mix[nic]) if nic < self.count else AWAY for nic in nics]
+        new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]
+        if new:
+            table = self._predicted.shares.mixes
+            mixes = [tuple(sorted((*(table[at] if at >= 0 else ()), function))) for at in new]
+            for at, place in zip(new, self._predicted.places(mixes), strict=True):
+                self._after[at, function] = int(place)
+        return np.array([self._after[at, function] for at in now], dtype=np.intp)
+
+    def most_promised(self, function: int) -> Floats:
+        """By NIC in use, how much a newcomer may be promised such that everybody keeps theirs.
+
+        Below zero where others would not, or cores are lacking. Only NICs that have changed since
+        they were asked are looked at.
+        """
+        found = self._most_promised[function, : self.count]
+        new = np.flatnonzero(np.isnan(found))
+        if len(new):
+            found[new] = -np.inf
+            room = new[self.free[new] >= self._sizes[function]]
+            after = self.after(room, function)  # before the table is looked at: it may grow
+            kept = self._predicted.shares.kept[after]
+            fits = (kept >= self.promised[room]).all(axis=1)
+            found[room[fits]] = kept[fits, function]
+        return found
 
 
-Choose = Callable[[Nics, int, float, Predicted], int | None]
+Choose = Callable[[Nics, int, float], int | None]
 """The NIC in use that a function with a promise goes to; None: none of them."""
 
 
-def _monopolise(_nics: Nics, _function: int, _sla: float, _predicted: Predicted) -> int | None:
+def _monopolise(_nics: Nics, _function: int, _sla: float) -> int | None:
     return None
 
 
-def _greedy(nics: Nics, function: int, _sla: float, _predicted: Predicted) -> int | None:
+def _greedy(nics: Nics, function: int, _sla: float) -> int | None:
     room = nics.with_room(function)
     return int(room[nics.free[room].argmax()]) if len(room) else None
 
 
-def _contention_aware(nics: Nics, function: int, sla: float, predicted: Predicted) -> int | None:
-    room = nics.with_room(function)
-    if not len(room):
-        return None
-    promised = nics.promised[room]
-    promised[:, function] = np.maximum(promised[:, function], sla)
-    after = nics.after(room, function)  # before the table is looked at: it may grow
-    spare = (predicted.shares.kept[after] - promised).min(axis=1)
-    fits = np.flatnonzero(spare >= 0)
-    return int(room[fits[0]]) if len(fits) else None
+def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
+    fits = nics.most_promised(function) >= sla
+    return int(fits.argmax()) if fits.any() else None
 
 
 POLICIES: Mapping[str, Choose] = {
@@ -111,7 +122,7 @@ def place(fleet: Fleet, arrivals: Arrivals, policy: str, predicted: Predicted) -
     nics = Nics(fleet, most, predicted)
     where = np.full(len(arrivals.function), AWAY, dtype=np.intp)
     for at, (function, sla) in enumerate(zip(arrivals.function, arrivals.sla, strict=True)):
-        nic = choose(nics, int(function), float(sla), predicted)
+        nic = choose(nics, int(function), float(sla))
         if nic is None:
             if nics.count == most:
                 continue

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
+from slowpath.contention.competitors import together
 from slowpath.contention.simulated.runs import (
-    MemBench,
+    COLUMNS,
+    Bench,
     Settings,
     Traffic,
+    competitors,
     contention_of,
     function,
-    memory_competitors,
     run_all,
 )
 from slowpath.contention.simulated.tables import written
@@ -31,24 +33,37 @@ class MemoryRun(NamedTuple):
     """A row of a memory table: the function's traffic, and its competitors."""
 
     traffic: Traffic
-    bench: MemBench | None
+    benches: tuple[Bench, ...]
 
 
-Levels = Mapping[MemBench | None, Mapping[str, float]]
-"""Counters of competitors that run alone."""
+Levels = Mapping[tuple[Bench, ...], Mapping[str, float]]
+"""What competitors do to others, measured where they run alone."""
 
 
-def levels_of(benches: Iterable[MemBench | None], settings: Settings) -> Levels:
+def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:
     """What competitors do to others: measured once, and used for all functions.
+
+    Each bench is measured alone, and what several do is added up, as it is of functions that a
+    prediction is about: together they would get less done.
 
     Raises:
         InputError: when a run cannot be.
     """
-    each = list(dict.fromkeys(benches))
-    alone = run_all([memory_competitors(bench) for bench in each], settings)
-    return {
-        bench: contention_of(found["clients"]) for bench, found in zip(each, alone, strict=True)
+    wanted = list(dict.fromkeys(each))
+    singles = list(dict.fromkeys(_single(bench) for some in wanted for bench in some))
+    mixes = [competitors([bench]) for bench in singles]
+    alone = {
+        bench: contention_of(mix, found["clients"])
+        for bench, mix, found in zip(singles, mixes, run_all(mixes, settings), strict=True)
     }
+    return {
+        some: together([alone[_single(one)] for one in some for _ in range(one.instances)], COLUMNS)
+        for some in wanted
+    }
+
+
+def _single(bench: Bench) -> Bench:
+    return bench._replace(instances=1)
 
 
 def memory_table(
@@ -62,14 +77,14 @@ def memory_table(
         InputError: when a run cannot be.
     """
     if levels is None:
-        levels = levels_of((run.bench for run in runs), settings)
-    mixes = [[function(name, run.traffic), *memory_competitors(run.bench)] for run in runs]
+        levels = levels_of((run.benches for run in runs), settings)
+    mixes = [[function(name, run.traffic), *competitors(run.benches)] for run in runs]
     found = run_all(mixes, settings)
     rows = [
         {
             "flow_count": run.traffic.flows,
             "packet_size_bytes": run.traffic.size,
-            **levels[run.bench],
+            **levels[run.benches],
             "throughput": outcome["clients"][0]["throughput"],
         }
         for run, outcome in zip(runs, found, strict=True)
@@ -79,7 +94,7 @@ def memory_table(
 
 
 def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Time that a function's requests take of the regex accelerator, by match ratio.
+    """Time that a function's requests take of the regex accelerator, by match ratio and size.
 
     Solved from co-runs with clients whose own time is known from a run without the function; all
     have one queue: 1 / T is the sum of all times (paper, Eq. 2).
@@ -96,7 +111,8 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
         time = 1 / outcome["clients"][0]["throughput"] - others
         if not outcome["accelerators"]["regex"]["served"][0] or time <= 0:
             raise InputError("simulation", f"{name}: the regex accelerator does not limit it")
-        rows.append({"mtbr": traffic.mtbr, "inverse_throughput": time})
+        requested = {"mtbr": traffic.mtbr, "packet_size_bytes": traffic.size}
+        rows.append({**requested, "inverse_throughput": time})
     return written(rows, name, {"unit inverse_throughput": "s"})
 
 
@@ -106,13 +122,14 @@ def own_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str
     Raises:
         InputError: when a run cannot be.
     """
-    found = run_all([[function(name, traffic)] for traffic in traffics], settings)
+    mixes = [[function(name, traffic)] for traffic in traffics]
+    found = run_all(mixes, settings)
     rows = [
         {
             "flow_count": traffic.flows,
             "packet_size_bytes": traffic.size,
-            **contention_of(outcome["clients"]),
+            **contention_of(mix, outcome["clients"]),
         }
-        for traffic, outcome in zip(traffics, found, strict=True)
+        for traffic, mix, outcome in zip(traffics, mixes, found, strict=True)
     ]
     return written(rows, name)

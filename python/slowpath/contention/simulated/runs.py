@@ -11,6 +11,11 @@ from slowpath.engine.simulations import (
     simulate,
 )
 
+COLUMNS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb")
+"""What competitors do to others."""
+_WITHOUT_PACKETS = ("mem-bench", "mem-bench-step", "regex-bench", "compression-bench")
+_ACCELERATED = ("regex-bench", "compression-bench", "NIDS", "FlowMonitor", "PacketFilter")
+
 LINES = 32
 """Lines of a round of `mem-bench`."""
 
@@ -30,6 +35,16 @@ class MemBench(NamedTuple):
     working_set_mb: float  # of each
     lines_per_second: float | None  # of each; as many as can be without
     instances: int = 1
+
+
+class PacketBench(NamedTuple):
+    """A competitor for memory alone: so many of `packet-bench`, as fast as they can forward."""
+
+    size: int  # of packets, bytes
+    instances: int = 1
+
+
+Bench = MemBench | PacketBench
 
 
 class Settings(NamedTuple):
@@ -52,10 +67,15 @@ def function(name: str, traffic: Traffic) -> SimulatedClient:
     }
 
 
-def memory_competitors(bench: MemBench | None) -> list[SimulatedClient]:
-    """The clients that a competitor is."""
-    if bench is None:
-        return []
+def competitors(benches: Sequence[Bench]) -> list[SimulatedClient]:
+    """The clients that competitors for caches and memory are."""
+    return [client for bench in benches for client in _clients(bench)]
+
+
+def _clients(bench: Bench) -> list[SimulatedClient]:
+    if isinstance(bench, PacketBench):
+        packets: SimulatedClient = {"function": "packet-bench", "packet_bytes": bench.size}
+        return [packets] * bench.instances
     one: SimulatedClient = {
         "function": "mem-bench" if bench.pattern == "stream" else "mem-bench-step",
         "working_set": int(bench.working_set_mb * 1e6),
@@ -86,10 +106,15 @@ def run_all(
     return simulate(runs, settings.threads)
 
 
-def contention_of(clients: Sequence[ClientOutcome]) -> Mapping[str, float]:
-    """What the counters of several clients come to, each with the same number of cores."""
+def contention_of(
+    mix: Sequence[SimulatedClient], clients: Sequence[ClientOutcome]
+) -> Mapping[str, float]:
+    """What several clients do to others, each with the same number of cores.
+
+    `mix` is what was run, `clients` what came of it: their counters, and what devices moved.
+    """
     if not clients:
-        return dict.fromkeys(("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb"), 0.0)
+        return dict.fromkeys(COLUMNS, 0.0)
     each = [client["counters"] for client in clients]
     return {
         "ipc": sum(one["ipc"] for one in each) / len(each),
@@ -99,4 +124,15 @@ def contention_of(clients: Sequence[ClientOutcome]) -> Mapping[str, float]:
         "memrd": sum(one["memrd"] for one in each),
         "memwr": sum(one["memwr"] for one in each),
         "wss_mb": sum(one["wss_mb"] for one in each),
+        "dma_mb": sum(map(_moved, mix, clients)),
     }
+
+
+def _moved(client: SimulatedClient, outcome: ClientOutcome) -> float:
+    """MB/s to and from memory: packets in, packets out, and payloads that accelerators read.
+
+    From throughput and size, as one would know it on hardware.
+    """
+    name, size = client["function"], client.get("packet_bytes", 1500)
+    times = (0 if name in _WITHOUT_PACKETS else 2) + (1 if name in _ACCELERATED else 0)
+    return times * size * outcome["throughput"] * 1e-6

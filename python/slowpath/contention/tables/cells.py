@@ -1,8 +1,8 @@
-"""Tables of texts and numbers, from CSV or JSON; nothing is known yet of what columns mean.
+"""Tables of texts and numbers, from CSV, JSON or Parquet; nothing is known yet of columns' meaning.
 
 CSV: the first line names the columns; lines that begin with `#` are remarks, of which
 `# key: value` above the columns says something about all rows. JSON: `{"key": "value", ...,
-"rows": [{column: number, ...}, ...]}`.
+"rows": [{column: number, ...}, ...]}`. Parquet (`parquet.py`) has remarks in its metadata.
 """
 
 import csv
@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_text
+from slowpath.cli.inputs import read_program, text_of
+from slowpath.contention.tables import parquet
 
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
@@ -29,7 +30,7 @@ class Table(NamedTuple):
     remarks: Mapping[str, str]  # what is said of all rows
     header: tuple[str, ...]
     places: tuple[str, ...]  # where each row stands, as errors say it: `line 3 (m02)`
-    rows: tuple[Mapping[str, object], ...]  # text, or a number where JSON has one
+    rows: tuple[Mapping[str, object], ...]  # text, or a number where JSON or Parquet has one
 
     def names(self) -> tuple[str, ...]:
         """What rows are called: by their own column, else by their numbers."""
@@ -64,8 +65,12 @@ def read_cells(file: str) -> Table:
 
     Raises:
         InputError: when it cannot be read or is no table.
+        UnavailableError: when it is Parquet, and pyarrow is not installed.
     """
-    text = read_text(file).removeprefix("\ufeff")
+    data = read_program(file)
+    if data.startswith(parquet.MAGIC) or file.endswith(parquet.SUFFIX):
+        return _parquet(file, data)
+    text = text_of(file, data).removeprefix("\ufeff")
     if text.lstrip().startswith("{"):
         return _json(file, text)
     return _csv(file, text)
@@ -133,12 +138,23 @@ def _json(file: str, text: str) -> Table:
         raise InputError(file, 'has no "rows", a list of objects with a number for each column')
     remarks = {key.lower(): one for key, one in document.items() if isinstance(one, str)}
     header = tuple(dict.fromkeys(name for row in rows for name in row))
+    return Table(file, remarks, header, _numbered(rows), tuple(rows))
+
+
+def _parquet(file: str, data: bytes) -> Table:
+    found = parquet.read_columns(file, data)
+    _check_header(file, found.header)
+    rows = [dict(zip(found.header, one, strict=True)) for one in zip(*found.columns, strict=True)]
+    return Table(file, found.remarks, found.header, _numbered(rows), tuple(rows))
+
+
+def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """Where rows stand that have no lines."""
     numbers = range(1, len(rows) + 1)
-    places = tuple(
+    return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"
         for number, row in zip(numbers, rows, strict=True)
     )
-    return Table(file, remarks, header, places, tuple(rows))
 
 
 def _refuse(name: str) -> NoReturn:

@@ -1,8 +1,8 @@
 """The columns that profiles and queries can have: what they mean, their units and their limits.
 
-The seven counters are those of the paper (appendix D, Table 13), of the competitors; a score stands
-for them on machines without counters. Limits are far beyond what any device does: what is outside
-of them is wrong, most often because it is in another unit.
+The seven counters are those of the paper (appendix D, Table 13), of the competitors; `dma_mb` is
+ours; a score stands for all of them on machines without counters. Limits are far beyond what any
+device does: what is outside of them is wrong, most often because it is in another unit.
 """
 
 from typing import NamedTuple
@@ -56,6 +56,15 @@ COUNTERS = (
     Column("memwr", "1/s", "writes to data memory", 1e14, zero=True),
     WORKING_SET,
 )
+DEVICES = Column(
+    "dma_mb",
+    "MB/s",
+    "what network and accelerators move to and from memory for the competitors",
+    1e9,
+    zero=True,
+    other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
+)
+"""No counter of a core sees it. Tables can be without."""
 SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
 
 THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13)

@@ -25,7 +25,8 @@ class MemoryProfile(NamedTuple):
     """A function's throughput beside competitors for caches and memory.
 
     `columns` has the attributes of the function's own traffic and the contention of its
-    competitors: `columns.TRAFFIC`, and `columns.COUNTERS` or `columns.SCORE`.
+    competitors: `columns.TRAFFIC`, and `columns.COUNTERS`, these with `columns.DEVICES`, or
+    `columns.SCORE`.
     """
 
     origin: Origin
@@ -41,6 +42,7 @@ class AcceleratorProfile(NamedTuple):
     rows: tuple[str, ...]
     mtbr: Floats  # matches per MB
     request_time: Floats  # 1 / throughput, in the reciprocal of its unit
+    size: Floats | None = None  # of packets, bytes; None where the table does not say
 
 
 class Query(NamedTuple):

@@ -10,10 +10,12 @@ from slowpath.contention.tables import bluefield2, own
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import (
     COUNTERS,
+    DEVICES,
     MTBR,
     QUEUED,
     REQUEST_TIME,
     SCORE,
+    SIZE,
     THROUGHPUT,
     TRAFFIC,
     Column,
@@ -96,7 +98,8 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
     if len(np.unique(mtbr)) < FEWEST_REQUESTS:
         reason = f"has {len(np.unique(mtbr))} different values of {MTBR.name}; a line takes two"
         raise InputError(file, reason)
-    return AcceleratorProfile(origin, table.names(), mtbr, request_time)
+    size = column_of(table, SIZE) if SIZE.name in table.header else None
+    return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
 
 
 def read_own_contention(file: str, beside: Origin | None = None) -> OwnContention:
@@ -122,7 +125,7 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
         InputError: when the file cannot be used.
     """
     table = read_cells(file)
-    wanted = [one for one in (*TRAFFIC, *COUNTERS, *SCORE) if one.name in like.columns]
+    wanted = [one for one in (*TRAFFIC, *COUNTERS, DEVICES, *SCORE) if one.name in like.columns]
     device = own.origin(table).device
     if None not in (device, like.origin.device) and device != like.origin.device:
         raise _another(file, "device", device, like.origin.device, like.origin.files[0])
@@ -136,7 +139,9 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
 
 
 def _contention(table: Table) -> Sequence[Column]:
-    return SCORE if SCORE[0].name in table.header else COUNTERS
+    if SCORE[0].name in table.header:
+        return SCORE
+    return (*COUNTERS, DEVICES) if DEVICES.name in table.header else COUNTERS
 
 
 def _origin(table: Table) -> Origin:

@@ -7,6 +7,8 @@ together: sets take one of each. Physics behind the others:
 - Competitors take the function's lines out of the shared cache as fast as they miss in it
   themselves, and they miss as far as their working set exceeds their share of that cache (half of
   it, between two) - whatever they are. Where that is slow it does not show; hence a root.
+- Network and accelerators move lines to and from memory that no counter of a core sees (`dma_mb`).
+  They take no cache from anybody, but slots of the memory bus, as misses do.
 - Flows are kept in hash tables, whose sizes are powers of two: where a table doubles, so does the
   memory that it takes. Models see the flows as the table's size and how full it is, or beside the
   flows whether that power is odd, which tells neighbouring sizes apart.
@@ -24,6 +26,7 @@ Columns = Mapping[str, Floats]
 CACHE_MB = 6.0
 """Where a profile does not say how large the shared cache is: that of BlueField-2."""
 _SHARE = 0.5
+_LINE = 64
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -34,6 +37,7 @@ _FLOORS = {
     "memrd": 1e6,
     "memwr": 1e6,
     "wss_mb": 1e-2,
+    "dma_mb": 1.0,
     "score": 1e-3,
 }
 
@@ -125,15 +129,44 @@ def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
     return [Feature("pressure", np.sqrt(pressure(columns, cache_mb)), falls=True)]
 
 
+def lines_moved(columns: Columns) -> Floats:
+    """Lines per second that devices move for the competitors; none where rows do not tell."""
+    moved = columns.get("dma_mb")
+    return np.zeros_like(columns["l2crd"]) if moved is None else moved * 1e6 / _LINE
+
+
+def _bus(columns: Columns, cache_mb: float) -> list[Feature]:
+    together = pressure(columns, cache_mb) + lines_moved(columns)
+    return [*_pressure(columns, cache_mb), Feature("bus", together, falls=True)]
+
+
+def _access_moved(columns: Columns, cache_mb: float) -> list[Feature]:
+    moved = Feature("moved", lines_moved(columns), falls=True)
+    return [*_access(columns, cache_mb), moved]
+
+
+def _roots_moved(columns: Columns, _cache_mb: float) -> list[Feature]:
+    return [
+        Feature("accesses", np.sqrt(accesses(columns)), falls=True),
+        Feature("wss_mb", columns["wss_mb"], falls=True),
+        Feature("moved", lines_moved(columns), falls=True),
+    ]
+
+
 SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
     "raw": _raw_counters,
     "counters": _all_counters,
     "accesses": _access,
     "accesses, kind": _access_kind,
     "pressure": _pressure,
+    "pressure, bus": _bus,
+    "accesses, moved": _access_moved,
+    "roots, moved": _roots_moved,
     "none": lambda _columns, _cache_mb: [],
 }
 """Features of contention, by the name of the set."""
+DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
+"""Those that have what devices move in memory."""
 
 
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:

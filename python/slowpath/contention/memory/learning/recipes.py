@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from slowpath.contention.memory.learning.features import DEVICE_SETS
+
 Target = Literal["throughput", "log throughput"]
 
 
@@ -22,6 +24,11 @@ class Recipe(NamedTuple):
     words: str  # what it is
     members: tuple[Member, ...]
     baseline: bool = False  # what others did: never chosen
+
+    @property
+    def devices(self) -> bool:
+        """Whether it sees what devices move in memory."""
+        return any(one.contention in DEVICE_SETS for one in self.members)
 
 
 _PUBLISHED = "boosted as published"
@@ -47,6 +54,13 @@ _AVERAGED = (
     Member(_SMOOTH, "flows, table", "accesses"),
 )
 
+_AVERAGED_BUS = (
+    Member(_ROUGH, "flows, table", "pressure, bus"),
+    Member(_SMOOTH, "flows, table", "pressure, bus"),
+    Member(_SMOOTH, "flows, table", "accesses, moved"),
+    Member(_SMOOTH, "flows, table", "roots, moved"),
+)
+
 RECIPES: Mapping[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -69,6 +83,11 @@ RECIPES: Mapping[str, Recipe] = {
         _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "flows", "pressure"),
         _one("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
         Recipe("average", "mean of four Gaussian processes", _AVERAGED),
+        _one("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
+        _one("boosted-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
+        _one("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
+        _one("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
+        Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
     )
 }
 """By name; in this order they are tried, and the first of equals is taken."""

@@ -1,0 +1,37 @@
+"""Mixes of functions that predictions are asked for: which, and what came of them."""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simulated.functions import FUNCTIONS, TRAFFIC
+from simulated.kept import Kept
+from slowpath.contention.simulated.runs import function
+
+SIZES = (2, 3, 4)
+"""Functions of a mix: each beside up to three others (paper, 7.2)."""
+
+
+class Mix(NamedTuple):
+    """Functions beside each other, all under one of the traffic profiles."""
+
+    traffic: int
+    names: tuple[str, ...]
+
+
+def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int = 100) -> list[Mix]:
+    """All combinations under all profiles; or `count` of them for each profile, drawn evenly."""
+    sets = [one for size in SIZES for one in itertools.combinations(names, size)]
+    found = []
+    for at in range(len(TRAFFIC)):
+        order = np.random.default_rng(seed + at).permutation(len(sets))
+        found += [Mix(at, sets[one]) for one in order[:count]]
+    return found
+
+
+def measured(kept: Kept, asked: Sequence[Mix], seed: int = 1) -> list[list[float]]:
+    """Throughput of each function of each mix, simulated with another seed than profiles."""
+    runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in asked]
+    return kept.throughputs("mixes", runs, kept.settings._replace(seed=seed))

@@ -1,0 +1,57 @@
+"""What is learnt of a function from its profile, and what its predictions are compared with."""
+
+import hashlib
+import sys
+from typing import NamedTuple
+
+from simulated.kept import Kept
+from simulated.profiled import ROWS, Profile, profile, solo
+from slowpath.cli.errors import InputError
+from slowpath.contention.baselines import Slomo, fit_slomo
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.saved import read, written
+from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
+
+
+class Known(NamedTuple):
+    """A function: its model, SLOMO's, and its throughput alone."""
+
+    name: str
+    model: FunctionModel
+    slomo: Slomo
+    solo: tuple[float, ...]  # as measured, by traffic profile
+
+
+def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
+    """Learns a function; `recipe` names its memory model, or it is chosen on the training rows."""
+    files = profile(kept, name, rows)
+    model = _kept_model(kept, name, files, recipe)
+    alone = solo(kept, name)
+    usual = read_memory([str(files.usual)])
+    return Known(name, model, fit_slomo(usual, alone[0]), tuple(alone))
+
+
+def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
+    """Choosing takes a minute; a model in a file is learnt again in seconds."""
+    tables = [one for one in (files.memory, files.own, files.requests) if one is not None]
+    text = "".join(table.read_text() for table in tables) + str(recipe)
+    key = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = kept.folder / f"{name}.{key}.model.json"
+    try:
+        return read(str(file))
+    except InputError:  # not there, or of a slowpath that learns otherwise
+        model = _learnt(files, recipe)
+    file.write_text(written(model))
+    print(f"{name}: {model.choice.recipe.name}", file=sys.stderr, flush=True)
+    return model
+
+
+def _learnt(files: Profile, recipe: str | None) -> FunctionModel:
+    memory = read_memory([str(files.memory)])
+    own = read_own_contention(str(files.own), memory.origin)
+    requests = None
+    if files.requests is not None:
+        requests = read_accelerator(str(files.requests), memory.origin)
+    choice = choose(memory, None if recipe is None else RECIPES[recipe])
+    return learn(Profiles(memory, requests, own), choice)

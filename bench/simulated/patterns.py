@@ -1,0 +1,230 @@
+"""Table 4: what resources come to together, of functions made for it in both execution patterns."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import figures
+import numpy as np
+from numpy.typing import NDArray
+
+from simulated.functions import DEFAULT
+from simulated.kept import Kept
+from slowpath.contention.accelerator.identification import CoRun, identify
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
+from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
+from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.model import choose, rows_of
+from slowpath.contention.simulated.profiling import MemoryRun, levels_of, memory_table
+from slowpath.contention.simulated.runs import Bench, MemBench, competitors, function
+from slowpath.contention.tables.reading import read_memory
+from slowpath.engine.simulations import SimulatedClient
+
+Floats = NDArray[np.float64]
+
+PATTERNS: tuple[Pattern, ...] = ("pipeline", "run-to-completion")
+USES = {"NF1": ("regex",), "NF2": ("regex", "compression")}
+PAPER = {
+    ("NF1", "pipeline"): (9.8, 0.7, 0.7), ("NF1", "run-to-completion"): (8.7, 12.4, 1.3),
+    ("NF2", "pipeline"): (21.9, 1.8, 1.8), ("NF2", "run-to-completion"): (14.6, 7.6, 1.6),
+}  # fmt: skip
+"""MAPE of sum, min and Tomur there, in %."""
+MIXES = 100
+_PROFILE = 80
+_REPEATED = 3
+_SOLO = 10
+_LIMITED = 0.9
+_MOST_AT_ONCE = {("NF2", "pipeline"): 2}
+"""Resources with contention; this one has three threads, and four of eight cores."""
+_BENCHES: dict[str, list[SimulatedClient]] = {
+    "regex": [
+        {"function": "regex-bench", "packet_bytes": 1500, "mtbr": mtbr}
+        for mtbr in (0.0, 100.0, 200.0, 300.0, 450.0, 600.0, 900.0, 1200.0)
+    ],
+    "compression": [
+        {"function": "compression-bench", "packet_bytes": size}
+        for size in (500, 1000, 2000, 3000, 4000, 6000, 9000)
+    ],
+}
+"""What request times and waits are solved from."""
+
+
+class Level(NamedTuple):
+    """Contention for each resource, or none."""
+
+    memory: tuple[Bench, ...]
+    accelerators: dict[str, SimulatedClient]
+
+
+class Parts(NamedTuple):
+    """What is to be composed, and what came of it."""
+
+    parts: Floats  # [resource, mix]
+    solo: Floats
+    measured: Floats
+
+
+def table(kept: Kept) -> str:
+    """By function and pattern."""
+    lines = []
+    for name in USES:
+        for pattern in PATTERNS:
+            found = parts_of(kept, name, pattern)
+            line: figures.Row = {"name": name, "pattern": pattern, "rows": len(found.solo)}
+            line["drop"] = 100 * float(np.mean(1 - found.measured / found.solo))
+            ways: dict[str, Composition] = {"sum": "sum", "min": "min", "slowpath": pattern}
+            for way, composition in ways.items():
+                predicted = COMPOSITIONS[composition](found.parts, found.solo)
+                line[way] = 100 * float(np.mean(np.abs(predicted / found.measured - 1)))
+            paper = zip(("paper_sum", "paper_min", "paper"), PAPER[name, pattern], strict=True)
+            lines.append(line | dict(paper))
+    columns = [
+        figures.Column("", "name"),
+        figures.Column("pattern", "pattern"),
+        figures.Column("rows", "rows"),
+        figures.Column("drop, %", "drop", 1),
+        figures.Column("sum: MAPE, %", "sum", 1),
+        figures.Column("min", "min", 1),
+        figures.Column("slowpath", "slowpath", 1),
+        figures.Column("paper: sum", "paper_sum", 1),
+        figures.Column("paper: min", "paper_min", 1),
+        figures.Column("paper", "paper", 1),
+    ]
+    return figures.markdown(lines, columns)
+
+
+def drawn(name: str, pattern: Pattern, count: int = MIXES) -> list[Level]:
+    """Levels of contention for at least two resources at once, the same each time."""
+    draw = np.random.default_rng([44, *f"{name} {pattern}".encode()])
+    resources = ("memory", *USES[name])
+    most = _MOST_AT_ONCE.get((name, pattern), len(resources))
+    found = []
+    for _ in range(count):
+        those = [resources[one] for one in draw.permutation(len(resources))[:most]]
+        memory = (_mem_bench(draw),) if "memory" in those else ()
+        found.append(Level(memory, {one: _client(draw, one) for one in USES[name] if one in those}))
+    return found
+
+
+def _mem_bench(draw: np.random.Generator) -> MemBench:
+    lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.5e8))))
+    size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0))))
+    return MemBench("step" if draw.integers(2) else "stream", round(size, 2), round(lines, -4))
+
+
+def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
+    """A competitor for an accelerator; a third of them never pause."""
+    one: SimulatedClient
+    if resource == "regex":
+        mtbr = round(float(draw.uniform(0, 1200)), 1)
+        one = {"function": "regex-bench", "packet_bytes": 1500, "mtbr": mtbr}
+    else:
+        one = {"function": "compression-bench", "packet_bytes": int(draw.integers(500, 9000))}
+    rate = float(np.exp(draw.uniform(np.log(1e5), np.log(2e6))))
+    return one if draw.integers(3) == 0 else {**one, "rate": round(rate)}
+
+
+def parts_of(kept: Kept, name: str, pattern: Pattern) -> Parts:
+    """Throughput with contention for one resource each, as models have it, and measured for all."""
+    whole, levels = f"{name}-{pattern}", drawn(name, pattern)
+    mixes = [
+        [function(whole, DEFAULT), *competitors(one.memory), *one.accelerators.values()]
+        for one in levels
+    ]
+    truth = kept.throughputs(f"{whole}.mixes", mixes, kept.settings._replace(seed=4))
+    measured = np.array([one[0] for one in truth])
+    alone = kept.throughputs(f"{whole}.solo", [[function(whole, DEFAULT)]] * _SOLO, kept.settings)
+    solo = np.full(len(levels), float(np.mean(alone)))
+    by_accelerator = _served if pattern == "pipeline" else _waited
+    parts = [by_accelerator(kept, whole, one, levels, solo) for one in USES[name]]
+    parts = [_memory(kept, whole, pattern, levels), *parts]
+    return Parts(np.minimum(np.array(parts), solo), solo, measured)
+
+
+def _memory(kept: Kept, whole: str, pattern: Pattern, levels: Sequence[Level]) -> Floats:
+    """By the memory model, chosen on its training rows."""
+    draw = np.random.default_rng(45)
+    sets: list[tuple[Bench, ...]] = [()] * 5 + [(_mem_bench(draw),) for _ in range(_PROFILE)]
+    # Of a pipeline, the accelerators would hide what headers do.
+    traffic = DEFAULT if pattern == "run-to-completion" else DEFAULT._replace(mtbr=0.0)
+    runs = [MemoryRun(traffic, some) for some in sets]
+    file = kept.file(f"{whole}.memory.csv", lambda: memory_table(whole, runs, kept.settings))
+    rows = rows_of(read_memory([str(file)]))
+    stage = fit_stage(choose(read_memory([str(file)])).recipe, rows)
+    asked = [one.memory for one in levels]
+    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+
+    def made() -> str:
+        known = levels_of(asked, kept.settings)
+        return json.dumps([dict(known[one]) for one in asked])
+
+    known = json.loads(kept.file(f"levels.{key}.json", made).read_text())
+    columns = {name: np.array([one[name] for one in known]) for name in known[0]}
+    columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
+    columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
+    return np.asarray(np.exp(stage.log_throughput(columns)))
+
+
+def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats, Floats]:
+    """Request times and rates of the benches for an accelerator; nobody has a rate of zero."""
+    clients = [one.accelerators.get(resource) for one in levels]
+    times = [1e-6 if one is None else _time(kept, one) for one in clients]
+    rates = [0.0 if one is None else one.get("rate", np.inf) for one in clients]
+    return np.array(times), np.array(rates)
+
+
+def _served(kept: Kept, whole: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
+    """What the accelerator lets through of a pipeline."""
+    times, rates = _clients(kept, resource, levels)
+    # Where nothing but this accelerator limits the function.
+    limited = [
+        one for one in _co_runs(kept, whole, resource, 2) if one.throughput < _LIMITED * solo[0]
+    ]
+    own_time = identify(limited).request_time
+    both = np.stack([np.full(len(levels), own_time), times], axis=-1)
+    asked = np.stack([np.full(len(levels), np.inf), rates], axis=-1)
+    return throughputs(np.ones_like(both), both, asked)[:, 0]
+
+
+def _waited(kept: Kept, whole: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
+    """What waiting for the accelerator leaves of a function that runs to completion."""
+    times, rates = _clients(kept, resource, levels)
+    waits = measured_waits(float(solo[0]), _co_runs(kept, whole, resource, 1))
+    others = Others(np.ones((len(levels), 1)), times[:, None], rates[:, None])
+    return beside(solo, np.full(len(levels), _own_time(kept, resource)), waits, others)
+
+
+def _co_runs(kept: Kept, whole: str, resource: str, count: int) -> list[CoRun]:
+    """Beside so many benches that never pause; means of some runs."""
+    benches = _BENCHES[resource]
+    mixes = [[function(whole, DEFAULT), *[one] * count] for one in benches] * _REPEATED
+    longer = kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
+    found = kept.throughputs(f"{whole}.{resource}", mixes, longer)
+    means = np.array([mix[0] for mix in found]).reshape(_REPEATED, -1).mean(axis=0)
+    return [
+        CoRun(count, _time(kept, one), float(mean))
+        for one, mean in zip(benches, means, strict=True)
+    ]
+
+
+def _time(kept: Kept, client: SimulatedClient) -> float:
+    """Request time of a bench: a line over its matches or bytes, through runs of it alone."""
+    resource = client["function"].removesuffix("-bench")
+    benches = _BENCHES[resource]
+    found = kept.throughputs(f"alone.{resource}", [[one] for one in benches], kept.settings)
+    times = 1 / np.array([one[0] for one in found])
+    key: Literal["mtbr", "packet_bytes"] = "mtbr" if resource == "regex" else "packet_bytes"
+    line = np.polyfit([one[key] for one in benches], times, 1, w=1 / times)
+    return float(np.polyval(line, client[key]))
+
+
+def _own_time(kept: Kept, resource: str) -> float:
+    """Request time of the function: that of a bench that sends the same."""
+    one: SimulatedClient = {
+        "function": f"{resource}-bench",
+        "packet_bytes": DEFAULT.size,
+        "mtbr": DEFAULT.mtbr,
+    }
+    return _time(kept, one)

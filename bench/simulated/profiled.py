@@ -1,0 +1,119 @@
+"""Profiles of the nine functions, as tables in the folder: beside benches, and alone.
+
+The competitors of profiles are the paper's `mem-bench` and `regex-bench`, and `packet-bench`; never
+functions.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from simulated.functions import DEFAULT, FUNCTIONS, REGEX, TRAFFIC
+from simulated.kept import Kept
+from slowpath.contention.simulated.profiling import (
+    Levels,
+    MemoryRun,
+    levels_of,
+    memory_table,
+    own_table,
+    request_table,
+)
+from slowpath.contention.simulated.runs import Bench, MemBench, PacketBench, Traffic, function
+
+ROWS = 200
+"""Of each memory table; the published ones have 50 of one packet size."""
+_SETS = 80
+_USUAL = 40
+_QUIET = 10
+_MOST = 3
+_SIZES = (512, 1000, 1500)
+_RATIOS = (100.0, 400.0, 750.0, 1100.0)
+
+
+class Profile(NamedTuple):
+    """The files of a function."""
+
+    memory: Path  # beside competitors, under drawn traffic
+    usual: Path  # the same under the default traffic
+    own: Path  # what it does to others, by traffic profile
+    requests: Path | None  # request times, by match ratio and packet size
+
+
+def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
+    """Profiles a function, or finds its profile."""
+    draw = np.random.default_rng(FUNCTIONS.index(name))
+    sets = _sets()
+    nobody: list[tuple[Bench, ...]] = [()]
+    chosen = nobody * _QUIET + [sets[int(draw.integers(_SETS))] for _ in range(rows - _QUIET)]
+    runs = [MemoryRun(_drawn(draw), some) for some in chosen]
+    usual = [MemoryRun(DEFAULT, some) for some in ((), *_memory_alone())]
+    settings = kept.settings
+
+    def memory(runs: list[MemoryRun]) -> str:
+        return memory_table(name, runs, settings, _levels(kept))
+
+    return Profile(
+        kept.file(f"{name}.memory.{rows}.csv", lambda: memory(runs)),
+        kept.file(f"{name}.usual.csv", lambda: memory(usual)),
+        kept.file(f"{name}.own.csv", lambda: own_table(name, TRAFFIC, settings)),
+        _requests(kept, name) if name in REGEX else None,
+    )
+
+
+def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[float]:
+    """Throughput alone, as measured, under each traffic."""
+    mixes = [[function(name, one)] for one in traffic]
+    return [one[0] for one in kept.throughputs(f"{name}.solo", mixes, kept.settings)]
+
+
+def _requests(kept: Kept, name: str) -> Path:
+    longer = kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
+    traffic = [DEFAULT._replace(size=size, mtbr=mtbr) for size in _SIZES for mtbr in _RATIOS]
+    return kept.file(f"{name}.regex.csv", lambda: request_table(name, traffic, longer))
+
+
+@cache
+def _sets() -> tuple[tuple[Bench, ...], ...]:
+    """Competitors of profiles, the same for all functions: one to three benches of two cores."""
+    draw = np.random.default_rng(1000)
+    found = list[tuple[Bench, ...]]()
+    for number in range(_SETS):
+        count = 1 + number % _MOST
+        packets = int(draw.integers(count + 1))
+        of_packets = [_packet_bench(draw, packets)] if packets else []
+        of_memory = [_mem_bench(draw, count - packets)] if packets < count else []
+        found.append((*of_memory, *of_packets))
+    return tuple(found)
+
+
+@cache
+def _memory_alone() -> tuple[tuple[Bench, ...], ...]:
+    """Those that SLOMO learns from, as published."""
+    draw = np.random.default_rng(1001)
+    return tuple((_mem_bench(draw, 1 + number % _MOST),) for number in range(_USUAL))
+
+
+def _mem_bench(draw: np.random.Generator, instances: int) -> MemBench:
+    pattern: Literal["stream", "step"] = "step" if draw.integers(2) else "stream"
+    # Of all instances together, as of the published rows: working sets up to 12 MB.
+    size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / instances
+    lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / instances
+    return MemBench(pattern, round(size, 2), round(lines, -4), instances)
+
+
+def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
+    return PacketBench(int(draw.integers(64, 1501)), instances)
+
+
+@cache
+def _levels(kept: Kept) -> Levels:
+    """What they do to others: measured once, for all functions."""
+    return levels_of(((), *_sets(), *_memory_alone()), kept.settings)
+
+
+def _drawn(draw: np.random.Generator) -> Traffic:
+    flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
+    return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

@@ -1,0 +1,133 @@
+"""Table 3: functions beside competitors for memory and for the accelerator at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import figures
+import numpy as np
+
+from simulated.functions import DEFAULT, REGEX
+from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
+from simulated.kept import Kept
+from simulated.learnt import Known
+from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import RequestTime, fit_request_time
+from slowpath.contention.competitors import together
+from slowpath.contention.simulated.profiling import levels_of
+from slowpath.contention.simulated.runs import (
+    Bench,
+    MemBench,
+    Traffic,
+    competitors,
+    contention_of,
+    function,
+    run_all,
+)
+from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, Query
+from slowpath.engine.simulations import SimulatedClient
+
+PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
+"""MAPE of SLOMO and Tomur there, in %."""
+LEVELS = 100
+_RATIOS = (0.0, 300.0, 600.0, 900.0, 1200.0)
+
+
+class Level(NamedTuple):
+    """What a function is beside."""
+
+    memory: tuple[Bench, ...]
+    mtbr: float  # of regex-bench
+    rate: float | None  # of regex-bench, requests/s; as many as can be without
+
+
+def table(kept: Kept, known: Mapping[str, Known]) -> str:
+    """By function, and by how much of the accelerator others want."""
+    time = request_time(kept)
+    found = {name: _rows(kept, known[name], time) for name in REGEX if name in known}
+    lines = []
+    for name, rows in found.items():
+        slomo, paper = PAPER[name]
+        lines.append({**summary(name, rows), "paper_slomo": slomo, "paper": paper})
+    return figures.markdown(lines, [*COLUMNS, *PAPER_COLUMNS])
+
+
+def drawn(count: int = LEVELS) -> list[Level]:
+    """Levels of both kinds; a third of the benches for the accelerator never pause."""
+    draw = np.random.default_rng(33)
+    found = []
+    for number in range(count):
+        count = 1 + number // 2 % 2
+        lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / count
+        size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / count
+        memory = MemBench("step" if number % 2 else "stream", size, lines, count)
+        rate = float(np.exp(draw.uniform(np.log(5e4), np.log(2e6))))
+        mtbr = float(draw.uniform(0, 1200))
+        found.append(Level((memory,), round(mtbr, 1), round(rate) if number % 3 else None))
+    return found
+
+
+def regex_bench(mtbr: float, rate: float | None = None) -> SimulatedClient:
+    """A competitor for the accelerator."""
+    one: SimulatedClient = {"function": "regex-bench", "packet_bytes": DEFAULT.size, "mtbr": mtbr}
+    return one if rate is None else {**one, "rate": rate}
+
+
+def request_time(kept: Kept) -> RequestTime:
+    """That of regex-bench, as it shows when it runs alone."""
+    mixes = [[regex_bench(mtbr)] for mtbr in _RATIOS]
+    alone = np.array([one[0] for one in kept.throughputs("regex-bench", mixes, kept.settings)])
+    names = tuple(str(mtbr) for mtbr in _RATIOS)
+    of = AcceleratorProfile(Origin(("regex-bench",)), names, np.array(_RATIOS), 1 / alone)
+    return fit_request_time(of)
+
+
+def _rows(kept: Kept, known: Known, time: RequestTime) -> list[Row]:
+    levels = drawn()
+    name, settings = known.name, kept.settings._replace(seed=3)
+    mixes = [
+        [function(name, DEFAULT), *competitors(one.memory), regex_bench(one.mtbr, one.rate)]
+        for one in levels
+    ]
+    truth = np.array([one[0] for one in kept.throughputs(f"{name}.both", mixes, settings)])
+    query = _query(kept, known, levels, time)
+    solo = np.full(len(levels), known.solo[0])
+    return judged(known, query, solo, truth, [len(mix) - 1 for mix in mixes])
+
+
+def _query(kept: Kept, known: Known, levels: Sequence[Level], time: RequestTime) -> Query:
+    memory = levels_of([one.memory for one in levels], kept.settings)
+    requests = [[regex_bench(one.mtbr, one.rate)] for one in levels]
+    alone = run_all(requests, kept.settings)
+    names = [
+        one for one in known.model.memory.columns if one not in ("flow_count", "packet_size_bytes")
+    ]
+    sums = [
+        together([memory[level.memory], contention_of(mix, found["clients"])], names)
+        for level, mix, found in zip(levels, requests, alone, strict=True)
+    ]
+    columns = {name: np.array([one[name] for one in sums]) for name in names}
+    columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
+    columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
+    return Query(
+        known.name,
+        tuple(str(number) for number in range(len(levels))),
+        columns,
+        np.full(len(levels), DEFAULT.mtbr),
+        queued(known, DEFAULT, levels, time),
+    )
+
+
+def queued(
+    known: Known, traffic: Traffic, levels: Sequence[Level], time: RequestTime
+) -> np.ndarray:
+    """What the bench takes of the accelerator for each request of the function."""
+    own_time = known.model.request_time
+    if own_time is None:
+        return np.zeros(len(levels))
+    size = np.array(float(traffic.size))
+    own = np.full(len(levels), float(own_time.at(np.array(traffic.mtbr), size)))
+    other = time.at(np.array([one.mtbr for one in levels]), size)
+    times = np.stack([own, other], axis=-1)
+    rates = np.array([[np.inf, np.inf if one.rate is None else one.rate] for one in levels])
+    served = throughputs(np.ones_like(times), times, rates)[:, 0]
+    return np.asarray(np.maximum(1 / served - own, 0.0))

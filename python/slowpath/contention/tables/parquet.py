@@ -1,0 +1,95 @@
+"""Tables as Parquet, by pyarrow (the extra `parquet`), which is imported where there is one.
+
+What CSV says in lines above the header, Parquet says in the metadata of its schema.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.cli.inputs import write_error
+
+MAGIC = b"PAR1"
+"""What a Parquet file begins with."""
+SUFFIX = ".parquet"
+
+Column = Sequence[object]
+
+
+class Columns(NamedTuple):
+    """What a file has."""
+
+    remarks: Mapping[str, str]  # of the metadata
+    header: tuple[str, ...]
+    columns: tuple[Column, ...]  # numbers and texts; an empty one where there is no value
+
+
+def read_columns(file: str, data: bytes) -> Columns:
+    """The columns of a file.
+
+    Raises:
+        InputError: when it is no Parquet, or a column has something else in it.
+        UnavailableError: when pyarrow is not installed.
+    """
+    arrow, parquet = packages()
+    try:
+        table = parquet.read_table(arrow.BufferReader(data))
+    except (arrow.ArrowException, OSError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise InputError(file, f"is not Parquet that can be read: {reason}") from None
+    said = table.schema.metadata or {}
+    remarks = {_text(key).lower(): _text(value) for key, value in said.items()}
+    header = tuple(table.column_names)
+    columns = tuple(
+        _column(file, name, values) for name, values in zip(header, table.columns, strict=True)
+    )
+    return Columns(remarks, header, columns)
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _column(file: str, name: str, found: Any) -> Column:  # noqa: ANN401 - of pyarrow, untyped
+    values = found.to_pylist()
+    for at, value in enumerate(values, 1):
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            kind = f"there is a {type(value).__name__} rather than a number or a text"
+            raise InputError(file, f"row {at}, column {name}: {kind}")
+    # Not a number is what some writers have where there is no value.
+    return ["" if one is None or _is_nan(one) else one for one in values]
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, str]) -> None:
+    """Writes a table; columns of text, of lists of texts or of numbers.
+
+    Raises:
+        InputError: when the file cannot be written.
+        UnavailableError: when pyarrow is not installed.
+    """
+    arrow, parquet = packages()
+    table = arrow.table({name: list(values) for name, values in columns.items()})
+    try:
+        parquet.write_table(table.replace_schema_metadata(dict(said)), file)
+    except OSError as problem:
+        raise write_error(file, problem) from None
+
+
+def packages() -> tuple[Any, Any]:
+    """`pyarrow` and `pyarrow.parquet`.
+
+    Raises:
+        UnavailableError: when they are not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        reason = "pyarrow is not installed; pip install slowpath[parquet]"
+        raise UnavailableError(reason) from None
+    return pyarrow, pyarrow.parquet

@@ -1,0 +1,57 @@
+"""The bench of the simulated NIC (`bench/contention_simulated.py`), on very little of it."""
+
+from pathlib import Path
+
+import pytest
+from simulated import accuracy, asked, judged, patterns
+from simulated.functions import FUNCTIONS, TRAFFIC
+from simulated.kept import Kept
+from simulated.learnt import learnt
+
+from slowpath.contention.simulated.runs import Settings
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+
+
+def test_mixes_are_all_combinations_under_all_profiles() -> None:
+    every = asked.mixes()
+    assert len(every) == len(set(every)) == 9 * (36 + 84 + 126)
+    some = asked.mixes(count=5)
+    assert [one.traffic for one in some] == [at for at in range(9) for _ in range(5)]
+    assert set(some) <= set(every)
+
+
+def test_levels_of_several_resources_fit_on_the_nic() -> None:
+    for name, uses in patterns.USES.items():
+        for pattern in patterns.PATTERNS:
+            threads = 1 if pattern == "run-to-completion" else 1 + len(uses)
+            for level in patterns.drawn(name, pattern, 20):
+                cores = 2 * -(-threads // 2) + 2 * len(level.memory) + 2 * len(level.accelerators)
+                assert cores <= 8
+                assert len(level.memory) + len(level.accelerators) >= 2
+
+
+def test_what_was_simulated_is_not_simulated_again(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, Settings(1.0, 1.0))
+    known = {name: learnt(kept, name, "ridge-bus", rows=24) for name in ("ACL", "NIDS")}
+    text = accuracy.table(kept, known, count=1)
+    lines = text.splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:]] == ["ACL", "NIDS", "all", "beside 1"]
+    assert f"| {len(TRAFFIC)} |" in lines[2]
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
+    again = {name: learnt(kept, name, "ridge-bus", rows=24) for name in ("ACL", "NIDS")}
+    assert accuracy.table(kept, again, count=1) == text
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")} == before
+    assert set(accuracy.PAPER) == set(FUNCTIONS)
+
+
+def test_summaries_are_means_of_rows() -> None:
+    off = dict.fromkeys(judged.WAYS, 0.04)
+    rows = [
+        judged.Row("ACL", 1, off, covered=True, outside=False, drop=0.1),
+        judged.Row("ACL", 2, {**off, "slowpath": 0.08}, covered=False, outside=False, drop=0.3),
+    ]
+    line = judged.summary("ACL", rows)
+    assert line["slowpath"] == pytest.approx(6)
+    assert line["drop"] == pytest.approx(20)
+    assert [line[key] for key in ("rows", "near", "fair", "covered")] == [2, 50, 100, 50]
