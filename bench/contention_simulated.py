@@ -9,7 +9,8 @@ predictions are compared with what they did there. What was simulated is kept in
 simulated again. All of it is simulated (docs/contention.md, "The simulated NIC"), with the noise of
 the published measurements.
 
-Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5).
+Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5),
+`placement` (6), `diagnosis` (7).
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import sections
 from measure import ROOT
-from simulated import accuracy, patterns, resources, traffic
+from simulated import accuracy, diagnosis, patterns, placement, resources, traffic
 from simulated.functions import FUNCTIONS
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
@@ -45,6 +46,8 @@ class Tables:
             "resources": self._resources,
             "patterns": lambda: patterns.table(self.kept),
             "traffic": self._traffic,
+            "placement": lambda: placement.table(self.kept, self.known()),
+            "diagnosis": lambda: diagnosis.table(self.kept, self.given.recipe),
         }
 
     def known(self) -> dict[str, Known]:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simulated.functions import DEFAULT, FUNCTIONS, REGEX, TRAFFIC
+from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
 from simulated.kept import Kept
 from slowpath.contention.simulated.profiling import (
     Levels,
@@ -44,7 +44,7 @@ class Profile(NamedTuple):
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
     """Profiles a function, or finds its profile."""
-    draw = np.random.default_rng(FUNCTIONS.index(name))
+    draw = np.random.default_rng(EVERYBODY.index(name))
     sets = _sets()
     nobody: list[tuple[Bench, ...]] = [()]
     chosen = nobody * _QUIET + [sets[int(draw.integers(_SETS))] for _ in range(rows - _QUIET)]

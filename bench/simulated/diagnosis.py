@@ -1,0 +1,130 @@
+"""Table 7: what limits functions along the match ratio, beside competitors for both resources.
+
+What is true is found by interventions: the benches for memory are taken away, or that for the
+accelerator, and the resource whose bench is gone where the function gains most is the bottleneck.
+No model has a part in that, and there is no noise.
+"""
+
+from collections.abc import Sequence
+
+import figures
+import numpy as np
+
+from simulated.functions import DEFAULT
+from simulated.kept import Kept
+from simulated.learnt import Known, learnt
+from simulated.resources import Level, queued, regex_bench, request_time
+from slowpath.contention.competitors import together
+from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
+from slowpath.contention.simulated.profiling import levels_of
+from slowpath.contention.simulated.runs import (
+    MemBench,
+    Settings,
+    competitors,
+    contention_of,
+    function,
+    run_all,
+)
+from slowpath.contention.tables.profiles import Query
+from slowpath.engine.simulations import SimulatedClient
+
+PAPER = {
+    "FlowStats": (100.0, 100.0),
+    "FlowMonitor": (38.7, 100.0),
+    "IPCompGateway": (29.3, 100.0),
+}
+"""Right identifications of SLOMO and Tomur there, in %."""
+RATIOS = tuple(float(mtbr) for mtbr in range(0, 1101, 25))
+MEMORY_LEVEL = (MemBench("stream", 5.0, 2.5e7, 2),)
+"""Not in profiles."""
+_CONFIDENCE = 0.9
+_LONGER = 4
+
+
+def table(kept: Kept, recipe: str | None) -> str:
+    """By function: how often the resource that is named is the right one."""
+    lines = []
+    for name, (slomo, paper) in PAPER.items():
+        known = learnt(kept, name, recipe)
+        real, said = truth(kept, name), named(kept, known)
+        wrong = [
+            f"{mtbr:g}" for mtbr, one, two in zip(RATIOS, real, said, strict=True) if one != two
+        ]
+        lines.append(
+            {
+                "name": name,
+                "points": len(RATIOS),
+                "memory": 100 * float(np.mean([one == MEMORY for one in real])),
+                "slowpath": 100 * (1 - len(wrong) / len(RATIOS)),
+                "wrong": ", ".join(wrong) or "none",
+                "paper_slomo": slomo,
+                "paper": paper,
+            }
+        )
+    return figures.markdown(
+        lines,
+        [
+            figures.Column("", "name"),
+            figures.Column("match ratios", "points"),
+            figures.Column("SLOMO (always memory): right, %", "memory", 1),
+            figures.Column("slowpath: right, %", "slowpath", 1),
+            figures.Column("wrong at, matches/MB", "wrong"),
+            figures.Column("paper: SLOMO", "paper_slomo", 1),
+            figures.Column("paper", "paper", 1),
+        ],
+    )
+
+
+def truth(kept: Kept, name: str) -> list[str]:
+    """The bottleneck at each match ratio."""
+    settings = kept.settings._replace(
+        seed=4, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
+    )
+    memory = competitors(MEMORY_LEVEL)
+    by_ratio = [(function(name, DEFAULT._replace(mtbr=one)), regex_bench(one)) for one in RATIOS]
+    both, without_memory, without_regex = (
+        _first(kept, name, mixes, settings)
+        for mixes in (
+            [[target, *memory, bench] for target, bench in by_ratio],
+            [[target, bench] for target, bench in by_ratio],
+            [[target, *memory] for target, _ in by_ratio],
+        )
+    )
+    gains = np.array([without_memory / both, without_regex / both])
+    return [(MEMORY, ACCELERATOR)[at] for at in gains.argmax(axis=0)]
+
+
+def _first(
+    kept: Kept, name: str, mixes: Sequence[Sequence[SimulatedClient]], settings: Settings
+) -> np.ndarray:
+    found = kept.throughputs(f"{name}.bottleneck", mixes, settings)
+    return np.array([one[0] for one in found])
+
+
+def named(kept: Kept, known: Known) -> list[str]:
+    """What the model says."""
+    levels = [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS]
+    memory = levels_of([MEMORY_LEVEL], kept.settings)[MEMORY_LEVEL]
+    benches = [[regex_bench(mtbr)] for mtbr in RATIOS]
+    alone = run_all(benches, kept.settings)
+    names = [
+        one for one in known.model.memory.columns if one not in ("flow_count", "packet_size_bytes")
+    ]
+    sums = [
+        together([memory, contention_of(mix, found["clients"])], names)
+        for mix, found in zip(benches, alone, strict=True)
+    ]
+    columns = {name: np.array([one[name] for one in sums]) for name in names}
+    columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
+    columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
+    rows = tuple(f"{mtbr:g}" for mtbr in RATIOS)
+    mtbr = others = None
+    if known.model.request_time is not None:
+        time = request_time(kept)
+        mtbr = np.array(RATIOS)
+        others = np.concatenate(
+            [queued(known, DEFAULT._replace(mtbr=one.mtbr), [one], time) for one in levels]
+        )
+    return predict(
+        known.model, Query(known.name, rows, columns, mtbr, others), _CONFIDENCE
+    ).bottleneck
