@@ -212,7 +212,7 @@ fn examples_are_understood_whole() {
         let object = Object::parse(&std::fs::read(path).expect("it is there")).expect("an object");
         for number in 0..object.programs.len() {
             let linked = object.link(number, None).expect("it is complete");
-            let stop = Stop::never().within(Some(Duration::from_secs(20)));
+            let stop = Stop::never();
             let any = PacketFacts::lengths(60, 1500);
             let results = [2, 3, 4];
             let options = FactsOptions::default();
