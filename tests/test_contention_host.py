@@ -313,6 +313,11 @@ effort: {{mixes: 10, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
         ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is no IPv4 address, such as"),
         ("bpf.o}", "bpf.o, destination_port: 65536}", "65536 is not between 0 and 65,535"),
         ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is not known here; there are xdp"),
+        (
+            "1500]}",
+            "9000]}",
+            "t.yaml:4: traffic.packet_size_bytes.2.: 9000 is not between 64 and 3,500",
+        ),
         ("1500]}", "1500], mtbr: 100}", "nothing looks at payloads without an `accelerator`"),
     ],
 )

@@ -19,6 +19,7 @@ mod expedited;
 mod feed;
 mod flows;
 mod rotation;
+mod state;
 mod station;
 mod steps;
 mod subject;

@@ -24,4 +24,4 @@ pub use paths::{Drawing, NextPath, Path, PathEnumerator, Sequence};
 pub use preconditions::{Precondition, Preconditions};
 pub use queries::{Answer, Queries};
 pub use side::Side;
-pub use verdict::{Equivalence, leave_open};
+pub use verdict::{Equivalence, difference, leave_open};

@@ -28,7 +28,7 @@ use product::Product;
 use serde::Serialize;
 use slowpath_nfp::{Listing, MapAbi};
 use slowpath_product::{
-    Answer, Equivalence, NextPath, Path, PathEnumerator, Queries, Sequence, leave_open,
+    Equivalence, NextPath, Path, PathEnumerator, Queries, Sequence, difference, leave_open,
 };
 use slowpath_stop::Stop;
 use std::time::Instant;
@@ -243,22 +243,17 @@ impl<'a> Validation<'a> {
         for (what, differs) in differences {
             let mut conditions = other.conditions.clone();
             conditions.push(differs);
-            match queries.check(&mut product.bpf.executor.pool, &conditions)? {
-                Answer::Unsat => {}
-                Answer::Unknown(why) => {
-                    self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
+            let answer = queries.check(&mut product.bpf.executor.pool, &conditions)?;
+            match difference(&what, answer, |model| replay::confirm(product, path, other, model)) {
+                Ok(None) => {}
+                Ok(Some(counterexample)) => {
+                    self.found.counterexample = Some(counterexample);
+                    return Ok(Equivalence::Differs);
+                }
+                Err(why) => {
+                    self.gap(why);
                     equivalence = Equivalence::Undecided;
                 }
-                Answer::Sat(model) => match replay::confirm(product, path, other, &model) {
-                    Ok(counterexample) => {
-                        self.found.counterexample = Some(counterexample);
-                        return Ok(Equivalence::Differs);
-                    }
-                    Err(why) => {
-                        self.gap(format!("the solver says that {what} differs, but {why}"));
-                        equivalence = Equivalence::Undecided;
-                    }
-                },
             }
         }
         Ok(equivalence)

@@ -3,7 +3,7 @@
 
 use super::validation::Validation;
 use super::{compare, covering, replay};
-use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator};
+use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, difference};
 use slowpath_smt::{SolverError, TermId};
 
 impl Validation<'_, '_> {
@@ -119,26 +119,20 @@ impl Validation<'_, '_> {
                 self.gap(why.to_owned());
                 return Ok(Equivalence::Stopped);
             }
-            match self.ask(other, differs)? {
-                Answer::Unsat => {}
-                Answer::Unknown(why) => {
-                    self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
-                    equivalence = Equivalence::Undecided;
+            let answer = self.ask(other, differs)?;
+            let terms: Vec<TermId> = other.conditions.iter().copied().chain([differs]).collect();
+            match difference(&what, answer, |model| {
+                let found = (what.clone(), &terms[..], model);
+                replay::confirm(self.pair, self.packets, (path, other), found)
+            }) {
+                Ok(None) => {}
+                Ok(Some(counterexample)) => {
+                    self.found.counterexample = Some(counterexample);
+                    return Ok(Equivalence::Differs);
                 }
-                Answer::Sat(model) => {
-                    let terms: Vec<TermId> =
-                        other.conditions.iter().copied().chain([differs]).collect();
-                    let found = (what.clone(), &terms[..], &model);
-                    match replay::confirm(self.pair, self.packets, (path, other), found) {
-                        Ok(counterexample) => {
-                            self.found.counterexample = Some(counterexample);
-                            return Ok(Equivalence::Differs);
-                        }
-                        Err(why) => {
-                            self.gap(format!("the solver says that {what} differs, but {why}"));
-                            equivalence = Equivalence::Undecided;
-                        }
-                    }
+                Err(why) => {
+                    self.gap(why);
+                    equivalence = Equivalence::Undecided;
                 }
             }
         }

@@ -3,12 +3,11 @@
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
 use super::flows::Flows;
-use super::steps::{before_run, draw, restore_packet, state};
+use super::state::{self, State};
+use super::steps::{before_run, draw, restore_packet};
 use super::undo::Undo;
-use crate::generated::{Entry, GeneratedError, KEY, map};
-use crate::sys::RawMap;
+use crate::generated::Entry;
 use crate::{Context, Kernel, Loaded, TestRun};
-use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::Register;
 
 /// A program that puts the packet back as the run before has found it, writes another flow into it,
@@ -17,7 +16,7 @@ use slowpath_bpf::insn::Register;
 #[derive(Debug)]
 pub struct Feed {
     entry: Entry,
-    state: RawMap,
+    state: State,
     packet: Vec<u8>,
 }
 
@@ -35,7 +34,7 @@ impl Feed {
         flows: &Flows,
     ) -> Result<Feed, TimingError> {
         let cpus = kernel.possible_cpus();
-        let state = map("slowpath.state", MapKind::ARRAY, state::SIZE, cpus)?;
+        let state = State::new(cpus)?;
         let sum = flows.constant_sum(packet)?;
         let entry = Entry::new("slowpath_feed", fragments, cpus, |code| {
             code.map_value(Register::R7, state.fd(), 0);
@@ -66,12 +65,11 @@ impl Feed {
     /// # Errors
     /// If the kernel does not run them, a signal ends it early, or a packet could not be put back.
     pub fn run(&self, repeat: u32) -> Result<TestRun, TimingError> {
-        let generator = self.generator()?;
-        self.seek(generator)?;
+        self.state.start()?;
         let run = self.entry.program().run_in(&self.packet, repeat, &Context::default())?;
-        match self.word(state::FAILURES)? {
-            0 => Ok(run),
-            failures => Err(TimingError::NotRestored { failures }),
+        match self.state.read([state::FAILURES])? {
+            [0] => Ok(run),
+            [failures] => Err(TimingError::NotRestored { failures }),
         }
     }
 
@@ -80,27 +78,15 @@ impl Feed {
     /// # Errors
     /// If the kernel does not tell.
     pub fn generator(&self) -> Result<u64, TimingError> {
-        self.word(state::ROW)
+        let [generator] = self.state.read([state::ROW])?;
+        Ok(generator)
     }
 
-    /// Flows are drawn from here on, and the next run is the first one.
+    /// Flows are drawn from here on.
     ///
     /// # Errors
     /// If the kernel does not take it.
     pub fn seek(&self, generator: u64) -> Result<(), TimingError> {
-        let mut words = vec![0; state::SIZE as usize];
-        let at = state::ROW as usize;
-        words[at..at + 8].copy_from_slice(&generator.to_ne_bytes());
-        let written = self.state.update(&KEY, &words);
-        written
-            .map_err(|cause| GeneratedError::Refused { what: "the state of flows", cause }.into())
-    }
-
-    fn word(&self, at: i16) -> Result<u64, TimingError> {
-        let read = self.state.lookup(&KEY);
-        let words =
-            read.map_err(|cause| GeneratedError::Refused { what: "the state of flows", cause })?;
-        let bytes = words.get(at as usize..at as usize + 8);
-        Ok(bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes))
+        Ok(self.state.start_at(generator)?)
     }
 }

@@ -15,6 +15,7 @@ use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 use super::error::TimingError;
 use super::flows::Flows;
 use super::rotation::Rotation;
+use super::state;
 use super::undo::Undo;
 use crate::Loaded;
 use crate::generated::Assembly;
@@ -23,24 +24,6 @@ use crate::generated::Assembly;
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-
-/// The state of a wrapper: words of 8 bytes in the value of a map, at these offsets.
-pub mod state {
-    /// When the run started that is under way; 0 before the first of a call.
-    pub const STARTED: i16 = 0;
-    /// Nanoseconds of all runs that ended.
-    pub const NANOSECONDS: i16 = 8;
-    /// How many these are.
-    pub const RUNS: i16 = 16;
-    /// What could not be done.
-    pub const FAILURES: i16 = 24;
-    /// Which row of a rotation was the last, or from where flows are drawn.
-    pub const ROW: i16 = 32;
-    /// Whether there was a run at all, in this call or an earlier one.
-    pub const RAN: i16 = 40;
-    /// Size of it all.
-    pub const SIZE: u32 = 48;
-}
 
 const CONTEXT: Register = Register::R6;
 const STATE: Register = Register::R7;

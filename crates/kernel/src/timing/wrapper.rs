@@ -9,7 +9,8 @@ use slowpath_bpf::insn::{Register, Size, Source};
 
 use super::error::TimingError;
 use super::rotation::Rotation;
-use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate, state};
+use super::state::{self, State};
+use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate};
 use super::undo::Undo;
 use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
@@ -29,7 +30,7 @@ pub struct Preparation<'a> {
 #[derive(Debug)]
 pub struct Wrapper {
     entry: Entry,
-    state: RawMap,
+    state: State,
     _constants: Option<RawMap>,
     _table: Option<RawMap>,
 }
@@ -58,7 +59,7 @@ impl Wrapper {
         preparation: &Preparation,
     ) -> Result<Wrapper, TimingError> {
         let cpus = kernel.possible_cpus();
-        let state = map("slowpath.state", MapKind::ARRAY, state::SIZE, cpus)?;
+        let state = State::new(cpus)?;
         let undo = preparation.undo.cloned().unwrap_or_default();
         let constants = Constants::of(&undo, program)?;
         let constant_map = filled("slowpath.values", &constants.bytes, cpus)?;
@@ -114,28 +115,13 @@ impl Wrapper {
 
     /// Forgets all runs of this call, but for the row of the rotation.
     pub(super) fn start(&self) -> Result<(), TimingError> {
-        let mut words = self.words()?;
-        words[..state::ROW as usize].fill(0);
-        let written = self.state.update(&KEY, &words);
-        written.map_err(|cause| refused("a wrapper's state", cause))
+        Ok(self.state.start()?)
     }
 
     pub(super) fn accounts(&self) -> Result<Accounts, TimingError> {
-        let words = self.words()?;
-        let word = |at: i16| {
-            let bytes = words.get(at as usize..at as usize + 8);
-            bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
-        };
-        Ok(Accounts {
-            nanoseconds: word(state::NANOSECONDS),
-            runs: word(state::RUNS),
-            failures: word(state::FAILURES),
-        })
-    }
-
-    fn words(&self) -> Result<Vec<u8>, TimingError> {
-        let read = self.state.lookup(&KEY);
-        read.map_err(|cause| refused("a wrapper's state", cause))
+        let [nanoseconds, runs, failures] =
+            self.state.read([state::NANOSECONDS, state::RUNS, state::FAILURES])?;
+        Ok(Accounts { nanoseconds, runs, failures })
     }
 }
 

@@ -34,6 +34,7 @@ _SIZED = {
 _TOUCHES = ("updates", "copies")
 _FLOWS = Number("flows", 1, 1 << 24, 16_384)
 _SIZE = Number("bytes of a packet", 64, 9000, 1500)
+_SIZE_IN_KERNEL = Number("bytes of a packet", 64, 3500, 1500)  # as in `crates/ingress`
 _MTBR = Number("matches per MB", 0, 20_000, 600)
 _QUEUE = Number("requests in a queue", 1, 65_536, 256)
 _QUEUES = Number("queues", 1, 64, 1)
@@ -134,7 +135,7 @@ def _traffic(found: Marked, function: Function) -> TrafficRange:
     mtbr = parts.get("mtbr")
     return TrafficRange(
         _span(parts["flow_count"], _FLOWS),
-        _span(parts["packet_size_bytes"], _SIZE),
+        _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
         Span(0, 0) if mtbr is None else _span(mtbr, _MTBR),
     )
 
