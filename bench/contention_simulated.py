@@ -10,7 +10,7 @@ simulated again. All of it is simulated (docs/contention.md, "The simulated NIC"
 the published measurements.
 
 Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5),
-`placement` (6), `diagnosis` (7).
+`placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import sections
 from measure import ROOT
-from simulated import accuracy, diagnosis, patterns, placement, resources, traffic
+from simulated import accuracy, diagnosis, patterns, placement, resources, sampled, traffic
 from simulated.functions import FUNCTIONS
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
@@ -48,6 +48,8 @@ class Tables:
             "traffic": self._traffic,
             "placement": lambda: placement.table(self.kept, self.known()),
             "diagnosis": lambda: diagnosis.table(self.kept, self.given.recipe),
+            "profiling": lambda: sampled.table(self.kept),
+            "quotas": lambda: sampled.by_quota(self.kept),
         }
 
     def known(self) -> dict[str, Known]:

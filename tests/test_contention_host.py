@@ -26,6 +26,7 @@ from slowpath.contention.host.points import Client, Measured, MemBench, Point, R
 from slowpath.contention.host.profiling import RequestRow, request_time
 from slowpath.contention.host.score import Level, calibrated, levels
 from slowpath.contention.host.setup import Function, Program, Setup
+from slowpath.contention.host.surroundings import Surroundings
 from slowpath.contention.host.writing import TABLES, queued_time
 from slowpath.contention.tables.reading import (
     read_accelerator,
@@ -82,6 +83,7 @@ def test_blocks_take_turns_and_disturbed_ones_are_made_again() -> None:
     assert turns.alone == Rate(101, 100, 102, 3, 1)
     assert turns.beside == Rate(51, 50, 52, 3, 0)
     assert turns.competitor == 7
+    assert turns.slowdown == 2.0  # median of 100/50, 102/51: the disturbed block is in no pair
 
 
 def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
@@ -89,12 +91,77 @@ def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
     turns = in_turns(Bench(busy, itertools.repeat(reading(20))), Timing(2, 2.0, 0.5))
     assert turns.alone == Rate(20, 10, 30, 6, 6)
     assert turns.beside.blocks == 2
+    assert turns.slowdown == 1.0  # of medians, as no pair was undisturbed
+
+
+def test_a_slowdown_is_of_neighbouring_blocks() -> None:
+    changing = [100, 300, 50, 80, 100]  # what others do outside slows down both
+    alone = iter([reading(one) for one in changing])
+    beside = iter([reading(one // 2) for one in changing])
+    assert in_turns(Bench(alone, beside), Timing(5, 2.0, 0.5)).slowdown == 2.0
 
 
 def test_threads_that_were_never_there_are_an_error() -> None:
     nothing = itertools.repeat(reading(0))
     with pytest.raises(UnavailableError, match="other programs have the CPUs"):
         in_turns(Bench(nothing, itertools.repeat(reading(1))), Timing(2, 2.0, 0.5))
+
+
+class Around:
+    """A processor that is quiet when a list says so."""
+
+    def __init__(self, quiet: Sequence[bool]) -> None:
+        self._quiet = iter(quiet)
+
+    def wait(self) -> bool:
+        return next(self._quiet)
+
+    quiet = wait
+
+
+def test_blocks_with_others_on_the_processor_are_made_again() -> None:
+    alone = iter([reading(100), reading(70), reading(102)])
+    beside = iter([reading(50), reading(52), reading(51)])
+    # Before and behind each block: others came during the first one beside, and were there before
+    # the second one alone.
+    around = Around([True, True, True, False, False, *[True] * 6])
+    turns = in_turns(Bench(alone, beside), Timing(2, 2.0, 0.5), around=around)
+    assert turns.alone == Rate(101, 100, 102, 2, 1)
+    assert turns.beside == Rate(51.5, 51, 52, 2, 1)
+    assert turns.slowdown == 2.0
+
+
+def felt(handover: float | None, *paces: float) -> neighbours.Surroundings:
+    return {"handover": handover, "paces": list(paces)}
+
+
+@pytest.mark.parametrize(
+    ("found", "is_quiet"),
+    [
+        (felt(60e-9, 23e-6, 23e-6), True),
+        (felt(70e-9, 19e-6, 23e-6), True),
+        (felt(290e-9, 23e-6, 23e-6), False),  # behind another cache
+        (felt(27e-9, 23e-6, 23e-6), False),  # on one core
+        (felt(None, 23e-6, 23e-6), False),  # no answer
+        (felt(60e-9, 33e-6, 23e-6), False),  # somebody else on the core
+        (felt(60e-9, 23e-6, 33e-6), False),
+    ],
+)
+def test_surroundings_are_quiet_when_they_are_as_usual(
+    found: neighbours.Surroundings, is_quiet: bool
+) -> None:
+    looks = itertools.chain([felt(60e-9, 23e-6, 23e-6)] * 60, itertools.repeat(found))
+    around = Surroundings((0, 1), lambda _one, _other: next(looks), patience=0)
+    assert around.quiet() is is_quiet
+    assert around.wait() is is_quiet
+
+
+def test_clocks_that_have_become_slower_are_usual_after_a_while() -> None:
+    slower = itertools.repeat(felt(80e-9, 33e-6, 33e-6))
+    looks = itertools.chain([felt(60e-9, 23e-6, 23e-6)] * 60, slower)
+    around = Surroundings((0, 1), lambda _one, _other: next(looks), patience=0)
+    assert not around.quiet()
+    assert any(around.quiet() for _ in range(500))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 7, 10, 25])

@@ -8,7 +8,7 @@ import numpy as np
 
 from simulated.functions import CORES, DEFAULT
 from simulated.kept import Kept
-from simulated.learnt import Known
+from simulated.learnt import Known, with_rows
 from slowpath.contention.beside import query_beside
 from slowpath.contention.mixes import Kind
 from slowpath.contention.placement.fleet import Fleet, Function
@@ -16,6 +16,7 @@ from slowpath.contention.placement.running import Drawn, Fleets, run_drawn, summ
 from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
 from slowpath.contention.placement.truth import Mix, Truth
 from slowpath.contention.simulated.runs import function
+from slowpath.contention.tables.profiles import Query
 from slowpath.fleet.local import LocalPool
 from slowpath.fleet.pool import Pool
 
@@ -33,6 +34,8 @@ PAPER = {
 """Wastage and SLA violations there, in %."""
 _LONGER = 2
 """So many times as long as a profile's runs is what is true."""
+CO_RUNS = 60
+"""NICs with four functions that are measured besides profiles, of 495 that are possible."""
 
 
 def fleet(known: Mapping[str, Known]) -> Fleet:
@@ -113,6 +116,38 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> Told:
     return Told(shares)
 
 
+def co_run(kept: Kept, known: Mapping[str, Known]) -> dict[str, Known]:
+    """Functions whose profiles have some NICs of the fleet, as they run: what four do together.
+
+    Functions that use an accelerator are left as they are, as it may be what limits them there.
+    """
+    names = list(known)
+    full = [mix for mix in all_mixes(len(names)) if len(mix) == NIC_CORES // CORES]
+    draw = np.random.default_rng(60)
+    mixes = [full[at] for at in draw.permutation(len(full))[:CO_RUNS]]
+    runs = [[function(names[at], DEFAULT) for at in mix] for mix in mixes]
+    found = kept.throughputs("co-runs", runs, kept.settings._replace(seed=6))
+    learnt = dict[str, Known]()
+    for at, (name, target) in enumerate(known.items()):
+        there = [
+            (mix, row[mix.index(at)]) for mix, row in zip(mixes, found, strict=True) if at in mix
+        ]
+        if target.model.request_time is None:
+            columns = [_beside(known, names, mix, at).columns for mix, _ in there]
+            learnt[name] = with_rows(target, columns, [throughput for _, throughput in there])
+        else:
+            learnt[name] = target
+    return learnt
+
+
+def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int) -> Query:
+    """What is asked of one function of a mix."""
+    others = list(mix)
+    others.remove(at)
+    beside = [(names[one], known[names[one]].model) for one in others]
+    return query_beside((names[at], known[names[at]].model), beside, DEFAULT)
+
+
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
     """By policy, wastage and violations, means over all sequences."""
     whole, real = fleet(known), truth(kept, tuple(known))
@@ -120,11 +155,14 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
     ours = Predicted(whole)
     ours.fill(mixes)
     exact = Told(measured_shares(real, len(known)))
-    aware = ("contention-aware",)
+    co_runs = Predicted(fleet(co_run(kept, known)))
+    co_runs.fill(mixes)
+    aware = ("contention-aware", "bid-price")
     asked = (
         (("monopolise", "greedy"), "", ours),
-        (aware, " with SLOMO", slomo(known, mixes)),
+        (aware[:1], " with SLOMO", slomo(known, mixes)),
         (aware, "", ours),
+        (aware, f", {CO_RUNS} NICs measured", co_runs),
         (aware, ", knowing what is simulated", exact),
     )
     sequences = [Drawn(LENGTH, (0, at)) for at in range(SEQUENCES)]

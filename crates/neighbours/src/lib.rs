@@ -21,6 +21,7 @@ mod accelerator;
 mod clock;
 mod counters;
 mod cpus;
+
 mod engines;
 mod error;
 mod functions;
@@ -33,6 +34,7 @@ mod payloads;
 mod probe;
 mod spec;
 mod stage;
+mod surroundings;
 mod tables;
 mod traffic;
 mod work;
@@ -45,5 +47,6 @@ pub use spec::{
     AcceleratorSpec, ClientSpec, FunctionSpec, GivenSpec, HeaderStage, MemorySpec, MixSpec,
     Pattern, ProbeSpec, Service, Touch, WorkSpec,
 };
+pub use surroundings::{Surroundings, surroundings};
 pub use traffic::Traffic;
 pub use work::{Served, Work};

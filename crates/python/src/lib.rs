@@ -69,7 +69,7 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
-    use super::neighbours::{Mix, allowed_cpus, why_no_counters};
+    use super::neighbours::{Mix, allowed_cpus, surroundings, why_no_counters};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

@@ -101,6 +101,16 @@ pub fn allowed_cpus() -> Vec<usize> {
     slowpath_neighbours::allowed_cpus()
 }
 
+/// What can be felt of others on two CPUs: the JSON text of a `slowpath_neighbours::Surroundings`.
+///
+/// Raises an `Error`.
+#[pyfunction]
+pub fn surroundings(py: Python<'_>, one: usize, other: usize) -> PyResult<String> {
+    let found = py.detach(|| slowpath_neighbours::surroundings(one, other));
+    let found = found.map_err(|error| errors::exception(py, &of_mix(error)))?;
+    serde_json::to_string(&found).map_err(|error| errors::defect(py, &error))
+}
+
 /// Why there are no hardware counters for this process; `None` where there are.
 #[pyfunction]
 pub fn why_no_counters() -> Option<String> {

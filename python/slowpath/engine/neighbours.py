@@ -61,6 +61,13 @@ class Block(TypedDict):
     competitors: list[Reading]
 
 
+class Surroundings(TypedDict):
+    """What was felt on two CPUs: `slowpath_neighbours::Surroundings`."""
+
+    handover: float | None  # seconds of a line of the cache, there and back; None: no answer
+    paces: list[float]  # seconds that a loop takes on each
+
+
 class Mix:
     """Subjects and competitors, ready to run."""
 
@@ -124,6 +131,17 @@ def cpus(wanted: Sequence[int] | None, least: int, what_for: str) -> list[int]:
     if len(found) < least:
         reason = f"{what_for} takes {least} CPUs; there are {len(found)}: {_listed(found)}"
         raise UnavailableError(reason)
+    return found
+
+
+def surroundings(one: int, other: int) -> Surroundings:
+    """What can be felt of others on two CPUs, in some milliseconds.
+
+    Raises:
+        UnavailableError: when this process may not use one of them.
+    """
+    with of_file(_HERE):
+        found: Surroundings = json.loads(_core.surroundings(one, other))
     return found
 
 

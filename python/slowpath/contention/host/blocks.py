@@ -1,7 +1,8 @@
 """Blocks of time in turns: alone, beside, alone, ...; what disturbed them; medians.
 
 A block in which a thread had its CPU for less of the time than `_UNDISTURBED` is left out and made
-again, a limited number of times: something else ran there.
+again, a limited number of times: something else ran there. So is one before or behind which others
+on the same processor were felt (`surroundings.py`).
 """
 
 import math
@@ -26,6 +27,16 @@ class Runs(Protocol):
         """Runs subjects, with competitors or without."""
 
 
+class Around(Protocol):
+    """What else there is on the processor: `slowpath.contention.host.surroundings`."""
+
+    def wait(self) -> bool:
+        """Waits until it is quiet, but not for long; whether it is."""
+
+    def quiet(self) -> bool:
+        """Whether it is quiet now."""
+
+
 class Timing(NamedTuple):
     """How blocks are run."""
 
@@ -39,6 +50,7 @@ class Turns(NamedTuple):
 
     alone: Rate
     beside: Rate
+    slowdown: float  # how many times as fast it is alone as beside, block by block
     competitor: float | None  # items per second of the first competitor
 
 
@@ -58,30 +70,51 @@ def disturbed(block: Block) -> bool:
     return False
 
 
-def in_turns(mix: Runs, timing: Timing, go_on: Callable[[], None] = lambda: None) -> Turns:
+def in_turns(
+    mix: Runs,
+    timing: Timing,
+    go_on: Callable[[], None] = lambda: None,
+    around: Around | None = None,
+) -> Turns:
     """Rates of the first thread of the first subject, alone and beside all competitors.
+
+    The slowdown is the median of neighbouring blocks' ratios: what changes slowly, such as what
+    others do to the same cache outside of this machine, is in both of them.
 
     Args:
         mix: what runs.
         timing: how long, and how often.
         go_on: called before each block.
+        around: what else there is on the processor; asked before and behind each block.
 
     Raises:
         UnavailableError: when other programs had the CPUs all the time.
     """
     sides = _Side(timing.pairs), _Side(timing.pairs)
-    competitor = list[float]()
+    competitor, ratios = list[float](), list[float]()
     for _ in range(_AGAIN * timing.pairs):
+        pair = list[float]()
         for beside, side in enumerate(sides):
             if side.enough:
                 continue
             go_on()
+            was_quiet = around is None or around.wait()
             block = mix.block(timing.warm, timing.seconds, beside=bool(beside))
-            side.add(items_per_second(block["subjects"][0]), is_bad=disturbed(block))
+            is_quiet = was_quiet and (around is None or around.quiet())
+            rate = items_per_second(block["subjects"][0])
+            is_bad = disturbed(block) or not is_quiet
+            side.add(rate, is_bad=is_bad)
+            if rate > 0 and not is_bad:
+                pair.append(rate)
             if beside and block["competitors"]:
                 competitor.append(items_per_second(block["competitors"][0]))
+        if len(pair) == len(sides):
+            ratios.append(pair[0] / pair[1])
     alone, beside_all = (side.rate() for side in sides)
-    return Turns(alone, beside_all, statistics.median(competitor) if competitor else None)
+    enough = 2 * len(ratios) >= timing.pairs
+    slowdown = statistics.median(ratios) if enough else alone.value / beside_all.value
+    whose = statistics.median(competitor) if competitor else None
+    return Turns(alone, beside_all, slowdown, whose)
 
 
 class _Side:

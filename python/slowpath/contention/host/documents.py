@@ -66,4 +66,4 @@ class ProfileRecord(TypedDict):
     noise: NoiseRecord
     """The noise floor."""
     disturbed_blocks: int
-    """Blocks in which a thread waited for its CPU."""
+    """Blocks in which a thread waited for its CPU, or around which others were on the processor."""

@@ -12,6 +12,7 @@ from slowpath.contention.host.machine import Machine
 from slowpath.contention.host.planner import Planner, between
 from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.setup import Setup, Span
+from slowpath.contention.host.surroundings import Surroundings
 from slowpath.engine.neighbours import Mix
 from slowpath.work.stopping import Stopping
 
@@ -81,6 +82,7 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
+        self._around = Surroundings((machine.places.function, machine.places.other))
 
     def run(self, planner: Planner) -> Found:
         """Measures everything; points until the planner has no more, or somebody asks to end.
@@ -126,7 +128,7 @@ class Profiling:
         self._go_on()
         stopping, kernel = self._audience.stopping, self._machine.kernel
         mix = Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
-        turns = in_turns(mix, self._timing, go_on=self._go_on)
+        turns = in_turns(mix, self._timing, self._go_on, self._around)
         self._disturbed += turns.alone.disturbed + turns.beside.disturbed
         return turns
 
@@ -140,15 +142,15 @@ class Profiling:
         sizes = score.levels(self._machine.cache_bytes, _LEVELS)
         for at, size in enumerate(sizes, 1):
             self._audience.show(f"calibrating the probe: level {at} of {len(sizes)}")
-            turns = self._beside_probe(MemBench(size, "updates", None))
+            turns = self._beside_probe(MemBench(size, "copies", None))
             alone.append(turns.alone.value)
-            levels.append(score.Level(size / score.MEGABYTE, _slowdown(turns)))
+            levels.append(score.Level(size / score.MEGABYTE, turns.slowdown))
         usual = statistics.median(alone)
         shift = max(abs(one / usual - 1) for one in alone)
         return Probed(tuple(levels), score.calibrated(levels), shift)
 
     def _score(self, competitor: MemBench, calibration: score.Calibration) -> float:
-        return calibration.score(_slowdown(self._beside_probe(competitor)))
+        return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
         """The probe where the function is, beside a competitor where that is."""
@@ -181,7 +183,7 @@ class Profiling:
         for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
             self._audience.show(f"what it does to others: {traffic.flows} flows")
             sides = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
-            found.append(OwnRow(traffic, calibration.score(_slowdown(self._turns(sides)))))
+            found.append(OwnRow(traffic, calibration.score(self._turns(sides).slowdown)))
         return tuple(found)
 
     def _noise(self) -> Noise:
@@ -215,10 +217,6 @@ def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
 def client_time(found: Found, client: Client) -> float:
     """Seconds that a request of a competitor at the accelerator takes."""
     return request_time(found.client_requests, client.mtbr)
-
-
-def _slowdown(turns: Turns) -> float:
-    return turns.alone.value / turns.beside.value if turns.beside.value > 0 else float("inf")
 
 
 def _reciprocal(rate: Rate) -> Rate:

@@ -2,7 +2,8 @@
 
 Mars et al., "Bubble-Up" (MICRO 2011): a competitor disturbs as much as a bubble, a competitor of
 known pressure, that slows down a probe as much. The probe waits for one random access after the
-other; the bubble updates random words of a working set, as fast as it can. A score is the working
+other; the bubble copies one half of a working set to the other, as fast as it can: random updates,
+which wait for memory themselves, drive much less of others out of the cache. A score is the working
 set in MB of the bubble that slows down the probe equally. Between levels that were measured it is
 interpolated by logarithms; above the largest one it is that one, below the least it goes to zero.
 """

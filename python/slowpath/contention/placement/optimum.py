@@ -10,14 +10,13 @@ stop. Work is counted, not timed: the same fleet has the same plan.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.cli.errors import InputError
-from slowpath.contention.placement.fleet import Arrivals, Fleet
+from slowpath.contention.placement.fleet import Arrivals
 from slowpath.contention.placement.policies import Placement
 from slowpath.contention.placement.shares import Shares
 from slowpath.contention.placement.truth import Mix
@@ -25,7 +24,6 @@ from slowpath.contention.placement.truth import Mix
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-MOST_MIXES = 200_000
 _WORK = 20.0  # of CP-SAT's deterministic seconds
 _ROUNDING = 1e-6
 
@@ -56,34 +54,6 @@ class _Problem(NamedTuple):
     wanted: Places
     places: Floats
     needed: Places
-
-
-def possible_mixes(fleet: Fleet, arrivals: Arrivals) -> list[Mix]:
-    """All that arrivals can make together on a NIC, as far as cores go.
-
-    Raises:
-        InputError: when there are too many to look at.
-    """
-    counts = np.bincount(arrivals.function, minlength=len(fleet.functions))
-    found = list[Mix]()
-    for mix in _mixes(fleet.sizes, counts, 0, fleet.cores):
-        if mix:
-            found.append(mix)
-        if len(found) > MOST_MIXES:
-            reason = f"more than {MOST_MIXES:,} mixes of functions fit on a NIC"
-            raise InputError(fleet.file, f"{reason}; the optimum is for smaller fleets")
-    return found
-
-
-def _mixes(sizes: Sequence[int], counts: Places, first: int, free: int) -> Iterator[Mix]:
-    yield ()
-    for at in range(first, len(sizes)):
-        if sizes[at] > free or not counts[at]:
-            continue
-        counts[at] -= 1
-        for rest in _mixes(sizes, counts, at, free - sizes[at]):
-            yield (at, *rest)
-        counts[at] += 1
 
 
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:

@@ -15,8 +15,9 @@ from slowpath.contention.placement.documents import (
 )
 from slowpath.contention.placement.fleet import Arrivals, Fleet, drawn
 from slowpath.contention.placement.judging import Judge, Judged, judge
-from slowpath.contention.placement.optimum import Plan, carried_out, fewest, possible_mixes
+from slowpath.contention.placement.optimum import Plan, carried_out, fewest
 from slowpath.contention.placement.policies import AWAY, POLICIES, Placement, place
+from slowpath.contention.placement.possible import possible_mixes
 from slowpath.contention.placement.shares import Predicted, measured_shares
 from slowpath.contention.placement.truth import Truth
 from slowpath.fleet.pool import Pool
@@ -59,12 +60,8 @@ def run_drawn(fleets: Fleets, sequences: Sequence[Drawn], pool: Pool) -> list[Se
         InputError: when there are too many mixes for the best plan.
         UnavailableError: when workers die again and again.
     """
-    longest = drawn(fleets.fleet, max(one.length for one in sequences), (0, 0))
-    everything = longest._replace(
-        function=np.repeat(np.arange(len(fleets.fleet.functions)), fleets.fleet.cores)
-    )
     try:
-        mixes = possible_mixes(fleets.fleet, everything)
+        mixes = possible_mixes(fleets.fleet)
     except InputError:
         if fleets.reference or OPTIMAL in fleets.policies:
             raise
@@ -112,7 +109,8 @@ def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOut
 
 def _planned(fleets: Fleets, arrivals: Arrivals, by: Judge) -> Plan | None:
     """The best plan of the mixes that somebody knows."""
-    mixes = possible_mixes(fleets.fleet, arrivals)
+    counts = np.bincount(arrivals.function, minlength=len(fleets.fleet.functions))
+    mixes = possible_mixes(fleets.fleet, counts)
     known = by.known(mixes)
     return fewest(by.shares, [mix for mix in mixes if mix in known], arrivals)
 

@@ -1,6 +1,6 @@
 """What `slowpath contention place` takes where nothing else is said."""
 
-POLICIES = ("monopolise", "greedy", "contention-aware", "optimal")
+POLICIES = ("monopolise", "greedy", "contention-aware", "bid-price", "optimal")
 """The policies that there are."""
 POLICY = "contention-aware"
 LENGTH = 500

@@ -16,7 +16,8 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     yield Line(f"{record['mixes']}{wanted} mixes; {_noise(record)}")
     if record["disturbed_blocks"]:
         yield Line(
-            f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU."
+            f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
+            "others were on the processor."
         )
     if record["counters"] is not None:
         yield Line(one_line(f"Scores by a probe instead of counters: {record['counters']}."))

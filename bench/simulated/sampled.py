@@ -1,0 +1,231 @@
+"""Table 8 and Figure 8: how many measurements it takes, by which points are measured.
+
+The paper's full profiling has 3,200 times the measurements of the others. Here the grid has
+1,024 times as many as the quota, and all of it is simulated.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import figures
+import numpy as np
+from numpy.typing import NDArray
+
+from simulated.kept import Kept
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.learning.rows import Rows
+from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.model import rows_of
+from slowpath.contention.sampling.active import active
+from slowpath.contention.sampling.adaptive import adaptive
+from slowpath.contention.sampling.plain import full, random
+from slowpath.contention.sampling.space import Attribute, Measure, Point, Sample, Space
+from slowpath.contention.simulated.profiling import Levels, levels_of
+from slowpath.contention.simulated.runs import (
+    COLUMNS,
+    Bench,
+    MemBench,
+    Settings,
+    Traffic,
+    competitors,
+    function,
+    run_all,
+)
+from slowpath.contention.simulated.tables import written
+from slowpath.contention.tables.reading import read_memory
+from slowpath.engine.simulations import SimulatedClient
+
+Floats = NDArray[np.float64]
+
+PAPER = {
+    "FlowClassifier": (2.3, 14.4, 2.9), "NAT": (2.9, 9.6, 3.1), "FlowTracker": (3.4, 38.9, 3.4),
+    "FlowMonitor": (4.5, 12.3, 4.8), "FlowStats": (5.3, 9.8, 4.9), "IPTunnel": (5.3, 8.5, 5.9),
+}  # fmt: skip
+"""MAPE of full, random and adaptive profiling there, in %."""
+ATTRIBUTES = (
+    Attribute("flow_count", 2_000, 400_000, 16_000),
+    Attribute("packet_size_bytes", 64, 1500, 1500),
+)
+STEPS, LEVELS = 32, 40
+QUOTA = 40
+"""Full profiling has 1,024 times as many: 40 levels under 32 x 32 kinds of traffic."""
+SEEDS = 5
+"""Draws of each way to choose points; figures are means over them."""
+TESTS = 400
+QUOTAS = (20, 40, 60)
+"""Of Figure 8."""
+WAYS: Mapping[str, Callable[[Space, Measure, int, int], list[Sample]]] = {
+    "random": random,
+    "adaptive": lambda space, measure, quota, seed: adaptive(space, measure, quota, seed=seed),
+    "active": lambda space, measure, quota, seed: active(space, measure, quota, seed=seed),
+}
+TREES, OURS = "published", "average"
+"""The paper's learner, and ours for tables without traffic of devices."""
+_FAIR = 0.10
+
+
+class Nic(NamedTuple):
+    """A function beside `mem-bench` at levels, on the simulated NIC."""
+
+    name: str
+    benches: Sequence[tuple[Bench, ...]]
+    levels: Levels
+    settings: Settings
+
+    def space(self) -> Space:
+        """What can be measured; of levels, logarithms of counters are known."""
+        known = [[self.levels[some][name] for name in COLUMNS] for some in self.benches]
+        return Space(ATTRIBUTES, np.log1p(np.array(known)))
+
+    def mix(self, point: Point) -> list[SimulatedClient]:
+        """What runs."""
+        return [function(self.name, _traffic(point)), *competitors(self.benches[point.level])]
+
+    def measure(self, point: Point) -> float:
+        """Throughput, with noise that is another one at each point."""
+        settings = self.settings._replace(seed=zlib.crc32(repr(point).encode()))
+        (found,) = run_all([self.mix(point)], settings)
+        return float(found["clients"][0]["throughput"])
+
+    def table(self, samples: Sequence[Sample]) -> str:
+        """A memory table of what was measured."""
+        rows = [
+            {
+                "flow_count": _traffic(point).flows,
+                "packet_size_bytes": _traffic(point).size,
+                **self.levels[self.benches[point.level]],
+                "throughput": throughput,
+            }
+            for point, throughput in samples
+        ]
+        return written(rows, self.name, {"mtbr": "0"})
+
+
+def _traffic(point: Point) -> Traffic:
+    values = point.values()
+    return Traffic(int(values["flow_count"]), int(values["packet_size_bytes"]), 0.0)
+
+
+def _benches() -> list[tuple[Bench, ...]]:
+    """Nobody, and `mem-bench` as published, the same for all functions."""
+    draw = np.random.default_rng(8)
+    found = list[tuple[Bench, ...]]([()])
+    for at in range(LEVELS - 1):
+        instances = 1 + at % 3
+        size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / instances
+        lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / instances
+        pattern = "step" if at % 2 else "stream"
+        found.append((MemBench(pattern, round(size, 2), round(lines, -4), instances),))  # type: ignore[arg-type]
+    return found
+
+
+def nics(kept: Kept) -> dict[str, Nic]:
+    """One for each function."""
+    benches = _benches()
+    levels = levels_of(benches, kept.settings)
+    return {name: Nic(name, benches, levels, kept.settings) for name in PAPER}
+
+
+def _sampled(kept: Kept, nic: Nic, way: str, quota: int, seed: int) -> Rows:
+    def made() -> str:
+        return nic.table(WAYS[way](nic.space(), nic.measure, quota, seed))
+
+    return _rows(kept.file(f"sampled/{nic.name}.{way}.{quota}.{seed}.csv", made))
+
+
+def _full(kept: Kept, nic: Nic) -> Rows:
+    """All of the grid, level by level, so that nothing is lost when it ends early."""
+    points = [one.point for one in full(nic.space(), lambda _: 1.0, STEPS)]
+    samples = list[Sample]()
+    for level in range(LEVELS):
+        some = [point for point in points if point.level == level]
+        settings = nic.settings._replace(seed=1000 + level)
+        mixes = [nic.mix(point) for point in some]
+        found = kept.throughputs(f"sampled/{nic.name}.full.{level}", mixes, settings)
+        samples += [Sample(point, one[0]) for point, one in zip(some, found, strict=True)]
+    return _rows(kept.file(f"sampled/{nic.name}.full.csv", lambda: nic.table(samples)))
+
+
+def _rows(file: Path) -> Rows:
+    return rows_of(read_memory([str(file)]))
+
+
+def _tests(kept: Kept, nic: Nic) -> Rows:
+    """Points at random, that nobody learns from."""
+    space, draw = nic.space(), np.random.default_rng(80)
+    points = [space.drawn(draw) for _ in range(TESTS)]
+    settings = nic.settings._replace(seed=3)
+    found = kept.throughputs(
+        f"sampled/{nic.name}.tests", [nic.mix(one) for one in points], settings
+    )
+    samples = [Sample(point, one[0]) for point, one in zip(points, found, strict=True)]
+    return _rows(kept.file(f"sampled/{nic.name}.tests.csv", lambda: nic.table(samples)))
+
+
+def off(recipe: str, rows: Rows, tests: Rows) -> Floats:
+    """Relative errors of a model of these rows."""
+    said = np.exp(fit_stage(RECIPES[recipe], rows).log_throughput(tests.columns))
+    return np.abs(said / tests.throughput - 1)
+
+
+def _mean_off(kept: Kept, nic: Nic, way: str, quota: int, recipe: str) -> Floats:
+    """Relative errors under all seeds."""
+    tests = _tests(kept, nic)
+    some = [off(recipe, _sampled(kept, nic, way, quota, seed), tests) for seed in range(SEEDS)]
+    return np.concatenate(some)
+
+
+def table(kept: Kept, *, grid: bool = True) -> str:
+    """By function; without `grid`, full profiling is left out."""
+    lines = list[figures.Row]()
+    for name, nic in nics(kept).items():
+        line: figures.Row = {"name": name}
+        if grid:
+            errors = off(TREES, _full(kept, nic), _tests(kept, nic))
+            line["full"] = 100 * float(errors.mean())
+            line["full fair"] = 100 * float((errors <= _FAIR).mean())
+        for way in WAYS:
+            for recipe in (TREES, OURS):
+                errors = _mean_off(kept, nic, way, QUOTA, recipe)
+                line[f"{way} {recipe}"] = 100 * float(errors.mean())
+                line[f"{way} {recipe} fair"] = 100 * float((errors <= _FAIR).mean())
+        line |= dict(
+            zip(("paper full", "paper random", "paper adaptive"), PAPER[name], strict=True)
+        )
+        lines.append(line)
+    columns = [figures.Column("", "name")]
+    if grid:
+        columns += _pair("full, 40,960 rows, trees", "full")
+    for way in WAYS:
+        for recipe, word in ((TREES, "trees"), (OURS, "ours")):
+            columns += _pair(f"{way}, {word}", f"{way} {recipe}")
+    papers = [
+        figures.Column(f"paper: {one}", f"paper {one}", 1) for one in ("full", "random", "adaptive")
+    ]
+    return figures.markdown(lines, [*columns, *papers])
+
+
+def _pair(heading: str, key: str) -> list[figures.Column]:
+    return [
+        figures.Column(f"{heading}: MAPE, %", key, 1),
+        figures.Column("within 10 %", f"{key} fair", 0),
+    ]
+
+
+def by_quota(kept: Kept, name: str = "FlowClassifier") -> str:
+    """Figure 8, as a table."""
+    nic, lines = nics(kept)[name], list[figures.Row]()
+    for quota in QUOTAS:
+        line: figures.Row = {"quota": quota}
+        for way in WAYS:
+            for recipe in (TREES, OURS):
+                errors = _mean_off(kept, nic, way, quota, recipe)
+                line[f"{way} {recipe}"] = 100 * float(errors.mean())
+        lines.append(line)
+    columns = [figures.Column("measurements", "quota")]
+    for way in WAYS:
+        for recipe, word in ((TREES, "trees"), (OURS, "ours")):
+            columns.append(figures.Column(f"{way}, {word}: MAPE, %", f"{way} {recipe}", 1))
+    return figures.markdown(lines, columns)

@@ -1,0 +1,150 @@
+//! What can be felt of others on the same processor, which a virtual machine does not see.
+//!
+//! How long a line of the cache takes from one CPU to another and back tells where they are: virtual
+//! CPUs are moved, and while two of them are behind different last-level caches they share nothing
+//! that competitors could take away. How long a loop takes that needs nothing but its core tells
+//! whether somebody else has a part of that core: a thread beside ours, on the same one.
+
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::cpus;
+use crate::error::NeighbourError;
+
+/// Handovers, there and back, in a row.
+const ROUNDS: u64 = 100;
+/// How long they are tried.
+const TIME: Duration = Duration::from_millis(1);
+/// Turns of an empty loop after which somebody looks whether to go on.
+const LOOK: u32 = 1 << 10;
+/// How often the loop is timed, the shortest counts.
+const PACES: usize = 10;
+const STEPS: u64 = 20_000;
+
+/// What was felt on two CPUs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Surroundings {
+    /// Seconds that a line of the cache takes from one to the other and back; none where the other
+    /// one did not answer in time.
+    pub handover: Option<f64>,
+    /// Seconds that a loop takes on each.
+    pub paces: [f64; 2],
+}
+
+/// A line that two threads write in turns, by themselves on it.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+/// Looks at two CPUs for some milliseconds.
+///
+/// # Errors
+/// If a thread cannot be started, or kept on its CPU.
+pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourError> {
+    let purpose = || "a look at CPUs".to_owned();
+    let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
+    let (line, over) = (Line::default(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let answers = thread::Builder::new().spawn_scoped(scope, || {
+            cpus::pin(other)?;
+            answer(&line, &over);
+            Ok(pace())
+        });
+        let answers = answers.map_err(failed)?;
+        let asks = thread::Builder::new().spawn_scoped(scope, || {
+            let pinned = cpus::pin(one);
+            let found = pinned.map(|()| ask(&line));
+            over.store(true, Ordering::Relaxed);
+            Ok((found?, pace()))
+        });
+        // Whatever became of the one that asks, the other one must not wait for it.
+        let asked = asks.map(|thread| thread.join());
+        over.store(true, Ordering::Relaxed);
+        let defect = |_| NeighbourError::Defect(purpose());
+        let second = answers.join().map_err(defect)?.map_err(failed)?;
+        let (handover, first) = asked.map_err(failed)?.map_err(defect)?.map_err(failed)?;
+        Ok(Surroundings { handover, paces: [first, second] })
+    })
+}
+
+/// Writes odd numbers, and waits for the even ones behind them: the shortest time of both.
+fn ask(line: &Line) -> Option<f64> {
+    let start = Instant::now();
+    let (mut at, mut least) = (0, None);
+    while start.elapsed() < TIME {
+        let begun = Instant::now();
+        for _ in 0..ROUNDS {
+            line.0.store(at + 1, Ordering::Release);
+            at += 2;
+            let mut turns = 0;
+            while line.0.load(Ordering::Acquire) != at {
+                turns += 1;
+                if turns % LOOK == 0 && start.elapsed() > TIME {
+                    return least;
+                }
+                spin_loop();
+            }
+        }
+        let each = begun.elapsed().as_secs_f64() / ROUNDS as f64;
+        least = Some(least.map_or(each, |least: f64| least.min(each)));
+    }
+    least
+}
+
+/// Writes the next even number behind each odd one.
+fn answer(line: &Line, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let at = line.0.load(Ordering::Acquire);
+        if at % 2 == 1 {
+            line.0.store(at + 1, Ordering::Release);
+        } else {
+            spin_loop();
+        }
+    }
+}
+
+/// Seconds of a loop that keeps several units of a core busy at once, without memory.
+fn pace() -> f64 {
+    let times = (0..PACES).map(|_| {
+        let begun = Instant::now();
+        let (mut a, mut b, mut c) = (black_box(1_u64), black_box(2_u64), black_box(3_u64));
+        let (mut d, mut e, mut f) = (black_box(4_u64), black_box(5_u64), black_box(6_u64));
+        for step in 0..STEPS {
+            a = a.wrapping_mul(3).wrapping_add(step);
+            b = (b ^ step).wrapping_add(7);
+            c = c.wrapping_add(b >> 3);
+            d ^= c.wrapping_add(step);
+            e = e.wrapping_mul(5).wrapping_add(1);
+            f = f.wrapping_add(e ^ d);
+        }
+        black_box((a, b, c, d, e, f));
+        begun.elapsed().as_secs_f64()
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::surroundings;
+    use crate::cpus::allowed;
+
+    #[test]
+    fn lines_are_handed_over_between_cpus() {
+        let [one, other, ..] = allowed()[..] else {
+            eprintln!("skipped: there is one CPU only");
+            return;
+        };
+        // On a busy machine the other one may not answer in time: tried again.
+        let found = (0..200).map(|_| surroundings(one, other).unwrap());
+        let found = found.into_iter().find(|look| look.handover.is_some());
+        let look = found.expect("the other CPU never answered");
+        assert!((1e-9..2e-3).contains(&look.handover.unwrap()), "{look:?}");
+        assert!(look.paces.iter().all(|&pace| pace > 1e-6), "{look:?}");
+        assert!(surroundings(one, 1 << 20).is_err());
+        assert!(surroundings(1 << 20, other).is_err());
+    }
+}
