@@ -11,7 +11,8 @@ are then held out, a part of them at a time: `mem-bench` by working set, kind of
 clients of accelerators by their match ratio. Models are learnt from the rows beside the others, and
 asked for all mixes with those held out. Printed: mean absolute relative errors of all mixes, of those
 at the accelerator alone, beside memory alone and of both, how often 90 % intervals have what was
-measured, and the same errors of SLOMO, of `sum` and `min` of partial throughputs, and of a constant.
+measured, the same errors of SLOMO, of `sum` and `min` of partial throughputs, and of a constant, and
+the error of the accelerator's model by itself.
 """
 
 import argparse
@@ -193,6 +194,20 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
     return found
 
 
+def accelerator_alone(folder: Path, name: str) -> list[float]:
+    """Errors of mixes at the accelerator alone, where the throughput alone is as measured.
+
+    What is left to be predicted is how long requests wait for those of the client (Eq. 1).
+    """
+    rows = read_cells(str(folder / f"{name}.profile/mixes.csv")).rows
+    found = []
+    for row in rows:
+        if row["client_mtbr"] and not row["working_set_bytes"]:
+            queued, alone = float(str(row["inverse_throughput_sum"])), float(str(row["alone"]))
+            found.append(abs(1 / (1 / alone + queued) / float(str(row["throughput"])) - 1))
+    return found
+
+
 def show(found: Sequence[Mapping[str, object]], title: str) -> None:
     """One line of the table."""
     if not found:
@@ -232,6 +247,11 @@ def main() -> int:
         show([one for one in found if one["kinds"] == kinds], kinds)
     for name in NAMES:
         show([one for one in found if one["function"] == name], name)
+    waits = [one for name in NAMES for one in accelerator_alone(given.folder, name)]
+    print(
+        f"\nAccelerator model alone, {len(waits)} mixes, with the throughput alone as measured: "
+        f"{100 * float(np.mean(waits)):.2f} %"
+    )
     return 0
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from simulated import accuracy, asked, judged, patterns
+from simulated import accuracy, asked, judged, patterns, placement, sampled
 from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 from simulated.learnt import learnt
@@ -55,3 +55,36 @@ def test_summaries_are_means_of_rows() -> None:
     assert line["slowpath"] == pytest.approx(6)
     assert line["drop"] == pytest.approx(20)
     assert [line[key] for key in ("rows", "near", "fair", "covered")] == [2, 50, 100, 50]
+
+
+def test_measured_nics_are_further_rows_of_those_that_memory_limits(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, Settings(1.0, 1.0))
+    known = {name: learnt(kept, name, "ridge-bus", rows=24) for name in ("ACL", "NIDS")}
+    found = placement.co_run(kept, known)
+    assert found["NIDS"] is known["NIDS"]  # of which an accelerator may have limited it
+    before, after = (len(one["ACL"].model.memory.rows) for one in (known, found))
+    # Of two functions there are few mixes: all of them.
+    assert after - before == sum(0 in mix for mix in placement.all_mixes(2) if len(mix) > 1)
+    columns = found["ACL"].model.memory.columns
+    assert {len(values) for values in columns.values()} == {after}
+
+
+def test_ways_to_choose_points_are_compared_on_the_same_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"LEVELS": 6, "STEPS": 2, "QUOTA": 24, "SEEDS": 1, "TESTS": 12, "QUOTAS": (12, 24)}
+    small |= {"_WARM_UP": 0.5, "_MEASURED": 0.5, "PAPER": {"NAT": (2.9, 9.6, 3.1)}}
+    for name, value in small.items():
+        monkeypatch.setattr(sampled, name, value)
+    kept = Kept(tmp_path, Settings(1.0, 1.0))
+    text = sampled.table(kept)
+    lines = text.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("| NAT |")
+    assert len(sampled.read_memory([str(tmp_path / "sampled/NAT.full.csv")]).rows) == 6 * 2 * 2
+    for way in sampled.WAYS:
+        assert len(sampled.read_memory([str(tmp_path / f"sampled/NAT.{way}.24.0.csv")]).rows) == 24
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")}
+    assert sampled.table(kept) == text
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
+    assert len(sampled.by_quota(kept, "NAT").splitlines()) == 4

@@ -420,6 +420,20 @@ def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
     )
 
 
+def test_who_has_to_be_sure_counts_on_less() -> None:
+    mixes = possible_mixes(FLEET)
+    kept = {}
+    for sure in (None, 0.75, 0.95):
+        predicted = Predicted(FLEET, sure)
+        predicted.fill(mixes)
+        kept[sure] = np.array([predicted.shares.kept[predicted.shares.place(m)] for m in mixes])
+    several = np.array([len(mix) > 1 for mix in mixes])
+    assert (kept[0.75] <= kept[None] + 1e-9).all()
+    assert (kept[0.95] <= kept[0.75] + 1e-9).all()
+    assert (kept[0.95][several] < kept[None][several]).any()
+    assert (kept[0.95][~several] == kept[None][~several]).all()  # alone is alone
+
+
 # --- prices ---------------------------------------------------------------------------------------
 
 

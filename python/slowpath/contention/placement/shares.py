@@ -72,11 +72,12 @@ class Shares:
 class Predicted:
     """Shares that models predict, when somebody asks for them."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, sure: float | None = None) -> None:
+        """Of a fleet; shares that are kept with the probability `sure`, or are most likely."""
         self.shares = Shares(len(fleet.functions))
-        self._kinds = tuple(one.kind for one in fleet.functions)
+        self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
         alone = [(at,) for at in range(len(fleet.functions))]
-        found = _predict(self._kinds, alone)
+        found = _predict(self._asked, alone)
         solo = [
             found.throughput[at, at] if one.solo is None else one.solo
             for at, one in enumerate(fleet.functions)
@@ -94,14 +95,14 @@ class Predicted:
         new = self.shares.missing(mixes)
         parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
         if pool is None or len(parts) <= 1:
-            found = [_predict(self._kinds, part) for part in parts]
+            found = [_predict(self._asked, part) for part in parts]
         else:
-            found = pool.map(_predict, self._kinds, parts)
+            found = pool.map(_predict, self._asked, parts)
         for part, values in zip(parts, found, strict=True):
             self._take(part, values)
 
     def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
-        kept = found.throughput / self._solo
+        kept = found.kept / self._solo
         for mix, row, values in zip(mixes, kept, found.throughput, strict=True):
             # Alone is alone, whatever a model says of that and somebody measured.
             share = np.where(np.isnan(row), np.inf, 1.0 if len(mix) == 1 else row)
@@ -109,22 +110,35 @@ class Predicted:
         self.shares.guesses += found.guesses
 
 
-class _Predicted(NamedTuple):
-    """What models say of mixes."""
+class _Asked(NamedTuple):
+    """What mixes are of, and how sure shares are."""
 
-    throughput: Floats  # `[mix, function]`, not a number where it is not in the mix
+    kinds: tuple[Kind, ...]
+    sure: float | None
+
+
+class _Predicted(NamedTuple):
+    """What models say of mixes, `[mix, function]`, not a number where it is not in the mix."""
+
+    throughput: Floats
+    kept: Floats  # of that, as sure as was asked for
     guesses: int
 
 
-def _predict(kinds: tuple[Kind, ...], mixes: Sequence[Mix]) -> _Predicted:
-    found = predict_mixes(kinds, mixes, _CONFIDENCE)
+def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
+    kinds, sure = asked
+    # An interval has as much above its upper end as below its lower one.
+    found = predict_mixes(kinds, mixes, _CONFIDENCE if sure is None else 2 * sure - 1)
     throughput = np.full((len(mixes), len(kinds)), np.nan)
     throughput[found.mix, found.kind] = found.throughput
+    kept = throughput.copy()
+    if sure is not None:
+        kept[found.mix, found.kind] = found.low
     guesses = sum(
         bool(names) and len(mixes[at]) > 1
         for at, names in zip(found.mix, found.outside, strict=True)
     )
-    return _Predicted(throughput, guesses)
+    return _Predicted(throughput, kept, guesses)
 
 
 def measured_shares(truth: Truth, functions: int) -> Shares:

@@ -66,6 +66,14 @@ PLACE = Command(
         ),
         option(
             PLACING,
+            "--sure",
+            metavar="SHARE",
+            type=within(float, 0.51, 0.999),
+            help="Count on what functions keep with this probability (0.9), rather than on what "
+            "is predicted, of which they keep less in half of all cases.",
+        ),
+        option(
+            PLACING,
             "--truth",
             metavar="FILE",
             help="Table of measured or simulated throughput of mixes (`mix`, `function`, "

@@ -66,7 +66,7 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     fleet = read_fleet(given.fleet)
     arrivals = None if given.arrivals is None else read_arrivals(given.arrivals, fleet)
     truth = None if given.truth is None else read_truth(given.truth, fleet)
-    fleets = Fleets(fleet, Predicted(fleet), truth, policies, not given.no_reference)
+    fleets = Fleets(fleet, Predicted(fleet, given.sure), truth, policies, not given.no_reference)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
     return {
         "slowpath": identity.version(),
