@@ -9,6 +9,7 @@ from simulated.kept import Kept
 from simulated.learnt import learnt
 
 from slowpath.contention.simulated.runs import Settings
+from slowpath.contention.tables.reading import read_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
@@ -81,9 +82,9 @@ def test_ways_to_choose_points_are_compared_on_the_same_tests(
     lines = text.splitlines()
     assert len(lines) == 3
     assert lines[2].startswith("| NAT |")
-    assert len(sampled.read_memory([str(tmp_path / "sampled/NAT.full.csv")]).rows) == 6 * 2 * 2
+    assert len(read_memory([str(tmp_path / "sampled/NAT.full.csv")]).rows) == 6 * 2 * 2
     for way in sampled.WAYS:
-        assert len(sampled.read_memory([str(tmp_path / f"sampled/NAT.{way}.24.0.csv")]).rows) == 24
+        assert len(read_memory([str(tmp_path / f"sampled/NAT.{way}.24.0.csv")]).rows) == 24
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")}
     assert sampled.table(kept) == text
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
