@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from contention_wrong import FAST, PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
+from slowpath.contention.tables.own import reciprocal
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
@@ -141,6 +142,24 @@ def test_tables_of_other_caches_and_matches(folder: Path, key: str, one: int, ot
         path.write_text(f"# {key}: {said}\n{path.read_text()}")
     said_of_them = said_by("train memory.csv more.csv", 3)
     assert f"more.csv: is of {key} {other:.1f}; memory.csv is of {one:.1f}" in said_of_them
+
+
+@pytest.mark.parametrize(
+    ("unit", "time", "same"),
+    [
+        ("packets/s", "s/packet", True),
+        ("packets/s", "s", True),
+        ("kpkt/s", "s/kpkt", True),
+        ("Mpps", "1/Mpps", True),
+        ("packets/s", "1 / (packets/s)", True),
+        ("kpkt/s", "s", False),
+        ("packets/s", "us", False),
+        ("packets/s", "packets/s", False),
+        ("Mpps", "", False),
+    ],
+)
+def test_units_of_times(unit: str, time: str, same: bool) -> None:
+    assert reciprocal(unit, time) == same
 
 
 def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:

@@ -20,6 +20,8 @@ from slowpath.contention.tables.profiles import Origin
 
 CACHE = "cache mb"
 UNIT = "unit"
+_ONE = ("packet", "pkt")
+"""What is counted, and can be left out."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
@@ -66,9 +68,10 @@ def check_times(table: Table, unit: str | None) -> None:
 
 
 def reciprocal(unit: str, other: str) -> bool:
-    """Whether one unit is that of 1 / the other, as people write it: packets/s and s/packet."""
-    above, _, below = unit.partition("/")
-    return _plain(other) in {f"{_plain(below)}/{_plain(above)}", f"1/{_plain(unit)}"}
+    """Whether a unit is that of 1 / another, as people write it: packets/s and s/packet, or s."""
+    above, _, below = (_plain(one) for one in unit.partition("/"))
+    known = {f"{below}/{above}", f"1/{_plain(unit)}", below if above in _ONE else ""}
+    return _plain(other) in known - {""}
 
 
 def _plain(unit: str) -> str:
