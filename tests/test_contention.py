@@ -211,7 +211,7 @@ def test_wrong_options(tables: Tables, words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["train", "REGEX"], "no table has throughput beside competitors"),
+        (["train", "REGEX"], "no table has a column 'throughput' beside competitors"),
         (["train", "MEMORY", "REGEX", "REGEX2"], "second table of the same kind"),
         (["train", "missing.csv"], "no such file"),
         (["predict", "missing.json", "--query", "QUERY"], "no such file"),
@@ -239,7 +239,7 @@ def test_wrong_files(tables: Tables, words: list[str], said: str) -> None:
     ("text", "said"),
     [
         ("flows=1,size=64,flows=2", "flows is given twice"),
-        ("flows=0,size=64", "flows: '0' is no number from 1 up"),
+        ("flows=0,size=64", "flows: '0' is no number from 1 to"),
         ("flows=nan,size=64", "flows: 'nan' is no number"),
         ("flows=many,size=64", "flows: 'many' is no number"),
         ("speed=3", "'speed=3' is none of"),
@@ -287,17 +287,17 @@ def change(document: Any, path: str, value: object) -> None:
     [
         ("recipe", "oracle", "has a recipe 'oracle', which is not known here"),
         ("version", 2, "is a model of version 2"),
-        ("queues", 0, "has no queues"),
+        ("queues", 0, "queues: 0 is not between 1 and 4,096"),
         ("memory", None, "lacks 'memory'"),
         ("memory.columns.ipc", [1.0], "memory.columns.ipc has 1 values of 30 rows"),
-        ("memory.columns.ipc", None, "memory has columns flow_count"),
-        ("memory.columns.throughput", [0.0] * 30, "no throughput above zero"),
-        ("memory.columns.irt", [-1.0] * 30, "negative values"),
+        ("memory.columns.ipc", None, "memory lacks column ipc"),
+        ("memory.columns.throughput", [0.0] * 30, "row m0, column throughput: is zero"),
+        ("memory.columns.irt", [-1.0] * 30, "memory, row m0, column irt: -1 is negative"),
         ("memory.columns.wss_mb", [3.0] * 30, "predicts otherwise than when it was trained"),
         ("checks.1.throughput", 1.0, "predicts otherwise than when it was trained: row m7"),
         ("checks.1.row", 99, "checks name row 99"),
         ("pattern", "quantum", "pattern: should be pipeline or run-to-completion"),
-        ("accelerator.columns.mtbr", None, "lacks match ratios"),
+        ("accelerator.columns.mtbr", None, "accelerator lacks column mtbr"),
     ],
 )
 def test_models_that_somebody_changed(tables: Tables, path: str, value: object, said: str) -> None:

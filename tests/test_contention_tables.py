@@ -68,7 +68,7 @@ def test_other_units_are_named(memory: Path) -> None:
     with pytest.raises(InputError, match="a column 'wss_kb' where 'wss_mb' is needed, in MB"):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: KB\n{text}")
-    with pytest.raises(InputError, match="column wss_mb: is in KB; profiles have it in MB"):
+    with pytest.raises(InputError, match="line 1, unit wss_mb: is in KB; profiles have it in MB"):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: MB\n{text}")
     assert len(read_memory([str(memory)]).rows) == 30
@@ -79,7 +79,7 @@ def test_too_few_rows(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 9 rows; a memory model takes at least 10"):
         read_memory([file])
     one = write(tmp_path / "one.csv", ("mtbr", "inverse_throughput"), [(300, 1e-3), (300, 1e-3)])
-    with pytest.raises(InputError, match="1 different values of mtbr; a line takes two"):
+    with pytest.raises(InputError, match="column mtbr: has 1 different values; a line takes two"):
         read_accelerator(str(one))
 
 
@@ -168,7 +168,9 @@ def test_what_devices_move_is_a_column_that_tables_can_have(tmp_path: Path) -> N
     wrong = write(
         tmp_path / "wrong.csv", (*header, "dma_mb"), [[*row, 2.0]], {"unit dma_mb": "GB/s"}
     )
-    with pytest.raises(InputError, match="column dma_mb: is in GB/s; profiles have it in MB/s"):
+    with pytest.raises(
+        InputError, match="line 1, unit dma_mb: is in GB/s; profiles have it in MB/s"
+    ):
         read_own_contention(str(wrong))
 
 

@@ -89,7 +89,8 @@ class Model:
             OSError: when the file cannot be written.
         """
         need(["numpy", "scipy", "matplotlib"])
-        from slowpath.models.reports.plot import PICTURES, draw
+        from slowpath.models.reports.plot import draw
+        from slowpath.report.picture import PICTURES
 
         if not os.fspath(file).endswith(PICTURES):
             raise OptionError("--plot", "the file has to end in .svg or .png")

@@ -59,16 +59,23 @@ def query_beside(
 
 
 def check_together(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
-    """Finds out whether two models are of one device, and see the same contention.
+    """Finds out whether two models are of one device, and tell contention in the same columns.
 
     Raises:
         InputError: when they do not.
     """
-    one, two = model.memory.origin.device, other.memory.origin.device
-    if None not in (one, two) and one != two:
-        raise InputError(other_file, f"is of device {two!r}; {file} is of {one!r}")
-    if set(other.memory.columns) != set(model.memory.columns):
-        raise InputError(other_file, f"has other columns of contention than {file}")
+    one, two = model.memory.origin, other.memory.origin
+    if None not in (one.device, two.device) and one.device != two.device:
+        raise InputError(other_file, f"is of device {two.device!r}; {file} is of {one.device!r}")
+    if differ := other.memory.columns.keys() ^ model.memory.columns.keys():
+        reason = f"has other columns of contention than {file}: {', '.join(sorted(differ))}"
+        raise InputError(other_file, reason)
+    # Request times of one accelerator are added up.
+    both = model.request_time is not None and other.request_time is not None
+    if both and None not in (one.unit, two.unit) and one.unit != two.unit:
+        raise InputError(
+            other_file, f"has throughput in {two.unit!r}; {file} has it in {one.unit!r}"
+        )
 
 
 def contention_of(model: FunctionModel, file: str) -> OwnContention:

@@ -7,29 +7,33 @@ says something else, the file is refused.
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.cli.printable import json_line
-from slowpath.contention.documents import Checked, SavedModel, SavedOrigin, SavedRows
+from slowpath.contention.documents import Checked, SavedModel
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
-from slowpath.contention.tables.profiles import (
-    AcceleratorProfile,
-    MemoryProfile,
-    Origin,
-    OwnContention,
+from slowpath.contention.saved_rows import (
+    no_model,
+    read_contention_rows,
+    read_memory_rows,
+    read_requests,
+    saved_requests,
+    saved_rows,
 )
+from slowpath.contention.tables.reading import SAME
 from slowpath.engine import identity
 from slowpath.schema.json_schema import schema
 from slowpath.schema.shapes import ShapeError, check_shape
 
 VERSION = 1
+MOST_QUEUES = 4096
+"""Of a function at the accelerator."""
 _CHECKS = 5
 _SAME = 1e-3
 
@@ -47,21 +51,15 @@ def written(model: FunctionModel) -> str:
             for one in model.choice.scores
         ],
         "end_errors": [float(one) for one in model.choice.end_errors],
-        "memory": _rows(
+        "memory": saved_rows(
             model.memory.origin,
             model.memory.rows,
             {**model.memory.columns, "throughput": model.memory.throughput},
         ),
-        "accelerator": None
-        if model.accelerator is None
-        else _rows(
-            model.accelerator.origin,
-            model.accelerator.rows,
-            _requests(model.accelerator),
-        ),
+        "accelerator": None if model.accelerator is None else saved_requests(model.accelerator),
         "contention": None
         if model.contention is None
-        else _rows(model.contention.origin, model.contention.rows, model.contention.columns),
+        else saved_rows(model.contention.origin, model.contention.rows, model.contention.columns),
         "checks": _checks(model),
     }
     return json_line(document)
@@ -80,23 +78,34 @@ def read(file: str) -> FunctionModel:
     recipe = RECIPES.get(document["recipe"])
     if recipe is None:
         raise InputError(file, f"has a recipe {document['recipe']!r}, which is not known here")
-    scores = tuple(Score(**one) for one in document["scores"])
+    scores = tuple(Score(one["recipe"], one["among"], one["beyond"]) for one in document["scores"])
     choice = Choice(recipe, scores, np.array(document["end_errors"], dtype=float))
-    memory = document["memory"]
-    columns = _columns(file, "memory", memory)
-    throughput = columns.pop("throughput", np.empty(0))
-    if not (len(throughput) and (throughput > 0).all()):
-        raise InputError(file, "is not a model: memory has no throughput above zero")
-    profile = MemoryProfile(_origin(memory), tuple(memory["rows"]), columns, throughput)
-    _check_names(file, columns)
-    profiles = Profiles(
-        profile,
-        _accelerator(file, document["accelerator"]),
-        _contention(file, document["contention"]),
-    )
-    model = learn(profiles, choice, document["pattern"], document["queues"])
+    profiles = _profiles(file, document)
+    try:
+        model = learn(profiles, choice, document["pattern"], document["queues"])
+    except InputError as problem:  # of the table that rows once were in
+        raise no_model(file, problem.reason) from None
     _check(file, model, document["checks"])
     return model
+
+
+def _profiles(file: str, document: SavedModel) -> Profiles:
+    """What was measured, of one function on one device."""
+    memory = read_memory_rows(file, document["memory"])
+    requests, contention = document["accelerator"], document["contention"]
+    accelerator = None if requests is None else read_requests(file, requests)
+    own = None if contention is None else read_contention_rows(file, contention)
+    others = {"accelerator": accelerator, "contention": own}
+    origins = {name: part.origin for name, part in others.items() if part is not None}
+    for name, origin in origins.items():
+        for key in SAME:
+            one, other = getattr(memory.origin, key), getattr(origin, key)
+            if one != other and None not in (one, other):
+                raise no_model(file, f"{name} is of {key} {other!r}, memory of {one!r}")
+    added_up = document["pattern"] == "run-to-completion" and accelerator is not None
+    if added_up and memory.origin.mtbr is None:
+        raise no_model(file, "run-to-completion needs memory.origin.mtbr")
+    return Profiles(memory, accelerator, own)
 
 
 def _document(file: str) -> SavedModel:
@@ -108,85 +117,19 @@ def _document(file: str) -> SavedModel:
     try:
         check_shape(document, shape, shape["$defs"], "document")
     except ShapeError as problem:
-        raise InputError(file, f"is not a model: {problem}") from None
+        raise no_model(file, str(problem)) from None
     found: SavedModel = document
-    if found["queues"] < 1:
-        raise InputError(file, "is not a model: it has no queues")
+    if not 1 <= found["queues"] <= MOST_QUEUES:
+        raise no_model(file, f"queues: {found['queues']} is not between 1 and {MOST_QUEUES:,}")
+    if any(one < 0 for one in found["end_errors"]):
+        raise no_model(file, "end_errors: has a negative one")
+    if not found["checks"]:
+        raise no_model(file, "checks: is empty; nothing tells whether it still says the same")
     return found
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
-
-
-def _rows(origin: Origin, rows: tuple[str, ...], columns: Mapping[str, Any]) -> SavedRows:
-    of: SavedOrigin = {
-        "files": list(origin.files),
-        "function": origin.function,
-        "device": origin.device,
-        "unit": origin.unit,
-        "source": origin.source,
-        "cache_mb": origin.cache_mb,
-        "mtbr": origin.mtbr,
-    }
-    values = {name: [float(one) for one in column] for name, column in columns.items()}
-    return {"origin": of, "rows": list(rows), "columns": values}
-
-
-def _origin(saved: SavedRows) -> Origin:
-    of = saved["origin"]
-    return Origin(
-        tuple(of["files"]) or ("",),
-        of["function"],
-        of["device"],
-        of["unit"],
-        of["source"],
-        of["cache_mb"],
-        of["mtbr"],
-    )
-
-
-def _requests(profile: AcceleratorProfile) -> dict[str, Any]:
-    sizes = {} if profile.size is None else {"packet_size_bytes": profile.size}
-    return {"mtbr": profile.mtbr, "inverse_throughput": profile.request_time, **sizes}
-
-
-def _columns(file: str, part: str, saved: SavedRows) -> dict[str, Any]:
-    for name, values in saved["columns"].items():
-        if len(values) != len(saved["rows"]):
-            reason = f"{part}.columns.{name} has {len(values)} values of {len(saved['rows'])} rows"
-            raise InputError(file, f"is not a model: {reason}")
-        if any(value < 0 or not math.isfinite(value) for value in values):
-            raise InputError(file, f"is not a model: {part}.columns.{name} has negative values")
-    return {name: np.array(values) for name, values in saved["columns"].items()}
-
-
-def _check_names(file: str, columns: Mapping[str, Any]) -> None:
-    traffic = {"flow_count", "packet_size_bytes"}
-    counters = {"ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb"}
-    known = (traffic | counters, traffic | counters | {"dma_mb"}, traffic | {"score"})
-    if set(columns) not in known:
-        raise InputError(file, f"is not a model: memory has columns {', '.join(sorted(columns))}")
-
-
-def _accelerator(file: str, saved: SavedRows | None) -> AcceleratorProfile | None:
-    if saved is None:
-        return None
-    columns = _columns(file, "accelerator", saved)
-    size = columns.pop("packet_size_bytes", None)
-    if set(columns) != {"mtbr", "inverse_throughput"} or not columns["inverse_throughput"].all():
-        raise InputError(file, "is not a model: accelerator lacks match ratios or request times")
-    return AcceleratorProfile(
-        _origin(saved), tuple(saved["rows"]), columns["mtbr"], columns["inverse_throughput"], size
-    )
-
-
-def _contention(file: str, saved: SavedRows | None) -> OwnContention | None:
-    if saved is None:
-        return None
-    columns = _columns(file, "contention", saved)
-    _check_names(file, columns)
-    return OwnContention(_origin(saved), tuple(saved["rows"]), columns)
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
@@ -208,7 +151,7 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
     for one in checks:
         at = one["row"]
         if not 0 <= at < len(predicted):
-            raise InputError(file, f"is not a model: checks name row {at}")
+            raise no_model(file, f"checks name row {at}")
         for now, then in ((predicted[at], one["throughput"]), (low[at], one["low"])):
             if not math.isclose(now, then, rel_tol=_SAME):
                 reason = f"row {model.memory.rows[at]} is now {now:g}, and was {then:g}"

@@ -47,6 +47,8 @@ def read_marked(file: str, text: str) -> Marked:
         Place(file, line, "").refuse(f"is not YAML: {problem.problem or problem.context}")
     except yaml.YAMLError as problem:
         Place(file, 1, "").refuse(f"is not YAML: {str(problem).splitlines()[0]}")
+    except RecursionError:
+        Place(file, 1, "").refuse("is not YAML that can be read: it is nested too deeply")
     if node is None:
         Place(file, 1, "").refuse("is empty; it has to be a table of keys")
     return _marked(node, file, "", set())

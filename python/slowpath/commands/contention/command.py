@@ -24,12 +24,6 @@ def _predict(given: Namespace) -> int:
     return predict(given)
 
 
-def _evaluate(given: Namespace) -> int:
-    from slowpath.commands.contention.evaluate import evaluate
-
-    return evaluate(given)
-
-
 _MEMORY = option(
     PROFILES,
     "--memory",
@@ -172,37 +166,6 @@ PREDICT = Command(
     _predict,
 )
 
-EVALUATE = Command(
-    (
-        "Tell how well memory models predict rows that they have not seen.",
-        "By nested cross-validation: rows with equal contention are held out together, and in each "
-        "fold everything else is done without them, the choice among models included (`chosen`).",
-        NEEDS,
-        CODES,
-    ),
-    (
-        argument("TABLE", "Tables of throughput beside competitors.", many=True),
-        option(
-            MODEL,
-            "--recipe",
-            metavar="NAME",
-            action="append",
-            help="Evaluate this model only; may be given several times.",
-        ),
-        option(
-            MODEL,
-            "--repetitions",
-            metavar="N",
-            type=within(int, 1, 100),
-            default=1,
-            help="How many times to draw the folds (default: %(default)s).",
-        ),
-        CONFIDENCE,
-        FORMAT,
-    ),
-    _evaluate,
-)
-
 CONTENTION = Group(
     (
         "Predict how fast network functions run beside others that share caches, memory and "
@@ -213,7 +176,7 @@ CONTENTION = Group(
         "profile": "slowpath.commands.contention.profile.command:PROFILE",
         "train": "slowpath.commands.contention.command:TRAIN",
         "predict": "slowpath.commands.contention.command:PREDICT",
-        "evaluate": "slowpath.commands.contention.command:EVALUATE",
+        "evaluate": "slowpath.commands.contention.evaluate.command:EVALUATE",
         "diagnose": "slowpath.commands.contention.diagnose.command:DIAGNOSE",
         "place": "slowpath.commands.contention.place.command:PLACE",
     },

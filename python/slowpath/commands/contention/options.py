@@ -2,11 +2,13 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.cli.errors import OptionError
+from slowpath.contention.tables.columns import ATTRIBUTES
 
 
 class Traffic(NamedTuple):
@@ -18,7 +20,6 @@ class Traffic(NamedTuple):
 
 
 _FLOWS, _SIZE, _MTBR = "flows", "size", "mtbr"
-_LEAST = {_FLOWS: 1.0, _SIZE: 1.0, _MTBR: 0.0}
 
 
 def read_traffic(text: str) -> Traffic:
@@ -30,7 +31,7 @@ def read_traffic(text: str) -> Traffic:
     found = dict[str, float]()
     for part in text.split(","):
         name, sign, value = (one.strip() for one in part.partition("="))
-        if name not in _LEAST or not sign:
+        if name not in ATTRIBUTES or not sign:
             raise OptionError("--traffic", f"{part!r} is none of flows=N, size=BYTES, mtbr=N")
         if name in found:
             raise OptionError("--traffic", f"{name} is given twice")
@@ -45,14 +46,35 @@ def _number(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not _LEAST[name] <= value < math.inf:
-        raise OptionError("--traffic", f"{name}: {text!r} is no number from {_LEAST[name]:g} up")
+    of = ATTRIBUTES[name]
+    if not of.least <= value <= of.most:
+        reason = f"{name}: {text[:40]!r} is no number from {of.least:g} to {of.most:g} {of.unit}"
+        raise OptionError("--traffic", reason)
     return value
 
 
 def read_beside(text: str | None) -> list[str]:
-    """The files that `--with` names; none where it is not given."""
-    return [one.strip() for one in text.split(",")] if text else []
+    """The files that `--with` names; none where it is not given.
+
+    Raises:
+        OptionError: when a name is missing.
+    """
+    names = [] if text is None else [one.strip() for one in text.split(",")]
+    if not all(names):
+        raise OptionError("--with", f"{text!r} has no name before, between or after commas")
+    return names
+
+
+def check_output(option: str, output: str | None, read: Sequence[str]) -> None:
+    """Finds out that what is written does not replace what is read.
+
+    Raises:
+        OptionError: when it would.
+    """
+    if output is None or not Path(output).exists():
+        return
+    if any(Path(file).exists() and Path(file).samefile(output) for file in read):
+        raise OptionError(option, f"{output} is read, and would be overwritten")
 
 
 def read_recipe(name: str) -> str:

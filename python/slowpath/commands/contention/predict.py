@@ -3,11 +3,16 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import Line, note, out_lines
-from slowpath.commands.contention.options import quiet_libraries, read_beside, read_traffic
+from slowpath.commands.contention.options import (
+    check_output,
+    quiet_libraries,
+    read_beside,
+    read_traffic,
+)
 from slowpath.contention.packages import need, need_parquet
 
 if TYPE_CHECKING:
@@ -65,20 +70,26 @@ def _check(given: Namespace) -> None:
             raise OptionError("--recipe", "the model has been trained already")
     if given.output is not None and not given.output.endswith(_WRITTEN):
         raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
+    read = [given.model, *(given.memory or ()), given.accelerator, given.query]
+    read += read_beside(given.beside)
+    check_output("--output", given.output, [one for one in read if one is not None])
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     """A model of published or own tables, and the query."""
     from slowpath.commands.contention.train import learned
+    from slowpath.contention.tables.cells import read_cells
+    from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT
     from slowpath.contention.tables.reading import kind_of, read_query
+    from slowpath.contention.tables.values import missing
 
     for file in given.memory:
         if kind_of(file) != "memory":
-            raise InputError(file, "has no column 'throughput' (throughput of the function)")
+            raise missing(read_cells(file), THROUGHPUT)
     tables = list(given.memory)
     if given.accelerator is not None:
         if kind_of(given.accelerator) != "accelerator":
-            raise InputError(given.accelerator, "has no column 'inverse_throughput'")
+            raise missing(read_cells(given.accelerator), REQUEST_TIME)
         tables.append(given.accelerator)
     # The query is read before the model is chosen, which takes longer.
     from slowpath.contention.tables.reading import read_memory
@@ -131,7 +142,12 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
 
 
 def _warn(query: "Query", found: "Predictions") -> None:
-    """Says which rows are unlike those that were measured."""
+    """Says what is left out, and which rows are unlike those that were measured."""
+    for name in query.left_out:
+        note(
+            f"warning: {query.file}: column {name} is left out, as the model knows no accelerator: "
+            "the function may be slower"
+        )
     outside = [
         f"{row} ({', '.join(names)})"
         for row, names in zip(query.rows, found.outside, strict=True)

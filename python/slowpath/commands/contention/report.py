@@ -12,6 +12,8 @@ from slowpath.engine import identity
 from slowpath.report.grid import grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
+RESOURCES = ("memory", "accelerator")
+"""What each would let through alone."""
 
 
 def predictions_csv(
@@ -46,7 +48,7 @@ def predictions_parquet(
         InputError: when the file cannot be written.
     """
     rows = _rows(query, found)
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
     said = {**_said(model), "confidence": f"{confidence / 100:g}"}
     write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
 

@@ -9,11 +9,13 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import out, out_lines
-from slowpath.commands.contention.options import quiet_libraries, read_recipe
+from slowpath.commands.contention.options import check_output, quiet_libraries, read_recipe
 from slowpath.contention.packages import need
 
 if TYPE_CHECKING:
     from slowpath.contention.model import FunctionModel
+
+_HAVE = {"accelerator": "request times", "contention": "what the function does to others"}
 
 
 def train(given: Namespace) -> ExitCode:
@@ -27,8 +29,10 @@ def train(given: Namespace) -> ExitCode:
     from slowpath.commands.contention.report import model_csv, model_text
     from slowpath.contention.saved import written
 
+    tables = tables_of(given.table)
+    check_output("--output", given.output, tables)
     with quiet_libraries():
-        model = learned(tables_of(given.table), given)
+        model = learned(tables, given)
         document = written(model)
     if given.output is not None:
         write_text(given.output, document + "\n")
@@ -68,14 +72,17 @@ def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
         InputError: when a table cannot be used, or there are two for the same.
         OptionError: when an option makes no sense.
     """
+    from slowpath.contention.accelerator.service import fit_request_time
     from slowpath.contention.memory.learning.recipes import RECIPES
     from slowpath.contention.model import Profiles, choose, learn
     from slowpath.contention.tables import reading
 
-    kinds = {file: reading.kind_of(file) for file in tables}
+    kinds = {file: reading.kind_of(file) for file in dict.fromkeys(tables)}
     memory_files = [file for file in tables if kinds[file] == "memory"]
     if not memory_files:
-        raise InputError(tables[0], "no table has throughput beside competitors")
+        others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
+        reason = f"no table has a column 'throughput' beside competitors: {others}"
+        raise InputError(tables[0], reason)
     for kind in ("accelerator", "contention"):
         same = [file for file in tables if kinds[file] == kind]
         if len(same) > 1:
@@ -87,12 +94,15 @@ def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
             accelerator = reading.read_accelerator(file, memory.origin)
         elif kind == "contention":
             contention = reading.read_own_contention(file, memory.origin)
+            reading.check_columns(contention, memory)
     added_up = given.pattern == "run-to-completion" and accelerator is not None
     if added_up and memory.origin.mtbr is None:
         reason = (
             "run-to-completion needs the match ratio of the memory rows: `# mtbr: N` above them"
         )
         raise OptionError("--pattern", reason)
+    if accelerator is not None:
+        fit_request_time(accelerator)  # wrong ones are told before the choice, which takes longer
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
     choice = choose(memory, recipe)
     profiles = Profiles(memory, accelerator, contention)

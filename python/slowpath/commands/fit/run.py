@@ -11,8 +11,8 @@ from slowpath.cli.terminal import note, out, out_lines
 from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files.reading import Table, read_table
 from slowpath.models.packages import need
+from slowpath.report.picture import check_picture
 
-_PICTURES = (".svg", ".png")
 _SHOWN = 3
 
 
@@ -24,9 +24,8 @@ def fit(given: Namespace) -> ExitCode:
         OptionError: when an option makes no sense.
     """
     columns = _columns(given)
-    if given.plot is not None and not given.plot.endswith(_PICTURES):
-        raise OptionError("--plot", "the file has to end in .svg or .png")
-    need(["numpy", "scipy", *(["matplotlib"] if given.plot else [])])
+    check_picture(given.plot)
+    need(["numpy", "scipy"])
     others = [name for name in (given.weight, given.spread) if name is not None]
     table = read_table(given.file, [*columns, given.y, *others])
     query = None if given.predict is None else read_table(given.predict, columns)

@@ -1,6 +1,5 @@
 """`--pcap` and `--plot`: whether they make sense, and what is said when a trace does not run."""
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -10,8 +9,7 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error, note
 from slowpath.measurements.documents import MeasuredProgram
 from slowpath.measurements.trace.documents import MeasuredTrace
-
-_PICTURES = (".svg", ".png")
+from slowpath.report.picture import check_picture
 
 
 def check_trace_options(
@@ -20,17 +18,13 @@ def check_trace_options(
     """Finds out before the work whether it can be done.
 
     Raises:
-        OptionError: when an option makes no sense with the others, or lacks something.
+        OptionError: when an option makes no sense with the others.
+        UnavailableError: when there is nothing to draw with.
     """
     if plot is not None:
         if pcap is None:
             raise OptionError("--plot", "there are no packets to draw; name a trace with --pcap")
-        if not plot.endswith(_PICTURES):
-            raise OptionError("--plot", "the file has to end in .svg or .png")
-        if importlib.util.find_spec("matplotlib") is None:
-            raise OptionError(
-                "--plot", "matplotlib is not installed; it comes with: pip install slowpath[models]"
-            )
+        check_picture(plot)
     if pcap is not None:
         if live:
             raise OptionError("--pcap", "packets of a trace run without --mode live")

@@ -6,10 +6,10 @@ A panel for each unit, a line for each target, program and choice of the other v
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.cli.printable import one_line
 from slowpath.commands.sweep.definitions import Definition
 from slowpath.commands.sweep.documents import SweptProgram
 from slowpath.commands.sweep.report import ESTIMATE, guaranteed
+from slowpath.report.picture import picture, plain
 from slowpath.schema.rates import as_metric
 from slowpath.schema.wording import metric_words
 
@@ -33,22 +33,13 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
     Raises:
         OSError: when the file cannot be written.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     panels = _panels(definitions, programs)
-    with mpl.rc_context({"svg.hashsalt": "slowpath", "svg.fonttype": "none"}):
-        size = (_WIDTH, _HEIGHT * max(len(panels), 1))
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(file, _WIDTH, _HEIGHT * max(len(panels), 1)) as figure:
         axes = figure.subplots(max(len(panels), 1), sharex=True, squeeze=False)[:, 0]
         for one, (unit, lines) in zip(axes, panels.items(), strict=False):
             _panel(one, definitions[0], lines)
             one.set_ylabel(unit)
         axes[-1].set_xlabel(definitions[0].name)
-        svg = file.endswith(".svg")
-        figure.savefig(file, metadata={"Date": None} if svg else {"Software": None}, dpi=150)
 
 
 def _panels(
@@ -62,7 +53,7 @@ def _panels(
         rest = [f"{name}={program['values'][name]}" for name in others]
         rest += [program["program"] or ""] if several else []
         for unit, label, value in _values(program):
-            name = _plain(", ".join([label, *rest]))
+            name = plain(", ".join([label, *rest]))
             line = panels.setdefault(unit, {}).setdefault(name, _Line(name, {}))
             line.values[program["values"][first]] = value
     return panels
@@ -96,7 +87,7 @@ def _panel(axes: "Axes", definition: Definition, lines: dict[str, _Line]) -> Non
         if low != high:
             axes.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2)
     if definition.numbers is None:
-        axes.set_xticks(places, [_plain(value) for value in definition.values])
+        axes.set_xticks(places, [plain(value) for value in definition.values])
         if len(places) > _MANY:
             axes.tick_params(axis="x", labelrotation=60)
     elif all(place.is_integer() for place in places):
@@ -106,8 +97,3 @@ def _panel(axes: "Axes", definition: Definition, lines: dict[str, _Line]) -> Non
     axes.set_ylim(bottom=0)
     axes.legend()
     axes.grid(visible=True, alpha=0.3)
-
-
-def _plain(text: str) -> str:
-    """A text in which dollars are no formula, and which begins such that it is shown."""
-    return one_line(text).replace("$", r"\$").lstrip("_") or "?"

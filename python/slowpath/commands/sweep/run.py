@@ -21,10 +21,9 @@ from slowpath.commands.sweep.sweeping import Sweeping, Swept
 from slowpath.engine import identity
 from slowpath.measurements import disturbances
 from slowpath.measurements.environment import Environment
-from slowpath.models.packages import need
+from slowpath.report.picture import check_picture
 from slowpath.work.stopping import Stopping, heeding_signals
 
-_PICTURES = (".svg", ".png")
 _SECONDS = 20.0
 """Time to measure all programs together, where none is given."""
 
@@ -179,10 +178,8 @@ def _check_picture(file: str, source: str) -> None:
         OptionError: when the file is none for pictures.
         UnavailableError: when matplotlib is not installed.
     """
-    if not file.endswith(_PICTURES):
-        raise OptionError("--plot", "the file has to end in .svg or .png")
+    check_picture(file)
     read_option("--plot", lambda path: check_not_a_program(path, [source]), file)
-    need(("matplotlib",))
 
 
 def _draw(file: str, asked: Asked, programs: Sequence[SweptProgram]) -> None:

@@ -13,11 +13,13 @@ from slowpath.contention.diagnosis.bottleneck import Setting
 from slowpath.contention.diagnosis.sweep import ATTRIBUTES, WHOLE, Attribute, with_attribute
 from slowpath.contention.mixes import Kind
 from slowpath.contention.prediction import ACCELERATOR
+from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 
 _QUEUES, _TIME = f"{ACCELERATOR} queues", f"{ACCELERATOR} time"
 _CHANGE = re.compile(r"(?P<what>[a-z][a-z ]*?)\s*(?P<how>[x=])\s*(?P<value>[0-9.eE+-]+)")
 _WITHOUT = "without "
 _MOST_QUEUES = 4096
+_MOST_TIMES = 1e6
 _WORDS = f"{_QUEUES} xN, {_TIME} xN, flows, size or mtbr xN or =N, without MODEL"
 
 
@@ -54,6 +56,8 @@ def read_change(text: str) -> Change:
         raise ChangeError(f"{text!r}: {match['value']!r} is no number above zero")
     if match["what"] == _TIME and match["how"] == "=":
         raise ChangeError(f"{text!r}: a time can be multiplied only: {_TIME} x0.5")
+    if match["what"] == _TIME and not 1 / _MOST_TIMES <= value <= _MOST_TIMES:
+        raise ChangeError(f"{text!r}: {value:g} is not from {1 / _MOST_TIMES:g} to {_MOST_TIMES:g}")
     return Change(text, match["what"], value, match["how"] == "x")
 
 
@@ -101,8 +105,12 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
     if now is None:
         raise ChangeError(f"{change.text!r}: nobody uses an accelerator")
     value = now * change.value if change.times else change.value
+    of = COLUMNS[attribute]
+    if not of.least <= value <= of.most:
+        limits = f"from {of.least:g} to {of.most:g} {of.unit}"
+        raise ChangeError(f"{change.text!r}: {value:g} is not {limits}")
     if attribute in WHOLE:
-        value = float(max(round(value), 1))
+        value = float(round(value))
     return with_attribute(setting, attribute, value)
 
 

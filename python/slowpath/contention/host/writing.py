@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import write_error
 from slowpath.cli.printable import csv_line
 from slowpath.contention.host.documents import ProfileRecord
@@ -78,6 +79,16 @@ def write_profile(
     except OSError as problem:
         raise write_error(folder, problem) from None
     return written
+
+
+def check_folder(folder: str) -> None:
+    """Finds out before anything is measured whether there can be a folder of that name.
+
+    Raises:
+        InputError: when there is a file.
+    """
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(folder, "is a file; name a folder for the tables of the profile")
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:

@@ -35,7 +35,10 @@ class Evaluated(NamedTuple):
     width: float  # median of high / low - 1
     ends: Errors | None  # of rows at the ends of axes, held out; None of the selection
     chosen: dict[str, int] | None  # of the selection: how often which recipe was taken
-    off: Floats  # relative errors, `[repetition, row]`
+    off: Floats  # relative errors, `[repetition, row]`, as what follows
+    predicted: Floats
+    low: Floats  # ends of intervals
+    high: Floats
 
 
 Progress = Callable[[int, int], None]
@@ -58,8 +61,7 @@ def evaluate(
 ) -> Evaluated:
     """A recipe, or with None the selection, by nested cross-validation."""
     count = len(rows.throughput)
-    off, inside = np.zeros((2, protocol.repetitions, count))
-    widths = list[float]()
+    predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms
     taken = dict[str, int]()
     folds = [
         (seed, held_out)
@@ -71,20 +73,22 @@ def evaluate(
         known, asked = rows.where(~held_out), rows.where(held_out)
         one = recipe or select(known, protocol.recipes).recipe
         taken[one.name] = taken.get(one.name, 0) + 1
-        predicted = fit_stage(one, known).log_throughput(asked.columns)
-        off[seed, held_out] = relative(np.exp(predicted), asked.throughput)
-        low, high = conformal(one, known).interval(asked.columns, protocol.confidence)
-        logs = np.log(asked.throughput)
-        inside[seed, held_out] = (low <= logs) & (logs <= high)
-        widths.extend(np.expm1(high - low))
+        predicted[seed, held_out] = fit_stage(one, known).log_throughput(asked.columns)
+        ends = conformal(one, known).interval(asked.columns, protocol.confidence)
+        low[seed, held_out], high[seed, held_out] = ends
+    off = relative(np.exp(predicted), rows.throughput)
+    logs = np.log(rows.throughput)
     return Evaluated(
         "chosen" if recipe is None else recipe.name,
         errors_of(off),
-        float(inside.mean()),
-        float(np.median(widths)),
+        float(((low <= logs) & (logs <= high)).mean()),
+        float(np.median(np.expm1(high - low))),
         None if recipe is None else _ends(end_errors(recipe, rows).values()),
         taken if recipe is None else None,
         off,
+        np.exp(predicted),
+        np.exp(low),
+        np.exp(high),
     )
 
 

@@ -1,6 +1,5 @@
 """Fleets from YAML, arrivals and measured mixes from tables; errors name file, row and key."""
 
-import math
 import os
 import re
 from collections import Counter
@@ -16,15 +15,18 @@ from slowpath.contention.model import FunctionModel
 from slowpath.contention.placement.fleet import Arrivals, Fleet, Function
 from slowpath.contention.placement.truth import Truth
 from slowpath.contention.tables.cells import Table, read_cells
-from slowpath.contention.tables.columns import MTBR, THROUGHPUT, Column
-from slowpath.contention.tables.values import column_of
-from slowpath.described.marked import Marked, read_marked
+from slowpath.contention.tables.columns import ATTRIBUTES, THROUGHPUT, Column
+from slowpath.contention.tables.values import column_of, has
+from slowpath.described.marked import Marked, Place, read_marked
 from slowpath.described.values import decimal, table, text, words_of
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
-_LARGEST_PACKET = 65536
-SLA = Column("sla", "1", "share of the throughput alone that the function is promised", 1.0)
+_FAR = 100.0
+"""Throughputs that are so many times apart are in different units."""
+SLA = Column(
+    "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
+)
 FUNCTION, MIX = "function", "mix"
 BETWEEN = "+"
 """Between the functions of a mix."""
@@ -47,7 +49,7 @@ def read_fleet(file: str) -> Fleet:
         whole["functions"].place.refuse("has no function")
     for one in functions:
         place = words_of(whole["functions"])[one.name].place
-        _check(one, functions[0], device, place_of=place.file)
+        _check(one, functions[0], device, place)
         if one.cores > cores:
             place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
     count = _whole(nics["count"], _MOST_NICS) if "count" in nics else None
@@ -65,19 +67,27 @@ def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Fun
             models[path] = saved.read(path)
         except InputError as problem:
             part["model"].place.refuse(f"{written}: {problem.reason}")
-    traffic = table(part["traffic"], ("flows", "size"), ("mtbr",))
-    mtbr = decimal(traffic["mtbr"], 0, MTBR.most) if "mtbr" in traffic else None
+    traffic = {
+        key: decimal(one, ATTRIBUTES[key].least, ATTRIBUTES[key].most)
+        for key, one in table(part["traffic"], ("flows", "size"), ("mtbr",)).items()
+    }
+    mtbr = traffic.get("mtbr")
     if mtbr is None and models[path].request_time is not None:
         part["traffic"].place.refuse(f"lacks mtbr: {written} uses an accelerator")
-    kind = Kind(
-        path,
-        models[path],
-        decimal(traffic["flows"], 1),
-        decimal(traffic["size"], 1, _LARGEST_PACKET),
-        mtbr,
-    )
-    solo = decimal(part["solo"], math.ulp(0.0)) if "solo" in part else None
+    kind = Kind(path, models[path], traffic["flows"], traffic["size"], mtbr)
+    solo = _solo(part["solo"], models[path]) if "solo" in part else None
     return Function(name, kind, _whole(part["cores"], _MOST_CORES), _promises(part["sla"]), solo)
+
+
+def _solo(found: Marked, model: FunctionModel) -> float:
+    """Throughput alone, in the unit of the model: not far from all that it was learnt from."""
+    value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
+    rows, unit = model.memory.throughput, model.memory.origin.unit
+    if not rows.min() / _FAR <= value <= rows.max() * _FAR:
+        measured = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
+        reason = f"{value:g} is far from what the model is of, {measured}"
+        found.place.refuse(f"{reason}; is it in another unit?")
+    return value
 
 
 def _promises(found: Marked) -> tuple[float, ...]:
@@ -85,7 +95,7 @@ def _promises(found: Marked) -> tuple[float, ...]:
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("is empty; it has one share or several")
-    shares = tuple(decimal(one, math.ulp(0.0), 1) for one in each)
+    shares = tuple(decimal(one, SLA.least, SLA.most) for one in each)
     if len({*shares}) < len(shares):
         found.place.refuse("has a share twice")
     return shares
@@ -98,16 +108,16 @@ def _whole(found: Marked, most: int) -> int:
     return int(value)
 
 
-def _check(one: Function, first: Function, device: str | None, place_of: str) -> None:
+def _check(one: Function, first: Function, device: str | None, place: Place) -> None:
     """Finds out whether a model goes with the NICs and with the first one."""
     of = one.kind.model.memory.origin.device
     if None not in (device, of) and device != of:
-        reason = (
-            f"functions.{one.name}: {one.kind.file} is of device {of!r}; the NICs are {device!r}"
-        )
-        raise InputError(place_of, reason)
-    contention_of(one.kind.model, one.kind.file)
-    check_together(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
+        place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
+    try:
+        contention_of(one.kind.model, one.kind.file)
+        check_together(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
+    except InputError as problem:
+        place.refuse(f"{problem.file} {problem.reason}")
 
 
 def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
@@ -123,8 +133,9 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     found = read_cells(file)
     if not found.rows:
         raise InputError(file, "has no rows")
+    _check_device(found, fleet)
     function = np.array([_place(found, at, fleet) for at in range(len(found.rows))])
-    if SLA.name in found.header:
+    if has(found, SLA):
         return Arrivals(function, column_of(found, SLA), found.names())
     several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
     if several is not None:
@@ -143,8 +154,7 @@ def _place(found: Table, at: int, fleet: Fleet) -> int:
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
         raise InputError(found.file, f"has no column {FUNCTION!r}; it has {have}")
-    name = str(found.rows[at].get(FUNCTION, "")).strip()
-    return _known(found, at, FUNCTION, name, fleet)
+    return _known(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
 
 
 def _known(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
@@ -169,8 +179,8 @@ def read_truth(file: str, fleet: Fleet) -> Truth:
         raise InputError(file, f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)")
     _check_remarks(found, fleet)
     known = dict[tuple[int, ...], dict[int, float]]()
-    for at, row in enumerate(found.rows):
-        parts = [part.strip() for part in str(row.get(MIX, "")).split(BETWEEN)]
+    for at in range(len(found.rows)):
+        parts = [part.strip() for part in found.text(at, MIX).split(BETWEEN)]
         mix = tuple(sorted(_known(found, at, MIX, part, fleet) for part in parts))
         function = _place(found, at, fleet)
         if function not in mix:
@@ -192,15 +202,23 @@ def read_truth(file: str, fleet: Fleet) -> Truth:
     return Truth(file, known)
 
 
-def _check_remarks(found: Table, fleet: Fleet) -> None:
+def _check_device(found: Table, fleet: Fleet) -> None:
+    """Finds out whether a table is of the NICs that the fleet has."""
+    of = {one.kind.model.memory.origin.device for one in fleet.functions}
+    known = {fleet.device} if fleet.device is not None else of
     device = found.remarks.get("device")
-    if None not in (device, fleet.device) and device != fleet.device:
-        raise InputError(found.file, f"is of device {device!r}; the NICs are {fleet.device!r}")
+    if device is not None and None not in known and device not in known:
+        names = ", ".join(repr(one) for one in sorted(map(str, known)))
+        raise found.remark_error("device", f"is {device!r}; the NICs are {names}")
+
+
+def _check_remarks(found: Table, fleet: Fleet) -> None:
+    _check_device(found, fleet)
     units = Counter(one.kind.model.memory.origin.unit for one in fleet.functions)
     unit = found.remarks.get("unit throughput")
     if unit is not None and None not in units and unit not in units:
         known = ", ".join(sorted(map(str, units)))
-        raise InputError(found.file, f"has throughput in {unit!r}; models have it in {known}")
+        raise found.remark_error("unit throughput", f"is {unit!r}; models have it in {known}")
 
 
 def mix_text(mix: tuple[int, ...], fleet: Fleet) -> str:

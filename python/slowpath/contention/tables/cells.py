@@ -1,24 +1,27 @@
 """Tables of texts and numbers, from CSV, JSON or Parquet; nothing is known yet of columns' meaning.
 
 CSV: the first line names the columns; lines that begin with `#` are remarks, of which
-`# key: value` above the columns says something about all rows. JSON: `{"key": "value", ...,
-"rows": [{column: number, ...}, ...]}`. Parquet (`parquet.py`) has remarks in its metadata.
+`# key: value` above the columns says something about all rows. JSON (`json_rows.py`) has remarks
+beside its rows, Parquet (`parquet.py`) in its metadata.
 """
 
+import codecs
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_program, text_of
-from slowpath.contention.tables import parquet
+from slowpath.contention.tables import json_rows, parquet
 
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
+_ONCE = re.compile(r"function|device|cache mb|mtbr|unit .+")
+"""Remarks that are about all rows; others are for people, and may say several things."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ROW = "row"
 """The column with names of rows."""
 
@@ -27,16 +30,17 @@ class Table(NamedTuple):
     """A file of rows."""
 
     file: str
-    remarks: Mapping[str, str]  # what is said of all rows
+    remarks: Mapping[str, str]  # what is said of all rows, by keys in small letters
     header: tuple[str, ...]
     places: tuple[str, ...]  # where each row stands, as errors say it: `line 3 (m02)`
     rows: tuple[Mapping[str, object], ...]  # text, or a number where JSON or Parquet has one
+    said_at: Mapping[str, str] = {}  # where remarks stand, by their keys, if that is a line
 
     def names(self) -> tuple[str, ...]:
         """What rows are called: by their own column, else by their numbers."""
         if ROW not in self.header:
             return tuple(str(number) for number in range(1, len(self.rows) + 1))
-        return tuple(str(row.get(ROW, "")).strip() for row in self.rows)
+        return tuple(str(row.get(ROW) or "").strip() for row in self.rows)
 
     def number(self, at: int, column: str) -> float:
         """The number in a cell.
@@ -45,7 +49,7 @@ class Table(NamedTuple):
             InputError: when there is none, naming file, row and column.
         """
         value = self.rows[at].get(column, "")
-        if isinstance(value, str) and not value.strip():
+        if value is None or (isinstance(value, str) and not value.strip()):
             raise self.error(at, column, "there is no value; fill it in or remove the row")
         try:
             number = float(value) if isinstance(value, int | float | str) else math.nan
@@ -55,9 +59,25 @@ class Table(NamedTuple):
             raise self.error(at, column, f"{str(value).strip()[:40]!r} is not a finite number")
         return number
 
+    def text(self, at: int, column: str) -> str:
+        """The text in a cell.
+
+        Raises:
+            InputError: when there is none, naming file, row and column.
+        """
+        value = self.rows[at].get(column)
+        if value is None or not str(value).strip():
+            raise self.error(at, column, "there is no value; fill it in or remove the row")
+        return str(value).strip()
+
     def error(self, at: int, column: str, reason: str) -> InputError:
         """What is wrong with a cell."""
         return InputError(self.file, f"{self.places[at]}, column {column}: {reason}")
+
+    def remark_error(self, key: str, reason: str) -> InputError:
+        """What is wrong with something that is said of all rows."""
+        place = f"{self.said_at[key]}, " if key in self.said_at else ""
+        return InputError(self.file, f"{place}{key}: {reason}")
 
 
 def read_cells(file: str) -> Table:
@@ -70,20 +90,25 @@ def read_cells(file: str) -> Table:
     data = read_program(file)
     if data.startswith(parquet.MAGIC) or file.endswith(parquet.SUFFIX):
         return _parquet(file, data)
+    if data.startswith(_UTF_16) or b"\0" in data:
+        raise InputError(file, "is UTF-16 or no text at all; save it as UTF-8")
     text = text_of(file, data).removeprefix("\ufeff")
-    if text.lstrip().startswith("{"):
+    if text.lstrip().startswith(("{", "[")):
         return _json(file, text)
-    return _csv(file, text)
+    return _csv(file, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _csv(file: str, text: str) -> Table:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     if not lines:
-        raise InputError(file, "is empty; the first line has to name the columns")
+        raise InputError(file, "line 1: is empty; the first line has to name the columns")
     separator = max(_SEPARATORS, key=lines[0].count)
     found = [*_lines(file, text, separator)]
-    header = tuple(name.strip() for name in found[0][1])
-    _check_header(file, header)
+    if not found:
+        raise InputError(file, "line 1: is empty; the first line has to name the columns")
+    line, names = found[0]
+    header = tuple(name.strip() for name in names)
+    _check_header(file, header, f"line {line}: ")
     places, rows = [], []
     for line, cells in found[1:]:
         if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
@@ -93,17 +118,26 @@ def _csv(file: str, text: str) -> Table:
         called = row.get(ROW, "").strip()
         places.append(f"line {line} ({called})" if called else f"line {line}")
         rows.append(row)
-    return Table(file, _remarks(text), header, tuple(places), tuple(rows))
+    said = _remarks(file, text)
+    remarks = {key: words for key, (words, _) in said.items()}
+    lines_of = {key: f"line {number}" for key, (_, number) in said.items()}
+    return Table(file, remarks, header, tuple(places), tuple(rows), lines_of)
 
 
-def _remarks(text: str) -> dict[str, str]:
-    found = {}
-    for line in text.split("\n"):
+def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
+    """What is said above the columns, with the lines where it stands."""
+    found = dict[str, tuple[str, int]]()
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             break
         match = _REMARK.fullmatch(line.strip())
-        if match:
-            found[match[1].lower()] = match[2]
+        if match is None:
+            continue
+        key, said = match[1].lower(), match[2]
+        before, there = found.setdefault(key, (said, number))
+        if before != said and _ONCE.fullmatch(key):
+            reason = f"is {said[:40]!r}, and {before[:40]!r} in line {there}"
+            raise InputError(file, f"line {number}, {key}: {reason}")
     return found
 
 
@@ -122,23 +156,17 @@ def _lines(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str
         first = reader.line_num + 1
 
 
-def _check_header(file: str, header: Sequence[str]) -> None:
+def _check_header(file: str, header: Sequence[str], place: str = "") -> None:
     for name in header:
         if name and header.count(name) > 1:
-            raise InputError(file, f"has {header.count(name)} columns {name!r}; rename all but one")
+            reason = f"has {header.count(name)} columns {name[:40]!r}; rename all but one"
+            raise InputError(file, f"{place}{reason}")
 
 
 def _json(file: str, text: str) -> Table:
-    try:
-        document = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
-    rows = document.get("rows")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(file, 'has no "rows", a list of objects with a number for each column')
-    remarks = {key.lower(): one for key, one in document.items() if isinstance(one, str)}
+    remarks, rows = json_rows.read_rows(file, text)
     header = tuple(dict.fromkeys(name for row in rows for name in row))
-    return Table(file, remarks, header, _numbered(rows), tuple(rows))
+    return Table(file, remarks, header, _numbered(rows), rows)
 
 
 def _parquet(file: str, data: bytes) -> Table:
@@ -155,7 +183,3 @@ def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"
         for number, row in zip(numbers, rows, strict=True)
     )
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")

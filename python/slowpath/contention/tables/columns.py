@@ -16,16 +16,20 @@ class Column(NamedTuple):
     meaning: str
     most: float
     zero: bool = False  # whether zero is possible; negative values never are
+    least: float = 0.0  # smallest value above zero
     other_units: tuple[str, ...] = ()  # names of columns that have the same in another unit
 
 
-FLOWS = Column("flow_count", "flows", "flows in the traffic", 1e12, other_units=("flow_count_k",))
+FLOWS = Column(
+    "flow_count", "flows", "flows in the traffic", 1e12, least=1, other_units=("flow_count_k",)
+)
 SIZE = Column(
     "packet_size_bytes",
     "bytes",
     "size of packets",
     65536,
-    other_units=("packet_size_bits", "packet_size_kb"),
+    least=1,
+    other_units=("packet_size_bits", "packet_size_kb", "packet_size"),
 )
 TRAFFIC = (FLOWS, SIZE)
 
@@ -67,9 +71,9 @@ DEVICES = Column(
 """No counter of a core sees it. Tables can be without."""
 SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
 
-THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13)
+THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13, least=1e-13)
 REQUEST_TIME = Column(
-    "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13
+    "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13, least=1e-13
 )
 QUEUED = Column(
     "inverse_throughput_sum",
@@ -78,3 +82,8 @@ QUEUED = Column(
     1e13,
     zero=True,
 )
+
+ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
+"""Columns of traffic by the names that options have for them."""
+ALL = (*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE, THROUGHPUT, REQUEST_TIME, QUEUED)
+"""All of them."""

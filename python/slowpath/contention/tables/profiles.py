@@ -57,6 +57,7 @@ class Query(NamedTuple):
     columns: Mapping[str, Floats]
     mtbr: Floats | None
     queued: Floats | None
+    left_out: tuple[str, ...] = ()  # columns that say something of what the model does not know
 
 
 class OwnContention(NamedTuple):

@@ -1,6 +1,7 @@
 """Profiles and queries from files; an error names file, row and column."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from slowpath.cli.errors import InputError
 from slowpath.contention.tables import bluefield2, own
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import (
+    ALL,
     COUNTERS,
     DEVICES,
     MTBR,
@@ -27,28 +29,30 @@ from slowpath.contention.tables.profiles import (
     OwnContention,
     Query,
 )
-from slowpath.contention.tables.values import column_of, columns_of
+from slowpath.contention.tables.values import column_of, columns_of, has
 
 FEWEST = 10
 """Rows that a memory model takes at least."""
 FEWEST_REQUESTS = 2
 """Rows that a line through request times takes."""
 
-
+SAME = ("function", "device", "unit")
+"""What profiles that go together have in common, as far as they say it."""
 Kind = Literal["memory", "accelerator", "contention"]
 
 
 def kind_of(file: str) -> Kind:
     """Which profile a file is, by its columns; the others say what is missing."""
-    header = read_cells(file).header
-    if THROUGHPUT.name in header:
+    table = read_cells(file)
+    if has(table, THROUGHPUT):
         return "memory"
-    if REQUEST_TIME.name in header:
+    if has(table, REQUEST_TIME):
         return "accelerator"
-    if {one.name for one in (*COUNTERS, *SCORE)} & set(header):
+    if any(has(table, one) for one in (*COUNTERS, *SCORE)):
         return "contention"
     wanted = f"{THROUGHPUT.name!r}, {REQUEST_TIME.name!r} or counters"
-    raise InputError(file, f"is no profile: it has no column {wanted}")
+    have = ", ".join(name for name in table.header if name) or "no names"
+    raise InputError(file, f"is no profile: it has no column {wanted}; it has {have}")
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
@@ -58,29 +62,47 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
         InputError: when a file cannot be used, is of another function or device than the first, or
             there are too few rows in all.
     """
-    first, *others = [_memory(file) for file in files]
-    for other in others:
-        _same(first.origin, other.origin)
-        if other.columns.keys() != first.columns.keys():
-            reason = f"has other columns of contention than {first.origin.files[0]}"
-            raise InputError(other.origin.files[0], reason)
-    parts = (first, *others)
+    twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
+    if twice is not None:
+        raise InputError(twice, "is named twice; its rows would count twice")
+    parts = [_memory(file) for file in files]
+    first = parts[0]
+    for earlier, later in combinations(parts, 2):
+        check_same(earlier.origin, later.origin, (*SAME, "cache_mb", "mtbr"))
+        if differ := later.columns.keys() ^ earlier.columns.keys():
+            reason = f"has other columns of contention than {earlier.origin.files[0]}"
+            raise InputError(later.origin.files[0], f"{reason}: {', '.join(sorted(differ))}")
     joined = MemoryProfile(
-        first.origin._replace(files=tuple(files)),
+        _joined([one.origin for one in parts])._replace(files=tuple(files)),
         tuple(row for part in parts for row in part.rows),
         {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns},
         np.concatenate([part.throughput for part in parts]),
     )
     if len(joined.rows) < FEWEST:
-        reason = f"has {len(joined.rows)} rows; a memory model takes at least {FEWEST}"
+        together = "" if len(files) == 1 else f" together with {', '.join(files[:-1])}"
+        reason = f"has {len(joined.rows)} rows{together}; a memory model takes at least {FEWEST}"
         raise InputError(files[-1], reason)
     return joined
+
+
+def _joined(origins: Sequence[Origin]) -> Origin:
+    """What one of several tables says is so of all."""
+    first, *others = origins
+    for other in others:
+        said = {name: one for name, one in other._asdict().items() if getattr(first, name) is None}
+        first = first._replace(**said)
+    return first
 
 
 def _memory(file: str) -> MemoryProfile:
     table = read_cells(file)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
-    return MemoryProfile(_origin(table), table.names(), columns, column_of(table, THROUGHPUT))
+    origin, throughput = _origin(table), column_of(table, THROUGHPUT)
+    if has(table, QUEUED):
+        for at in np.flatnonzero(column_of(table, QUEUED)):
+            reason = "is above zero; memory rows are without competitors at an accelerator"
+            raise table.error(int(at), QUEUED.name, reason)
+    return MemoryProfile(origin, table.names(), columns, throughput)
 
 
 def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProfile:
@@ -94,11 +116,13 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
     mtbr, request_time = column_of(table, MTBR), column_of(table, REQUEST_TIME)
     origin = _origin(table)
     if beside is not None:
-        _same(beside, origin)
-    if len(np.unique(mtbr)) < FEWEST_REQUESTS:
-        reason = f"has {len(np.unique(mtbr))} different values of {MTBR.name}; a line takes two"
+        check_same(beside, origin)
+        own.check_times(table, beside.unit)
+    different = len(np.unique(mtbr))
+    if different < FEWEST_REQUESTS:
+        reason = f"column {MTBR.name}: has {different} different values; a line takes two"
         raise InputError(file, reason)
-    size = column_of(table, SIZE) if SIZE.name in table.header else None
+    size = column_of(table, SIZE) if has(table, SIZE) else None
     return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
 
 
@@ -113,9 +137,21 @@ def read_own_contention(file: str, beside: Origin | None = None) -> OwnContentio
         raise InputError(file, "has no rows")
     origin = _origin(table)
     if beside is not None:
-        _same(beside, origin)
+        check_same(beside, origin)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
     return OwnContention(origin, table.names(), columns)
+
+
+def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
+    """Finds out whether what a function does to others is told in the columns of memory rows.
+
+    Raises:
+        InputError: when a column is missing.
+    """
+    if lacking := memory.columns.keys() - own_contention.columns.keys():
+        names = ", ".join(one.name for one in ALL if one.name in lacking)
+        reason = f"has no columns {names}, by which {memory.origin.files[0]} tells contention"
+        raise InputError(own_contention.origin.files[0], reason)
 
 
 def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
@@ -126,37 +162,39 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     """
     table = read_cells(file)
     wanted = [one for one in (*TRAFFIC, *COUNTERS, DEVICES, *SCORE) if one.name in like.columns]
-    device = own.origin(table).device
-    if None not in (device, like.origin.device) and device != like.origin.device:
-        raise _another(file, "device", device, like.origin.device, like.origin.files[0])
-    return Query(
-        file,
-        table.names(),
-        columns_of(table, wanted),
-        column_of(table, MTBR) if accelerator else None,
-        column_of(table, QUEUED) if accelerator else None,
-    )
+    check_same(like.origin, own.origin(table))
+    own.check_times(table, like.origin.unit)
+    columns = columns_of(table, wanted)
+    if accelerator:
+        mtbr, queued = column_of(table, MTBR), column_of(table, QUEUED)
+        return Query(file, table.names(), columns, mtbr, queued)
+    busy = has(table, QUEUED) and column_of(table, QUEUED).any()
+    return Query(file, table.names(), columns, None, None, (QUEUED.name,) if busy else ())
 
 
 def _contention(table: Table) -> Sequence[Column]:
-    if SCORE[0].name in table.header:
-        return SCORE
-    return (*COUNTERS, DEVICES) if DEVICES.name in table.header else COUNTERS
+    if not has(table, SCORE[0]):
+        return (*COUNTERS, DEVICES) if has(table, DEVICES) else COUNTERS
+    counters = [one.name for one in COUNTERS if one.name in table.header]
+    if counters:
+        reason = f"has a column {SCORE[0].name!r}, which stands for counters, beside counters"
+        raise InputError(table.file, f"{reason}: {', '.join(counters)}")
+    return SCORE
 
 
 def _origin(table: Table) -> Origin:
     return bluefield2.origin(table) if bluefield2.recognised(table) else own.origin(table)
 
 
-def _same(one: Origin, other: Origin) -> None:
-    """Finds out whether two profiles are of the same function on the same device."""
-    for name in ("function", "device", "unit"):
+def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
+    """Finds out whether two profiles are of the same function on the same device.
+
+    Raises:
+        InputError: when they are not, naming the second one.
+    """
+    for name in names:
         first, second = getattr(one, name), getattr(other, name)
         if first != second and None not in (first, second):
-            raise _another(other.files[0], name, second, first, one.files[0])
-
-
-def _another(
-    file: str, what: str, found: str | None, wanted: str | None, beside: str
-) -> InputError:
-    return InputError(file, f"is of {what} {found!r}; {beside} is of {wanted!r}")
+            what = name.replace("_", " ")
+            reason = f"is of {what} {second!r}; {one.files[0]} is of {first!r}"
+            raise InputError(other.files[0], reason)

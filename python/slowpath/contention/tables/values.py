@@ -19,15 +19,17 @@ def column_of(table: Table, column: Column) -> Floats:
         InputError: when the column is missing or in another unit, or has a value that none can be.
     """
     if column.name not in table.header:
-        raise _missing(table, column)
+        raise missing(table, column)
     unit = table.remarks.get(f"unit {column.name}")
     if column.unit and unit is not None and unit != column.unit:
-        reason = f"column {column.name}: is in {unit}; profiles have it in {column.unit}"
-        raise InputError(table.file, reason)
+        reason = f"is in {unit[:40]}; profiles have it in {column.unit}"
+        raise table.remark_error(f"unit {column.name}", reason)
     values = np.empty(len(table.rows))
     for at in range(len(table.rows)):
         values[at] = table.number(at, column.name)
-        _check(table, at, column, float(values[at]))
+        why = wrong(column, float(values[at]))
+        if why is not None:
+            raise table.error(at, column.name, why)
     return values
 
 
@@ -36,22 +38,49 @@ def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:
     return {column.name: column_of(table, column) for column in columns}
 
 
-def _missing(table: Table, column: Column) -> InputError:
+def has(table: Table, column: Column) -> bool:
+    """Whether a table has a column that it can be without.
+
+    Raises:
+        InputError: when it has it in another unit, or written otherwise.
+    """
+    if column.name in table.header:
+        return True
+    if _meant(table, column) is not None:
+        raise missing(table, column)
+    return False
+
+
+def missing(table: Table, column: Column) -> InputError:
+    """What to say where a column is missing: what it is, and what the table has instead."""
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
-    other = next((name for name in column.other_units if name in table.header), None)
+    meant = _meant(table, column)
+    if meant is not None:
+        inside = f", in {column.unit}" if column.unit else ""
+        reason = f"has a column {meant!r} where {column.name!r} is needed{inside}"
+        return InputError(table.file, reason)
     have = ", ".join(name for name in table.header if name) or "no names"
-    reason = f"has no column {column.name!r}{unit}; it has {have}"
-    if other is not None:
-        reason = f"has a column {other!r} where {column.name!r} is needed, in {column.unit}"
-    return InputError(table.file, reason)
+    return InputError(table.file, f"has no column {column.name!r}{unit}; it has {have}")
 
 
-def _check(table: Table, at: int, column: Column, value: float) -> None:
+def _meant(table: Table, column: Column) -> str | None:
+    """A column of the table that is the same in another unit, or written otherwise."""
+    for name in table.header:
+        plain = name.lower().replace(" ", "_").replace("-", "_")
+        if plain in (column.name, *column.other_units):
+            return name
+    return None
+
+
+def wrong(column: Column, value: float) -> str | None:
+    """Why a number cannot be in a column; None where it can."""
     if value < 0:
-        raise table.error(at, column.name, f"{value:g} is negative; {column.meaning} cannot be")
-    if value == 0 and not column.zero:
-        raise table.error(at, column.name, f"is zero; {column.meaning} cannot be")
+        return f"{value:g} is negative; {column.meaning} cannot be"
+    if value == 0:
+        return None if column.zero else f"is zero; {column.meaning} cannot be"
+    unit = f" {column.unit}" if column.unit not in ("", "1") else ""
     if value > column.most:
-        unit = f" {column.unit}" if column.unit else ""
-        reason = f"{value:g} is more than {column.most:g}{unit}; is it in another unit?"
-        raise table.error(at, column.name, reason)
+        return f"{value:g} is more than {column.most:g}{unit}; is it in another unit?"
+    if value < column.least:
+        return f"{value:g} is less than {column.least:g}{unit}; is it in another unit?"
+    return None

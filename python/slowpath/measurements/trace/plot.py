@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from slowpath.measurements.trace.documents import MeasuredTrace
+from slowpath.report.picture import picture
 
-_SIZE = (7.0, 4.0)  # inches
+_WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _MARGIN = 1.08  # of the time axis
 
 
@@ -33,13 +34,7 @@ def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
     Raises:
         OSError: when the file cannot be written.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "slowpath", "svg.fonttype": "none"}):
-        figure = Figure(figsize=_SIZE, layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(file, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_subplot()
         longest = 0.0
         for name, trace in traces:
@@ -61,5 +56,3 @@ def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
         axes.set_ylabel("share of packets")
         axes.legend(loc="lower right")
         axes.grid(visible=True, alpha=0.3)
-        svg = file.endswith(".svg")
-        figure.savefig(file, metadata={"Date": None} if svg else {"Software": None}, dpi=150)

@@ -6,10 +6,9 @@ from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import bends, evaluate
 from slowpath.models.points import Points
 from slowpath.models.templates.batch import Floats
+from slowpath.report.picture import picture
 
-PICTURES = (".svg", ".png")
-"""What names of files end in."""
-_SIZE = (7.0, 4.0)  # inches
+_WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _PLACES = 400
 _WIDE = 50.0
 """Values that span more than this factor are drawn on a logarithmic axis."""
@@ -21,15 +20,9 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
     Raises:
         OSError: when the file cannot be written.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     x, y = points.x[:, 0], points.y
     rest = np.median(points.x[:, 1:], axis=0)
-    with mpl.rc_context({"svg.hashsalt": "slowpath", "svg.fonttype": "none"}):
-        figure = Figure(figsize=_SIZE, layout="constrained")
-        FigureCanvasAgg(figure)
+    with picture(file, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_subplot()
         axes.plot(x, y, ".", color="0.4", markersize=4, label="measured")
         for number, segment in enumerate(model["segments"]):
@@ -52,8 +45,6 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
         axes.set_ylabel(model["y"])
         axes.legend()
         axes.grid(visible=True, alpha=0.3)
-        svg = file.endswith(".svg")
-        figure.savefig(file, metadata={"Date": None} if svg else {"Software": None}, dpi=150)
 
 
 def _places(low: float, high: float) -> Floats:

@@ -52,6 +52,12 @@ DIAGNOSE = Command(
         CONFIDENCE,
         option(
             OUTPUT,
+            "--plot",
+            metavar="FILE",
+            help="Draw the curve of the sweep, coloured by bottleneck; FILE ends in .svg or .png.",
+        ),
+        option(
+            OUTPUT,
             "--html",
             metavar="FILE",
             help="Write a page with the curve of the sweep, coloured by bottleneck.",

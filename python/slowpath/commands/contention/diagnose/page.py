@@ -1,6 +1,7 @@
 """A diagnosis as a page: the curve of the sweep, coloured by bottleneck."""
 
 from slowpath.commands.contention.diagnose.report import (
+    ATTRIBUTES,
     CHANGE,
     changes,
     diagnosis_csv,
@@ -17,7 +18,6 @@ from slowpath.html.page import download, page
 from slowpath.html.tables import Column, table
 
 _COLOURS = {"memory": 0, "regex": 1}
-_NAMES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
 
 
 def diagnosis_page(report: DiagnosisReport) -> str:
@@ -53,7 +53,7 @@ def _changes(report: DiagnosisReport) -> Html:
 
 
 def _swept(report: DiagnosisReport, sweep: DiagnosedSweep) -> Html:
-    name = _NAMES[sweep["attribute"]]
+    name = ATTRIBUTES[sweep["attribute"]]
     found = pieces(sweep)
     changes = [one["at"] for one in sweep["crossings"]]
     words = f"throughput by {name}, coloured by bottleneck"

@@ -27,6 +27,8 @@ COLUMNS = (
     "accelerator",
     "outside",
 )
+ATTRIBUTES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
+"""What is swept, in words."""
 CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
 """What is told of a change."""
 

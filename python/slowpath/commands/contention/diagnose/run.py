@@ -5,12 +5,20 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import check_page, write_text
+from slowpath.cli.inputs import check_page, write_error, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
-from slowpath.commands.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
+from slowpath.commands.contention.options import (
+    Traffic,
+    check_output,
+    quiet_libraries,
+    read_beside,
+    read_traffic,
+)
 from slowpath.contention.packages import need
+from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 from slowpath.engine import identity
+from slowpath.report.picture import check_picture
 
 if TYPE_CHECKING:
     from slowpath.contention.diagnosis.bottleneck import Setting
@@ -29,7 +37,12 @@ def run(given: Namespace) -> ExitCode:
     """
     if given.traffic is None:
         raise OptionError("--traffic", "is needed: flows, size and, with an accelerator, mtbr")
+    if given.plot is not None and given.sweep is None:
+        raise OptionError("--plot", "draws the curve of a sweep: --sweep says along what")
     check_page(given.html)
+    check_picture(given.plot)
+    for name, file in (("--html", given.html), ("--plot", given.plot)):
+        check_output(name, file, [given.model, *read_beside(given.beside)])
     need()
     traffic = read_traffic(given.traffic)
     swept = None if given.sweep is None else read_sweep(given.sweep)
@@ -39,6 +52,13 @@ def run(given: Namespace) -> ExitCode:
         from slowpath.commands.contention.diagnose.page import diagnosis_page
 
         write_text(given.html, diagnosis_page(report))
+    if given.plot is not None and report["sweep"] is not None:
+        from slowpath.commands.contention.diagnose.plot import draw
+
+        try:
+            draw(given.plot, report, report["sweep"])
+        except OSError as problem:
+            raise write_error(given.plot, problem) from None
     if given.format == "json":
         out(json_line(report))
     else:
@@ -61,14 +81,16 @@ def read_sweep(text: str) -> "Swept":
     attribute = next((one for one in ATTRIBUTES if one == name), None)
     if attribute is None:
         raise OptionError("--sweep", f"{text!r} is none of {', '.join(ATTRIBUTES)} =A:B[:N]")
+    parts = limits.split(":")
     try:
-        first, last, count = (*map(float, limits.split(":")), float(_POINTS))[:3]
+        first, last, count = map(float, parts if len(parts) > 2 else [*parts, str(_POINTS)])  # noqa: PLR2004 - A, B
     except ValueError:
         raise OptionError("--sweep", f"{text!r} has no values A:B[:N]") from None
     whole = attribute in WHOLE
-    least = 1.0 if whole else 0.0
-    if not least <= first < last < 1e12:  # noqa: PLR2004 - flows that no table has
-        raise OptionError("--sweep", f"{name} goes from A up to B, with A from {least:g} up")
+    of = COLUMNS[attribute]
+    if not of.least <= first < last <= of.most:
+        reason = f"{name} goes from A up to B, with A from {of.least:g} up and B up to {of.most:g}"
+        raise OptionError("--sweep", reason)
     if whole and not (first.is_integer() and last.is_integer()):
         raise OptionError("--sweep", f"{name} is a whole number")
     if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends

@@ -86,8 +86,16 @@ def read_setup(file: str, content: str) -> Setup:
         memory,
         client,
         _effort({} if effort is None else table(effort, (), _EFFORT)),
-        None if cpus is None else tuple(number(one, _CPU) for one in items(cpus)),
+        None if cpus is None else _cpus(cpus),
     )
+
+
+def _cpus(found: Marked) -> tuple[int, ...]:
+    """CPUs, of which each thread takes another one."""
+    cpus = tuple(number(one, _CPU) for one in items(found))
+    if len({*cpus}) < len(cpus):
+        found.place.refuse("has a CPU twice; each thread takes one of its own")
+    return cpus
 
 
 def _function(called: str, found: Marked, folder: Path) -> Function:

@@ -17,7 +17,7 @@ from slowpath.contention.host.planner import planner
 from slowpath.contention.host.profiling import Audience, Found, Profiling
 from slowpath.contention.host.score import Level
 from slowpath.contention.host.setup import Setup
-from slowpath.contention.host.writing import write_profile
+from slowpath.contention.host.writing import check_folder, write_profile
 from slowpath.contention.packages import need
 from slowpath.engine import identity, neighbours
 from slowpath.measurements import disturbances, environment
@@ -34,6 +34,7 @@ def run(given: Namespace) -> ExitCode:
     until = None if given.deadline is None else time.monotonic() + given.deadline
     need()
     setup = load_setup(given.file)
+    check_folder(given.output)
     if given.mixes is not None:
         setup = setup._replace(effort=setup.effort._replace(mixes=given.mixes))
     machine = this_machine(setup)

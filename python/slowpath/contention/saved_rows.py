@@ -1,0 +1,140 @@
+"""Rows in model files: written as they were read from tables, and checked as tables are."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from slowpath.cli.errors import InputError
+from slowpath.contention.documents import SavedOrigin, SavedRows
+from slowpath.contention.tables.columns import (
+    ALL,
+    COUNTERS,
+    DEVICES,
+    MTBR,
+    REQUEST_TIME,
+    SCORE,
+    SIZE,
+    THROUGHPUT,
+    TRAFFIC,
+    WORKING_SET,
+)
+from slowpath.contention.tables.profiles import (
+    AcceleratorProfile,
+    MemoryProfile,
+    Origin,
+    OwnContention,
+)
+from slowpath.contention.tables.reading import FEWEST, FEWEST_REQUESTS
+from slowpath.contention.tables.values import wrong
+
+_BY_NAME = {one.name: one for one in ALL}
+_CONTENTION = tuple(
+    {one.name for one in (*TRAFFIC, *columns)}
+    for columns in (COUNTERS, (*COUNTERS, DEVICES), SCORE)
+)
+_REQUESTS = ({MTBR.name, REQUEST_TIME.name}, {MTBR.name, REQUEST_TIME.name, SIZE.name})
+
+
+def saved_rows(origin: Origin, rows: tuple[str, ...], columns: Mapping[str, Any]) -> SavedRows:
+    """Rows as a model file has them."""
+    of: SavedOrigin = {
+        "files": list(origin.files),
+        "function": origin.function,
+        "device": origin.device,
+        "unit": origin.unit,
+        "source": origin.source,
+        "cache_mb": origin.cache_mb,
+        "mtbr": origin.mtbr,
+    }
+    values = {name: [float(one) for one in column] for name, column in columns.items()}
+    return {"origin": of, "rows": list(rows), "columns": values}
+
+
+def saved_requests(profile: AcceleratorProfile) -> SavedRows:
+    """The same of request times."""
+    sizes = {} if profile.size is None else {SIZE.name: profile.size}
+    columns = {MTBR.name: profile.mtbr, REQUEST_TIME.name: profile.request_time, **sizes}
+    return saved_rows(profile.origin, profile.rows, columns)
+
+
+def read_memory_rows(file: str, saved: SavedRows) -> MemoryProfile:
+    """The memory profile in a model file.
+
+    Raises:
+        InputError: when it is none, as in what follows.
+    """
+    columns = _columns(file, "memory", saved, [one | {THROUGHPUT.name} for one in _CONTENTION])
+    throughput = columns.pop(THROUGHPUT.name)
+    if len(throughput) < FEWEST:
+        reason = f"memory has {len(throughput)} rows; a memory model takes at least {FEWEST}"
+        raise no_model(file, reason)
+    return MemoryProfile(_origin(file, "memory", saved), tuple(saved["rows"]), columns, throughput)
+
+
+def read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
+    """The request times in a model file."""
+    columns = _columns(file, "accelerator", saved, _REQUESTS)
+    different = len({*columns[MTBR.name].tolist()})
+    if different < FEWEST_REQUESTS:
+        reason = f"accelerator has {different} different values of {MTBR.name}; a line takes two"
+        raise no_model(file, reason)
+    return AcceleratorProfile(
+        _origin(file, "accelerator", saved),
+        tuple(saved["rows"]),
+        columns[MTBR.name],
+        columns[REQUEST_TIME.name],
+        columns.get(SIZE.name),
+    )
+
+
+def read_contention_rows(file: str, saved: SavedRows) -> OwnContention:
+    """What a model file says that the function does to others."""
+    columns = _columns(file, "contention", saved, _CONTENTION)
+    if not saved["rows"]:
+        raise no_model(file, "contention has no rows")
+    return OwnContention(_origin(file, "contention", saved), tuple(saved["rows"]), columns)
+
+
+def no_model(file: str, reason: str) -> InputError:
+    """The error of a file that no model can be learnt from."""
+    return InputError(file, f"is not a model: {reason}")
+
+
+def _origin(file: str, part: str, saved: SavedRows) -> Origin:
+    of = saved["origin"]
+    for name, column in (("cache_mb", WORKING_SET), ("mtbr", MTBR)):
+        value = of[name]  # type: ignore[literal-required]
+        reason = None if value is None else wrong(column, value)
+        if reason is not None:
+            raise no_model(file, f"{part}.origin.{name}: {reason}")
+    return Origin(
+        tuple(of["files"]) or ("",),
+        of["function"],
+        of["device"],
+        of["unit"],
+        of["source"],
+        of["cache_mb"],
+        of["mtbr"],
+    )
+
+
+def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]) -> dict[str, Any]:
+    """The columns of a part, each value one that its column can have."""
+    names = {*saved["columns"]}
+    if names not in allowed:
+        nearest = min(allowed, key=lambda one: len(one ^ names))
+        lacks, has = sorted(nearest - names), sorted(names - nearest)
+        said = [f"lacks column {', '.join(lacks)}"] if lacks else []
+        said += [f"has a column {', '.join(has)} that is not known there"] if has else []
+        raise no_model(file, f"{part} {' and '.join(said)}")
+    for name, values in saved["columns"].items():
+        if len(values) != len(saved["rows"]):
+            reason = f"{part}.columns.{name} has {len(values)} values of {len(saved['rows'])} rows"
+            raise no_model(file, reason)
+        for row, value in zip(saved["rows"], values, strict=True):
+            why = wrong(_BY_NAME[name], value) if math.isfinite(value) else "is not finite"
+            if why is not None:
+                raise no_model(file, f"{part}, row {row}, column {name}: {why}")
+    return {name: np.array(values, dtype=float) for name, values in saved["columns"].items()}

@@ -1,0 +1,77 @@
+"""Good files for `slowpath contention`, which tests then damage; and what the command says."""
+
+import contextlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from contention_tables import MEMORY, profile, write, write_memory
+from slowpath.app import app
+
+FAST = "--recipe ridge-pressure"
+TRAINED = "train memory.csv regex.csv own.csv"
+PREDICTED = "predict --memory memory.csv --accelerator regex.csv --query query.csv"
+PLACED = "place fleet.yaml --arrivals arrivals.csv --no-reference"
+REMARKS = {"function": "nf", "device": "nic", "source": "made up", "unit throughput": "kpps"}
+DEVICE = {"device": "nic"}
+FLEET = """nics: {device: nic, cores: 8}
+functions:
+  nat: {model: nat.json, cores: 2, traffic: {flows: 16000, size: 1500}, sla: 0.9, solo: 900}
+  ids:
+    model: nf.json
+    cores: 4
+    traffic: {flows: 16000, size: 1500, mtbr: 400}
+    sla: [0.8, 0.9]
+"""
+ARRIVALS = (("a", "nat", 0.9), ("b", "ids", 0.8), ("c", "nat", 0.95))
+TRUTH = (
+    ("a", "nat", "nat", 1000),
+    ("b", "ids", "ids", 500),
+    ("c", "nat+ids", "nat", 900),
+    ("d", "nat+ids", "ids", 400),
+)
+
+
+def said_by(words: str, code: int) -> str:
+    """What `slowpath contention` says of wrong words or files, in one line, with this exit code."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            found = app(["contention", *words.split()])
+        except SystemExit as left:
+            found = int(left.code or 0)
+    said = err.getvalue()
+    assert found == code, f"{words}: {found}: {said}"
+    if code:
+        assert out.getvalue() == ""
+        assert "\n" not in said.rstrip("\n") or code == 2, said
+    return said
+
+
+def folder_of_good_files(folder: Path) -> Path:
+    """Tables of a function, models of them, a fleet with arrivals and measured mixes."""
+    write_memory(folder / "memory.csv", profile(24), REMARKS)
+    write_memory(folder / "more.csv", profile(12, seed=7), REMARKS)
+    requests = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
+    write(folder / "regex.csv", ("row", "mtbr", "inverse_throughput"), requests, REMARKS)
+    of = profile(4, seed=5)
+    own = np.column_stack([of.columns[name] for name in MEMORY[:-1]]).tolist()
+    write(folder / "own.csv", ("row", *MEMORY[:-1]), _named(own), REMARKS)
+    header = ("row", "mtbr", "inverse_throughput_sum", *MEMORY[:-1])
+    write(folder / "query.csv", header, _named([[400.0, 2e-4, *row] for row in own]), DEVICE)
+    write(folder / "arrivals.csv", ("row", "function", "sla"), ARRIVALS, DEVICE)
+    truth = {**DEVICE, "unit throughput": "kpps"}
+    write(folder / "truth.csv", ("row", "mix", "function", "throughput"), TRUTH, truth)
+    (folder / "fleet.yaml").write_text(FLEET)
+    (folder / "empty").mkdir()
+    with contextlib.chdir(folder):
+        said_by(f"train memory.csv regex.csv own.csv {FAST} -o nf.json", 0)
+        said_by(f"train memory.csv own.csv {FAST} -o nat.json", 0)
+        said_by(f"train memory.csv {FAST} -o silent.json", 0)
+    return folder
+
+
+def _named(rows: Sequence[Sequence[float]]) -> list[tuple[object, ...]]:
+    return [(f"q{at}", *row) for at, row in enumerate(rows)]

@@ -1,0 +1,140 @@
+"""Pictures and pages of `slowpath contention`: what they have; the same data, the same file."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contention_tables import profile, write_memory
+from slowpath.commands.contention.diagnose.plot import COLOURS
+from slowpath.commands.contention.evaluate.plot import draw
+from slowpath.commands.contention.evaluate.report import Evaluation
+from slowpath.contention.memory.evaluation import Protocol, evaluate
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.model import rows_of
+from slowpath.contention.tables.reading import read_memory
+from support import ROOT, slowpath
+from test_html import parsed, texts
+
+pytest.importorskip("matplotlib", reason="matplotlib (the extra `models`) is not installed")
+
+FLEET = ROOT / "examples/fleet"
+DIAGNOSE = (
+    *("contention", "diagnose", FLEET / "ids.model.json"),
+    *("--traffic", "flows=16000,size=1500,mtbr=200", "--sweep", "mtbr=0:1000:6"),
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    said = {"function": "$nf", "device": "nic", "unit throughput": "kpps"}
+    return write_memory(tmp_path / "memory.csv", profile(24), said)
+
+
+def labels(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]+)</text>", svg)
+
+
+def test_a_sweep_is_drawn_in_the_colours_of_its_bottlenecks(tmp_path: Path) -> None:
+    runs = [
+        slowpath(*DIAGNOSE, "--format", "json", "--plot", tmp_path / name)
+        for name in ("one.svg", "two.svg", "three.png")
+    ]
+    assert [run.returncode for run in runs] == [0, 0, 0], runs[0].stderr
+    svg = (tmp_path / "one.svg").read_text()
+    assert svg == (tmp_path / "two.svg").read_text()
+    assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
+    said = labels(svg)
+    points = json.loads(runs[0].stdout)["sweep"]["points"]
+    kinds = {one["diagnosis"]["bottleneck"] for one in points}
+    assert kinds == {"memory", "regex"} == {*COLOURS}
+    assert {f"{kind} is the bottleneck" for kind in kinds} <= {*said}
+    assert "matches per MB" in said
+    assert any("90 % intervals" in one for one in said)
+
+
+def test_one_bottleneck_has_one_colour(tmp_path: Path) -> None:
+    words = (*DIAGNOSE[:-1], "flows=100:100000:6", "--what-if", "without nobody.json")
+    assert slowpath(*words, "--plot", tmp_path / "a.svg").returncode == 2
+    assert not (tmp_path / "a.svg").exists()
+    run = slowpath(*words[:-2], "--plot", tmp_path / "a.svg")
+    assert run.returncode == 0, run.stderr
+    said = labels((tmp_path / "a.svg").read_text())
+    assert sum("is the bottleneck" in one for one in said) == 1
+    assert "flows" in said
+
+
+def test_held_out_rows_are_drawn_against_what_was_measured(memory: Path, tmp_path: Path) -> None:
+    words = ["contention", "evaluate", str(memory)]
+    words += ["--recipe", "ridge-pressure", "--recipe", "constant"]
+    runs = [
+        slowpath(*words, "--format", "json", "--plot", tmp_path / f"{name}.svg")
+        for name in ("one", "two")
+    ]
+    assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
+    svg = (tmp_path / "one.svg").read_text()
+    assert svg == (tmp_path / "two.svg").read_text()
+    said = labels(svg)
+    assert said.count("measured, kpps") == 2
+    document = json.loads(runs[0].stdout)
+    for one in document["models"]:
+        rows = one["predictions"]
+        assert [row["row"] for row in rows] == [f"m{at}" for at in range(24)]
+        off = [abs(row["predicted"] / row["measured"] - 1) for row in rows]
+        assert sum(off) / len(off) == pytest.approx(one["errors"]["mape"])
+        inside = sum(row["low"] <= row["measured"] <= row["high"] for row in rows)
+        assert inside / len(rows) == pytest.approx(one["coverage"])
+        assert f"90 % interval has it: {inside}" in said
+        assert inside == len(rows) or f"90 % interval misses it: {len(rows) - inside}" in said
+        assert f"{one['recipe']}: {100 * one['errors']['mape']:.2f} % off in the mean" in said
+
+
+def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = ["contention", "evaluate", str(memory), "--recipe", "ridge-pressure"]
+    run = slowpath(*words, "--html", page, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    (one,) = json.loads(run.stdout)["models"]
+    root = parsed(page.read_text())
+    assert "$nf on nic: predicted against measured" in texts(root)
+    assert f"{100 * one['errors']['mape']:.2f} %" in texts(root)
+    says = [title.text or "" for title in root.iter("title")]
+    for row in one["predictions"]:
+        wanted = f"{row['row']}: measured {row['measured']:.4g}, predicted {row['predicted']:.4g}"
+        assert any(said.startswith(wanted) for said in says)
+    assert len([*root.iter("circle")]) == 24
+
+
+def test_the_choice_is_drawn_where_all_models_are_tried(memory: Path, tmp_path: Path) -> None:
+    read = read_memory([str(memory)])
+    few = [RECIPES["ridge-pressure"], RECIPES["ridge-counters"]]
+    models = [evaluate(one, rows_of(read), Protocol(2, recipes=few)) for one in (*few, None)]
+    draw(str(tmp_path / "a.svg"), Evaluation(read, models, 2, 0.9))
+    said = labels((tmp_path / "a.svg").read_text())
+    assert [one for one in said if "off in the mean" in one] == [
+        f"chosen: {100 * models[2].errors.mape:.2f} % off in the mean"
+    ]
+
+
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(tmp_path: Path) -> None:
+    for words in (
+        ["diagnose", "none.json", "--traffic", "x", "--sweep", "x"],
+        ["evaluate", "none"],
+    ):
+        script = (
+            "import sys; sys.modules['matplotlib'] = None; "
+            f"sys.argv = ['slowpath', 'contention', *{words!r}, '--plot', 'a.svg']\n"
+            "from slowpath.main import main\nmain()\n"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (run.returncode, run.stdout) == (3, "")
+        said = "matplotlib is not installed; pip install slowpath[models]"
+        assert run.stderr == f"error: this machine: {said}\n"
+    run = slowpath(*DIAGNOSE, "--plot", tmp_path / "none" / "a.svg")
+    assert run.returncode == 3
+    assert "a.svg: cannot be written: no such file or directory" in run.stderr

@@ -1,0 +1,274 @@
+"""Wrong tables of `slowpath contention`: one line that names file, row and column, and exit code 3.
+
+Every kind of damage in every table that a command reads, in CSV, JSON and Parquet.
+"""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from contention_wrong import PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of_good_files(tmp_path_factory.mktemp("good"))
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Read(NamedTuple):
+    """A table, and a command that reads it."""
+
+    file: str
+    words: str
+    column: str  # of numbers
+
+
+READ = {
+    "train": Read("memory.csv", TRAINED, "l2crd"),
+    "train, second": Read("more.csv", "train memory.csv more.csv", "ipc"),
+    "train, requests": Read("regex.csv", TRAINED, "inverse_throughput"),
+    "train, own": Read("own.csv", TRAINED, "packet_size_bytes"),
+    "evaluate": Read("memory.csv", "evaluate memory.csv", "flow_count"),
+    "predict": Read("memory.csv", PREDICTED, "throughput"),
+    "predict, requests": Read("regex.csv", PREDICTED, "mtbr"),
+    "predict, query": Read("query.csv", PREDICTED, "inverse_throughput_sum"),
+    "predict, query of a model": Read("query.csv", "predict nf.json --query query.csv", "wss_mb"),
+    "place": Read("arrivals.csv", PLACED, "sla"),
+    "place, truth": Read("truth.csv", f"{PLACED} --truth truth.csv", "throughput"),
+}
+Cells = list[list[str]]
+Damage = Callable[[Cells, int], None]
+"""Changes the cells of a table, the header first; the column is named by its place."""
+
+
+def value(text: str) -> Damage:
+    def change(cells: Cells, at: int) -> None:
+        cells[2][at] = text
+
+    return change
+
+
+def named(text: str) -> Damage:
+    def change(cells: Cells, at: int) -> None:
+        cells[0][at] = text
+
+    return change
+
+
+def without(cells: Cells, at: int) -> None:
+    for row in cells:
+        del row[at]
+
+
+def twice(cells: Cells, at: int) -> None:
+    for row in cells:
+        row.append(row[at])
+
+
+def one_more(cells: Cells, _: int) -> None:
+    cells[2].append("7")
+
+
+def first(rows: int) -> Damage:
+    def change(cells: Cells, _: int) -> None:
+        del cells[1 + rows :]
+
+    return change
+
+
+CELLS: dict[str, tuple[str, str]] = {
+    "negative": ("-1", "-1 is negative"),
+    "not a number": ("nan", "'nan' is not a finite number"),
+    "infinite": ("-inf", "'-inf' is not a finite number"),
+    "too large for a number": ("1e999", "'1e999' is not a finite number"),
+    "in another unit": ("1e300", "1e+300 is more than"),
+    "text": ("fast", "'fast' is not a finite number"),
+    "with a comma": ("1,5", "'1,5' is not a finite number"),
+    "hexadecimal": ("0x10", "'0x10' is not a finite number"),
+    "empty": ("", "there is no value; fill it in or remove the row"),
+}
+
+
+def written(path: Path, damage: Damage, column: str) -> None:
+    """The table with the damage."""
+    lines = path.read_text().splitlines(keepends=True)
+    head = [line for line in lines if line.startswith("#")]
+    cells = [*csv.reader(lines[len(head) :])]
+    damage(cells, cells[0].index(column))
+    with path.open("w", newline="") as file:
+        file.writelines(head)
+        csv.writer(file, lineterminator="\n").writerows(cells)
+
+
+@pytest.mark.parametrize("what", CELLS)
+@pytest.mark.parametrize("name", READ)
+def test_cells(folder: Path, name: str, what: str) -> None:
+    read, (text, reason) = READ[name], CELLS[what]
+    written(folder / read.file, value(text), read.column)
+    said = said_by(read.words, 3)
+    assert said.startswith(f"error: {read.file}: line {_line(folder / read.file)}")
+    assert f", column {read.column}: {reason}" in said
+
+
+def _line(path: Path) -> int:
+    """Where the second row of values stands."""
+    return 3 + sum(line.startswith("#") for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize("name", READ)
+def test_columns(folder: Path, name: str) -> None:
+    read = READ[name]
+    path, there = folder / read.file, (folder / read.file).read_bytes()
+    written(path, without, read.column)
+    said = said_by(read.words, 3)
+    assert said.startswith(f"error: {read.file}: ")
+    assert "has no column" in said
+    assert f"'{read.column}'" in said
+    assert "; it has " in said or "say with each arrival" in said
+    path.write_bytes(there)
+    written(path, named(read.column.upper()), read.column)
+    said = said_by(read.words, 3)
+    assert said.startswith(f"error: {read.file}: has a column '{read.column.upper()}' where")
+    path.write_bytes(there)
+    written(path, twice, read.column)
+    said = said_by(read.words, 3)
+    assert f"{read.file}: line {_line(path) - 2}: has 2 columns '{read.column}'; rename" in said
+    path.write_bytes(there)
+    written(path, one_more, read.column)
+    said = said_by(read.words, 3)
+    assert f"{read.file}: line {_line(path)}: there are" in said
+
+
+@pytest.mark.parametrize("name", READ)
+def test_files(folder: Path, name: str) -> None:
+    read = READ[name]
+    path, there = folder / read.file, (folder / read.file).read_text()
+    for data, reason in (
+        (b"", "line 1: is empty; the first line has to name the columns"),
+        (b",,,\n", "line 1: is empty"),
+        (b"# device: nic\n", "line 1: is empty"),
+        (there.encode("utf-16"), "is UTF-16 or no text at all; save it as UTF-8"),
+        (there.encode("utf-16-le"), "is UTF-16 or no text at all"),
+        (b"\xff\xfe\xfd", "is UTF-16 or no text at all"),
+        ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
+        (b"[1, 2]", 'has no "rows"'),
+        (b"{", "is not JSON"),
+        (b'{"rows": [3]}', "row 1: is no object"),
+        (b'{"rows": [{"a": 1, "a": 2}]}', "is not JSON: an object has 'a' twice"),
+        (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
+    ):
+        path.write_bytes(data)
+        said = said_by(read.words, 3)
+        assert said.startswith(f"error: {read.file}: {reason}"), said
+    path.unlink()
+    assert said_by(read.words, 3) == f"error: {read.file}: no such file\n"
+
+
+@pytest.mark.parametrize("name", READ)
+def test_remarks(folder: Path, name: str) -> None:
+    """What is said of all rows: of another device, in another unit, or twice."""
+    read = READ[name]
+    path, there = folder / read.file, (folder / read.file).read_text()
+    whole = there[there.index("\nrow,") + 1 :]
+    path.write_text(f"# device: another\n{whole}")
+    said = said_by(read.words, 3) if name != "evaluate" else "'another'"
+    assert "'another'" in said
+    path.write_text(f"# device: nic\n# device: another\n{whole}")
+    said = said_by(read.words, 3)
+    assert said == f"error: {read.file}: line 2, device: is 'another', and 'nic' in line 1\n"
+    path.write_text(f"# unit {read.column}: furlongs\n{whole}")
+    if read.column != "throughput":
+        said = said_by(read.words, 3) if read.column in WITH_UNIT else "furlongs"
+        assert "furlongs" in said
+
+
+WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"}
+
+
+def test_too_few_rows(folder: Path) -> None:
+    for name, kept, reason in (
+        ("train", 9, "has 9 rows; a memory model takes at least 10"),
+        ("evaluate", 0, "has 0 rows; a memory model takes at least 10"),
+        ("train, requests", 1, "column mtbr: has 1 different values; a line takes two"),
+        ("train, own", 0, "has no rows"),
+        ("place", 0, "has no rows"),
+        ("place, truth", 0, "has no row for 'nat' by itself"),
+    ):
+        read = READ[name]
+        path, there = folder / read.file, (folder / read.file).read_text()
+        written(path, first(kept), read.column)
+        assert said_by(read.words, 3).startswith(f"error: {read.file}: {reason}"), name
+        path.write_text(there)
+    for file in ("memory.csv", "more.csv"):
+        written(folder / file, first(3), "row")
+    said = said_by("train memory.csv more.csv", 3)
+    assert "more.csv: has 6 rows together with memory.csv; a memory model takes" in said
+
+
+# --- JSON and Parquet -----------------------------------------------------------------------------
+
+
+def as_json(path: Path, column: str, text: object) -> None:
+    """The table as JSON of the same name, with another value in the second row."""
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    rows: list[dict[str, object]] = [*csv.DictReader(lines)]
+    rows[1][column] = text
+    path.write_text(json.dumps({"rows": rows}))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (-1, "-1 is negative"),
+        (None, "there is no value"),
+        (True, "'True' is not a finite number"),
+        ([1], "'[1]' is not a finite number"),
+        (10**400, f"'1{39 * '0'}' is not a finite number"),
+    ],
+)
+@pytest.mark.parametrize("name", READ)
+def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> None:
+    read = READ[name]
+    as_json(folder / read.file, read.column, text)
+    said = said_by(read.words, 3)
+    assert said.startswith(f"error: {read.file}: row 2")
+    assert f", column {read.column}: {reason}" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [(-1.0, "-1 is negative"), (None, "there is no value"), (float("inf"), "'inf' is not")],
+)
+@pytest.mark.parametrize("name", ["train", "train, requests", "predict, query", "place"])
+def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: str) -> None:
+    why = "pyarrow (the extra `parquet`) is not installed"
+    arrow = pytest.importorskip("pyarrow", reason=why)
+    parquet = pytest.importorskip("pyarrow.parquet", reason=why)
+
+    read = READ[name]
+    path = folder / read.file
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    header, *rows = csv.reader(lines)
+    columns: dict[str, list[str | float | None]] = {}
+    for column, values in zip(header, zip(*rows, strict=True), strict=True):
+        number = column not in {"row", "function"}
+        columns[column] = [float(one) if number else one for one in values]
+    columns[read.column][1] = text
+    parquet.write_table(arrow.table(columns), path)
+    said = said_by(read.words, 3)
+    assert said.startswith(f"error: {read.file}: row 2")
+    assert f", column {read.column}: {reason}" in said

@@ -1,0 +1,328 @@
+"""Wrong models, descriptions and options of `slowpath contention`: one line that names the place.
+
+Codes: 3 for files, 2 for options.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
+from slowpath.contention.diagnosis.changes import ChangeError, read_change
+from support import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of_good_files(tmp_path_factory.mktemp("good"))
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TRAFFIC = "--traffic flows=10000,size=1500,mtbr=400"
+ALONE = f"predict nf.json {TRAFFIC}"
+DIAGNOSED = f"diagnose nf.json {TRAFFIC}"
+
+
+def changed(path: Path, place: str, value: object) -> None:
+    """The document with another value in a place, or without it (`...`)."""
+    document = json.loads(path.read_text())
+    *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+    inside = document
+    for step in way:
+        inside = inside[step]
+    if value is ...:
+        del inside[last]
+    else:
+        inside[last] = value
+    path.write_text(json.dumps(document))
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        ("memory.columns.ipc", ..., "memory lacks column ipc"),
+        ("memory.columns.iipc", [1.0] * 24, "memory has a column iipc that is not known there"),
+        ("memory.columns.l2crd.3", -1.0, "memory, row m3, column l2crd: -1 is negative; reads"),
+        ("memory.columns.flow_count.3", 0.0, "memory, row m3, column flow_count: is zero; flows"),
+        ("memory.columns.wss_mb.1", 6e6, "column wss_mb: 6e+06 is more than 100000 MB; is it in"),
+        ("memory.columns.throughput.0", 0, "memory, row m0, column throughput: is zero"),
+        ("memory.columns.throughput.0", 1e308, "columns.throughput[0]: is no number to calculate"),
+        ("memory.columns.throughput.0", "9", "columns.throughput[0]: should be a number"),
+        ("memory.columns.throughput.0", None, "columns.throughput[0]: should be a number"),
+        ("memory.rows.0", ..., "memory.columns.flow_count has 24 values of 23 rows"),
+        ("memory.origin.cache_mb", -6.0, "memory.origin.cache_mb: -6 is negative"),
+        ("memory.origin.cache_mb", 6291456, "memory.origin.cache_mb: 6.29146e+06 is more than"),
+        ("memory.origin.mtbr", -1, "memory.origin.mtbr: -1 is negative"),
+        ("memory.origin.device", "another", "accelerator is of device 'nic', memory of 'another'"),
+        ("accelerator.origin.unit", "pps", "accelerator is of unit 'pps', memory of 'kpps'"),
+        ("accelerator.columns.mtbr", [300.0, 300.0], "accelerator has 1 different values of mtbr"),
+        ("accelerator.columns.inverse_throughput.1", 1e-9, "requests with more matches take less"),
+        ("contention.rows", [], "contention.columns.flow_count has 4 values of 0 rows"),
+        ("contention.columns.irt", ..., "contention lacks column irt"),
+        ("contention.columns.memrd.2", -3, "contention, row q2, column memrd: -3 is negative"),
+        ("pattern", "run-to-completion", "run-to-completion needs memory.origin.mtbr"),
+        ("pattern", "both", "document.pattern: should be pipeline or run-to-completion"),
+        ("queues", 0, "queues: 0 is not between 1 and 4,096"),
+        ("queues", 10**9, "queues: 1000000000 is not between"),
+        ("end_errors", [-2.0], "end_errors: has a negative one"),
+        ("checks", [], "checks: is empty; nothing tells whether"),
+        ("checks.0.row", -1, "checks name row -1"),
+        ("scores", ..., "document: lacks 'scores'"),
+        ("scores.0.recipe", 3, "document.scores[0].recipe: should be text"),
+    ],
+)
+def test_models(folder: Path, place: str, value: object, reason: str) -> None:
+    changed(folder / "nf.json", place, value)
+    said = said_by(ALONE, 3)
+    assert said.startswith("error: nf.json: is not a model: ")
+    assert reason in said
+    assert said_by(DIAGNOSED, 3) == said
+    assert said_by(f"predict nat.json {TRAFFIC} --with nf.json", 3) == said
+    placed = said_by(PLACED, 3)
+    assert placed == said.replace("nf.json", "fleet.yaml:5: functions.ids.model: nf.json", 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "is not JSON"),
+        (b"[]", "is not a model: document: should be an object"),
+        (b'{"version": 1}', "is not a model: document: lacks "),
+        (b'{"version": NaN}', "NaN is not a number of JSON"),
+        ("{}".encode("utf-16"), "is not UTF-8 text"),
+        (b"row,ipc\n", "is not JSON"),
+    ],
+)
+def test_what_is_no_model(folder: Path, data: bytes, reason: str) -> None:
+    (folder / "nf.json").write_bytes(data)
+    for words in (ALONE, DIAGNOSED, f"predict nat.json {TRAFFIC} --with nat.json,nf.json"):
+        said = said_by(words, 3)
+        assert said.startswith("error: nf.json: ")
+        assert reason in said
+
+
+def test_keys_that_nobody_knows_do_no_harm(folder: Path) -> None:
+    changed(folder / "nf.json", "scores.0.colour", "red")
+    changed(folder / "nf.json", "colour", "red")
+    assert "internal" not in said_by(ALONE, 0)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "silent.json: does not say what it does to others: train it with a table of its own",
+        "none.json: no such file",
+        "memory.csv: is not JSON",
+    ],
+)
+@pytest.mark.parametrize("words", [ALONE, DIAGNOSED])
+@pytest.mark.usefixtures("folder")
+def test_functions_without_a_profile(words: str, reason: str) -> None:
+    said = said_by(f"{words} --with nat.json,{reason.partition(':')[0]}", 3)
+    assert said.startswith(f"error: {reason}")
+
+
+def of_all(path: Path, key: str, value: str) -> None:
+    for part in ("memory", "accelerator", "contention"):
+        if json.loads(path.read_text())[part] is not None:
+            changed(path, f"{part}.origin.{key}", value)
+
+
+@pytest.mark.parametrize("words", [ALONE, DIAGNOSED])
+def test_models_of_something_else(folder: Path, words: str) -> None:
+    shutil.copy(folder / "nf.json", folder / "other.json")
+    of_all(folder / "other.json", "unit", "pps")
+    said = said_by(f"{words} --with other.json", 3)
+    assert said == "error: other.json: has throughput in 'pps'; nf.json has it in 'kpps'\n"
+    of_all(folder / "nat.json", "device", "another")
+    said = said_by(f"{words} --with nat.json", 3)
+    assert said == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
+    rows = [f"{at},100,64,{at / 9},{99 - at}" for at in range(12)]
+    header = "row,flow_count,packet_size_bytes,score"
+    (folder / "score.csv").write_text("\n".join([f"{header},throughput", *rows]))
+    (folder / "own-score.csv").write_text(f"{header}\no,100,64,1\n")
+    said_by(f"train score.csv own-score.csv {FAST} -o score.json", 0)
+    said = said_by(f"{words} --with score.json", 3)
+    assert said.startswith("error: score.json: has other columns of contention than nf.json: ipc,")
+
+
+# --- descriptions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cores: 8", "cores: -8", "fleet.yaml:1: nics.cores: '-8' is no number from 1 to 1024"),
+        ("cores: 8", "cores: eight", "fleet.yaml:1: nics.cores: 'eight' is no number"),
+        ("cores: 8", "cores: nan", "fleet.yaml:1: nics.cores: 'nan' is no number"),
+        ("cores: 8", "count: 3", "fleet.yaml:1: nics: lacks cores"),
+        ("cores: 8}", "cores: 8, cores: 4}", "fleet.yaml:1: nics.cores: stands here twice"),
+        ("nics:", "nic:", "fleet.yaml:1: nic: is not known here; there are nics, functions"),
+        ("device: nic", "device: card", "functions.nat: nat.json is of device 'nic'; the NICs are"),
+        ("flows: 16000", "flows: 1e300", "3: functions.nat.traffic.flows: '1e300' is no number"),
+        ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is not known here; there"),
+        ("size: 1500", "size: 1.5e6", "3: functions.nat.traffic.size: '1.5e6' is no number from"),
+        ("mtbr: 400", "mtbr: -1", "7: functions.ids.traffic.mtbr: '-1' is no number from 0 to"),
+        ("sla: 0.9", "sla: 90", "functions.nat.sla: '90' is no number from 1e-06 to 1"),
+        ("sla: 0.9", "sla: inf", "functions.nat.sla: 'inf' is no number"),
+        ("solo: 900", "solo: 900000", "3: functions.nat.solo: 900000 is far from what the model"),
+        ("solo: 900", "solo: 0.0009", "0.0009 is far from what the model is of, "),
+        ("solo: 900", "solo: -1", "functions.nat.solo: '-1' is no number"),
+        ("model: nf.json", "model: none.json", "5: functions.ids.model: none.json: no such file"),
+        ("model: nf.json", "model: memory.csv", "functions.ids.model: memory.csv: is not JSON"),
+        (
+            "model: nf.json",
+            "model: silent.json",
+            "fleet.yaml:5: functions.ids: silent.json does not",
+        ),
+        ("    model: nf.json\n", "", "fleet.yaml:5: functions.ids: lacks model"),
+        (", mtbr: 400", "", "functions.ids.traffic: lacks mtbr: nf.json uses an accelerator"),
+        (FLEET, "", "fleet.yaml:1: is empty; it has to be a table of keys"),
+        (FLEET, "[1, 2", "is not YAML"),
+        (FLEET, "\ud800", "is not UTF-8 text"),
+        (FLEET, "[" * 1500, "is not YAML that can be read: it is nested too deeply"),
+        (FLEET, "nics: {cores: 8}\nfunctions: {}\n", "fleet.yaml:2: functions: has no function"),
+    ],
+)
+def test_fleets(folder: Path, old: str, new: str, said: str) -> None:
+    text = FLEET.replace(old, new, 1)
+    assert text != FLEET
+    (folder / "fleet.yaml").write_text(text, errors="surrogatepass")
+    found = said_by(PLACED, 3)
+    assert found.startswith("error: fleet.yaml:")
+    assert said in found
+
+
+DESCRIPTION = (ROOT / "tests/contention_tiny.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("traffic:", "trafic:", "trafic: is not known here; there are schema"),
+        ("flow_count: [100, 1000], ", "", "t.yaml:5: traffic: lacks flow_count"),
+        ("[100, 1000]", "[1000, 100]", "5: traffic.flow_count: is no range; write one number"),
+        ("[100, 1000]", "-3", "5: traffic.flow_count: '-3' is no whole number"),
+        ("[100, 1000]", "nan", "traffic.flow_count: 'nan' is no whole number"),
+        ("[128, 512]", "[128, 512000]", "5: traffic.packet_size_bytes[2]: 512000 is not between"),
+        ("[128, 512]", "1.5 KB", "traffic.packet_size_bytes: '1.5 KB' is no whole number"),
+        ("[10_000, 1_000_000]", "4", "memory.working_set_bytes: 4 is not between 4,096 and"),
+        ("pairs: 1", "pairs: 0", "9: effort.pairs: 0 is not between 1 and 1,000"),
+        ("pairs: 1", "pair: 1", "9: effort.pair: is not known here; there are mixes, pairs"),
+        ("[nat]", "[firewall]", "4: function.stages[1]: 'firewall' is none of flow-statistics"),
+        ("schema: 1", "schema: 2", "2: schema: 2 is not between 1 and 1"),
+        ("effort:", "cpus: [0, 0]\neffort:", "9: cpus: has a CPU twice; each thread takes one"),
+        ("name: tiny", "name: ../tiny", "3: name: '../tiny' is no name"),
+        ("name: tiny", "name: tiny\nname: tiny", "4: name: stands here twice"),
+        (DESCRIPTION, "", "t.yaml:1: is empty; docs/contention.md says what it has"),
+        (DESCRIPTION, "\0", "is not YAML"),
+    ],
+)
+def test_what_is_to_be_profiled(folder: Path, old: str, new: str, said: str) -> None:
+    text = DESCRIPTION.replace(old, new, 1)
+    assert text != DESCRIPTION
+    (folder / "t.yaml").write_text(text)
+    found = said_by("profile t.yaml -o p", 3)
+    assert found.startswith("error: t.yaml:")
+    assert said in found
+    assert not (folder / "p").exists()
+
+
+def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
+    (folder / "t.yaml").write_text(DESCRIPTION)
+    said = said_by("profile t.yaml -o memory.csv", 3)
+    assert said == "error: memory.csv: is a file; name a folder for the tables of the profile\n"
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["predict", "diagnose"])
+@pytest.mark.parametrize(
+    ("traffic", "said"),
+    [
+        ("", "'' is none of flows=N, size=BYTES, mtbr=N"),
+        ("flows=1,size=64,", "'' is none of flows=N"),
+        ("flows=-1,size=64", "flows: '-1' is no number from 1 to 1e+12 flows"),
+        ("flows=1e13,size=64", "flows: '1e13' is no number from 1 to 1e+12 flows"),
+        ("flows=1,size=65537", "size: '65537' is no number from 1 to 65536 bytes"),
+        ("flows=1,size=1500B", "size: '1500B' is no number"),
+        ("flows=1,size=64,mtbr=-1", "mtbr: '-1' is no number from 0 to 1e+06 matches/MB"),
+        ("flows=1,size=64,mtbr=inf", "mtbr: 'inf' is no number"),
+        ("flow=1,size=64", "'flow=1' is none of"),
+        ("flows=1,flows=2,size=64", "flows is given twice"),
+        ("flows=1,mtbr=3", "flows and size are needed"),
+        ("flows=1,size=64", "nf.json uses an accelerator: mtbr is needed"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_traffic(command: str, traffic: str, said: str) -> None:
+    found = said_by(f"{command} nf.json --traffic={traffic}", 2)
+    assert f"'--traffic': {said}" in found.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "said"),
+    [
+        (f"{ALONE} --with=", "--with", "'' has no name before, between or after commas"),
+        (f"{ALONE} --with nat.json,,nf.json", "--with", "has no name before, between or after"),
+        (f"{DIAGNOSED} --with nat.json,", "--with", "has no name before, between or after"),
+        (f"{DIAGNOSED} --sweep mtbr=0:1:2:3", "--sweep", "'mtbr=0:1:2:3' has no values A:B[:N]"),
+        (f"{DIAGNOSED} --sweep mtbr=-1:9", "--sweep", "with A from 0 up and B up to 1e+06"),
+        (f"{DIAGNOSED} --sweep size=64:70000", "--sweep", "with A from 1 up and B up to 65536"),
+        (f"{DIAGNOSED} --sweep flows=nan:9", "--sweep", "flows goes from A up to B"),
+        (f"{DIAGNOSED} --sweep flows=1:9:2.5", "--sweep", "N is a whole number from 2 to"),
+        (f"{DIAGNOSED} --sweep flow=1:9", "--sweep", "'flow=1:9' is none of flows, size, mtbr"),
+        (f"{DIAGNOSED} --what-if flowsx1e300", "--what-if", "1e+304 is not from 1 to 1e+12 flows"),
+        (f"{DIAGNOSED} --what-if sizex100", "--what-if", "150000 is not from 1 to 65536 bytes"),
+        (f"{DIAGNOSED} --what-if flowsx1e-9", "--what-if", "1e-05 is not from 1 to 1e+12 flows"),
+        (f"{DIAGNOSED} --what-if mtbr=1e300", "--what-if", "1e+300 is not from 0 to 1e+06"),
+        (f"{DIAGNOSED} --what-if flowsxnan", "--what-if", "is none of regex queues xN"),
+        (f"{DIAGNOSED} --what-if flowsx-2", "--what-if", "'-2' is no number above zero"),
+        (f"{DIAGNOSED} --plot a.svg", "--plot", "draws the curve of a sweep: --sweep says along"),
+        (f"{DIAGNOSED} --sweep mtbr=0:9 --plot a.pdf", "--plot", "has to end in .svg or .png"),
+        ("evaluate memory.csv --plot a.pdf", "--plot", "has to end in .svg or .png"),
+        ("evaluate memory.csv --html a.svg", "--html", "has to end in .html"),
+        ("train memory.csv -o memory.csv", "--output", "memory.csv is read, and would be over"),
+        (f"{ALONE} -o nf.json", "--output", "nf.json is read, and would be overwritten"),
+        ("train memory.csv --queues 0", "--queues", "0 is not in the range 1<=x<=4096"),
+        (f"{ALONE} --confidence nan", "--confidence", "nan is not in the range"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_options(words: str, option: str, said: str) -> None:
+    found = " ".join(said_by(words, 2).split())
+    assert option in found
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"), ("without", "is none of regex")],
+)
+def test_changes_of_several_words(change: str, said: str) -> None:
+    with pytest.raises(ChangeError) as wrong:
+        read_change(change)
+    assert said in str(wrong.value)
+
+
+def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
+    said = said_by("predict nat.json --query query.csv", 0)
+    reason = "column inverse_throughput_sum is left out, as the model knows no accelerator"
+    assert f"warning: query.csv: {reason}" in said
+    text = (folder / "query.csv").read_text().replace(",0.0002,", ",0,")
+    (folder / "query.csv").write_text(text)
+    assert "is left out" not in said_by("predict nat.json --query query.csv", 0)

@@ -1,0 +1,198 @@
+"""What one table of `slowpath contention` can have wrong, and no other; and what is right.
+
+Damage that every table can have is in `test_contention_wrong.py`.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from contention_wrong import FAST, PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
+from slowpath.contention.tables.own import reciprocal
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+
+WORDS = {
+    "train": TRAINED,
+    "train, own": TRAINED,
+    "train, second": "train memory.csv more.csv",
+    "predict, query": PREDICTED,
+    "place": PLACED,
+    "place, truth": f"{PLACED} --truth truth.csv",
+}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of_good_files(tmp_path_factory.mktemp("good"))
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def replaced(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
+    ("train", "memory.csv", replaced("wss_mb", "wss_kb"), "a column 'wss_kb' where 'wss_mb' is"),
+    ("train", "memory.csv", replaced("row,", "row,dma_gb,"), "'dma_gb' where 'dma_mb' is needed"),
+    ("train", "memory.csv", replaced("row,", "row,score,"), "has a column 'score', which stands"),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "# cache mb: 6291456\nrow,"),
+        "line 5, cache mb: '6291456' is no number from 0.001 to 100000",
+    ),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "# cache kb: 6144\nrow,"),
+        "line 5, cache kb: has to be in MB, as `cache mb: N`",
+    ),
+    ("train", "memory.csv", replaced("row,", "# mtbr: -1\nrow,"), "mtbr: '-1' is no number from 0"),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "# unit wss_bm: KB\nrow,"),
+        "line 5, unit wss_bm: there is no such column",
+    ),
+    ("train", "regex.csv", replaced("put\n", "put,packet_size\n"), "'packet_size' where"),
+    (
+        "train",
+        "regex.csv",
+        replaced("row,", "# unit inverse_throughput: s\nrow,"),
+        "unit inverse_throughput: is in s; it is 1 / throughput, which is in kpps",
+    ),
+    ("train", "regex.csv", replaced("0.0014", "0.0001"), "requests with more matches take less"),
+    ("train", "regex.csv", replaced("0.0014", "1e-320"), "is less than 1e-13"),
+    ("train", "own.csv", replaced("ipc", "ipc_"), "has no column 'ipc'"),
+    (
+        "train, own",
+        "own.csv",
+        lambda _: "row,flow_count,packet_size_bytes,score\no,1,64,1\n",
+        "has no columns ipc, irt, l2crd, l2cwr, memrd, memwr, wss_mb, by which memory.csv tells",
+    ),
+    ("train, second", "more.csv", replaced("kpps", "Mpps"), "is of unit 'Mpps'; memory.csv is of"),
+    ("predict, query", "query.csv", replaced("row,", "# function: x\nrow,"), "is of function 'x'"),
+    (
+        "predict, query",
+        "query.csv",
+        replaced("row,", "# unit throughput: pps\nrow,"),
+        "is of unit 'pps'; memory.csv is of 'kpps'",
+    ),
+    ("place", "arrivals.csv", replaced("nat", "naat"), "column function: 'naat' is no function of"),
+    ("place", "arrivals.csv", replaced(",nat,", ",,"), "column function: there is no value"),
+    ("place", "arrivals.csv", replaced("0.9", "90"), "90 is more than 1; is it in another unit?"),
+    ("place, truth", "truth.csv", replaced("nat+ids", "nat+"), "column mix: '' is no function of"),
+    ("place, truth", "truth.csv", replaced("kpps", "pps"), "unit throughput: is 'pps'; models"),
+    (
+        "place, truth",
+        "truth.csv",
+        replaced("b,ids,ids,500\n", ""),
+        "has no row for 'ids' by itself",
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "file", "damage", "reason"), WRONG)
+def test_single_tables(
+    folder: Path, name: str, file: str, damage: Callable[[str], str], reason: str
+) -> None:
+    path = folder / file
+    changed = damage(path.read_text())
+    assert changed != path.read_text()
+    path.write_text(changed)
+    said = said_by(WORDS[name], 3)
+    assert said.startswith(f"error: {file}: ")
+    assert reason in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("train memory.csv memory.csv", "memory.csv: is named twice; its rows would count twice"),
+        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
+        ("train memory.csv regex.csv nf.json", 'nf.json: has no "rows"'),
+        ("train memory.csv arrivals.csv", "arrivals.csv: is no profile: it has no column"),
+        ("train empty", "empty: has none of the tables of a profile"),
+        ("evaluate .", ".: is a directory; name the files in it"),
+        ("evaluate regex.csv", "regex.csv: has no column 'flow_count'"),
+        ("predict --memory own.csv --query query.csv", "own.csv: has no column 'throughput'"),
+        ("predict --memory memory.csv --query own.csv --accelerator regex.csv", "own.csv: has no"),
+        ("predict memory.csv --query query.csv", "memory.csv: is not JSON"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_one_table_for_another(words: str, said: str) -> None:
+    assert said_by(words, 3).startswith(f"error: {said}")
+
+
+@pytest.mark.parametrize(("key", "one", "other"), [("cache mb", 6, 8), ("mtbr", 0, 600)])
+def test_tables_of_other_caches_and_matches(folder: Path, key: str, one: int, other: int) -> None:
+    for file, said in (("memory.csv", one), ("more.csv", other)):
+        path = folder / file
+        path.write_text(f"# {key}: {said}\n{path.read_text()}")
+    said_of_them = said_by("train memory.csv more.csv", 3)
+    assert f"more.csv: is of {key} {other:.1f}; memory.csv is of {one:.1f}" in said_of_them
+
+
+@pytest.mark.parametrize(
+    ("unit", "time", "same"),
+    [
+        ("packets/s", "s/packet", True),
+        ("packets/s", "s", True),
+        ("kpkt/s", "s/kpkt", True),
+        ("Mpps", "1/Mpps", True),
+        ("packets/s", "1 / (packets/s)", True),
+        ("kpkt/s", "s", False),
+        ("packets/s", "us", False),
+        ("packets/s", "packets/s", False),
+        ("Mpps", "", False),
+    ],
+)
+def test_units_of_times(unit: str, time: str, same: bool) -> None:
+    assert reciprocal(unit, time) == same
+
+
+def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
+    path = folder / "memory.csv"
+    lines = path.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("row,"))
+    lines[at] += ",inverse_throughput_sum"
+    for number in range(at + 1, len(lines)):
+        lines[number] += ",0.5" if number == at + 2 else ",0"
+    path.write_text("\n".join(lines))
+    said = said_by("train memory.csv", 3)
+    assert f"line {at + 3} (m1), column inverse_throughput_sum: is above zero; memory rows" in said
+
+
+def test_what_is_right_is_read(folder: Path) -> None:
+    """Line ends of other systems, names with a mark of byte order, other separators, numbers."""
+    text = (folder / "memory.csv").read_text()
+    for other in (
+        text.replace("\n", "\r\n"),
+        text.replace("\n", "\r"),
+        "\ufeff" + text,
+        text.replace(",", ";"),
+        text.replace(
+            "# unit throughput: kpps", "# note: one\n# note: two\n# unit throughput: kpps"
+        ),
+    ):
+        (folder / "memory.csv").write_bytes(other.encode())
+        assert said_by(f"{TRAINED} {FAST}", 0) == ""
+    rows = [
+        {"row": name, "flow_count": 9, "packet_size_bytes": 64, "score": at, "throughput": 9 - at}
+        for at, name in enumerate("abcdefgh")
+    ]
+    rows += [{**rows[0], "row": "i"}, {**rows[1], "row": 9, "flow_count": "11"}]
+    document = {"cache mb": 6, "device": "nic", "mtbr": None, "rows": rows}
+    (folder / "memory.json").write_text(json.dumps(document))
+    assert said_by(f"train memory.json {FAST}", 0) == ""
