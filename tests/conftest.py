@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,3 +24,20 @@ sys.path.append(str(ROOT / "bench"))
 def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the machine of the tests was calibrated to plays no part."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a cluster of two processes with one thread each, replaced when they die."""
+    path = os.pathsep.join(one for one in sys.path if one)  # of workers: tests are no package
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "tests/dask_cluster.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    ) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.communicate()

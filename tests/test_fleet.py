@@ -2,17 +2,27 @@
 
 import json
 import os
-import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster
 
-from fleet_work import always_dies, dies_once, place_of_work, squared
+from fleet_work import (
+    always_dies,
+    dies_of_three,
+    dies_once,
+    place_of_work,
+    squared,
+    waits_for_a_file,
+    waits_to_be_asked,
+)
 from slowpath.cli.errors import OptionError, UnavailableError
+from slowpath.fleet import ordered
 from slowpath.fleet.cluster import ClusterPool, connected
 from slowpath.fleet.local import LocalPool
+from slowpath.fleet.ordered import Audience, Undone
 from slowpath.fleet.pool import Pool, open_pool
 from support import ROOT, slowpath
 
@@ -21,26 +31,26 @@ ITEMS = list(range(5))
 NOBODY = "tcp://127.0.0.1:9"
 
 
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """A cluster of two processes with one thread each, which are replaced when they die."""
-    path = os.pathsep.join(one for one in sys.path if one)
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = path  # of workers: tests are no package
-    try:
-        with LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            host="127.0.0.1",
-        ) as cluster:
-            yield cluster.scheduler_address
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
+class Gone(Exception):  # noqa: N818 - nothing is wrong
+    """Nobody waits any more."""
+
+
+def gone_once_two_work(folder: Path) -> Audience:
+    """Who waits until two are at work."""
+
+    def look(_done: int) -> None:
+        if len(list(folder.glob("begun *"))) == 2:
+            raise Gone
+
+    return Audience(look=look)
+
+
+def awaited(happened: Callable[[], bool]) -> None:
+    """Waits until something has happened; a minute is far more than it takes."""
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.fixture(params=["local", "cluster"])
@@ -68,9 +78,62 @@ def test_the_work_of_a_killed_worker_is_done_by_another(pool: Pool, tmp_path: Pa
     assert [item for item, _ in found] == ITEMS
 
 
-def test_workers_that_all_die_are_an_error_of_the_local_pool() -> None:
+def test_workers_that_all_die_are_an_error(pool: Pool) -> None:
     with pytest.raises(UnavailableError, match="die again and again"):
-        LocalPool(2).map(always_dies, None, [1, 2])
+        pool.map(always_dies, None, [1, 2])
+
+
+def test_nobody_tries_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered, "_HOPELESS", 4)
+    with pytest.raises(UnavailableError, match="all worker processes die"):
+        LocalPool(2).map(always_dies, None, list(range(100)))
+
+
+def test_what_takes_its_workers_down_has_no_result_and_the_others_have(pool: Pool) -> None:
+    found = list(pool.each(dies_of_three, 7, [1, 2, 3, 4, 5, 6]))
+    assert found == [7, 14, Undone(died=True), 28, 35, 42]
+
+
+def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
+    """The others wait for who waits here."""
+    mark = tmp_path / "had"
+    with closing(pool.each(waits_for_a_file, str(mark), ITEMS)) as found:
+        first = next(found)
+        mark.touch()
+        assert [first, *found] == ITEMS
+
+
+def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path) -> None:
+    told = list[int]()
+    begun = Audience(lambda: len(list(tmp_path.glob("begun *"))) >= 2, told.append)
+    found = list(pool.each(waits_to_be_asked, str(tmp_path), list(range(50)), begun))
+    ended = len(list(tmp_path.glob("ended *")))
+    assert found == ["ended"] * ended + [Undone(died=False)] * (50 - ended)
+    assert 2 <= ended < 50
+    assert told
+
+
+def test_work_that_nobody_waits_for_ends(pool: Pool, tmp_path: Path) -> None:
+    with pytest.raises(Gone):
+        list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
+    if isinstance(pool, LocalPool):
+        # With its processes, whatever they do.
+        for begun in tmp_path.glob("begun *"):
+            process = Path("/proc", begun.read_text())
+            awaited(lambda process=process: not process.exists())  # type: ignore[misc]
+    else:
+        awaited(lambda: len(list(tmp_path.glob("ended *"))) == 2)
+
+
+def test_work_ends_when_whoever_asked_for_it_is_gone(
+    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the process was killed, which then says nothing to workers."""
+    with connected(scheduler) as pool:
+        monkeypatch.setattr("slowpath.fleet.cluster._Workers.end", lambda _self: None)
+        with pytest.raises(Gone):
+            list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
+    awaited(lambda: len(list(tmp_path.glob("ended *"))) == 2)
 
 
 def test_one_process_is_this_one() -> None:

@@ -37,15 +37,20 @@ class Audience(NamedTuple):
 class Analyst:
     """Analyses programs, one after the other, in a process of their own where there can be one."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an analysis depends on
         self,
         tasks: Sequence[Task],
         target: targets.Target,
         options: analyses.Options,
         btf: KernelBtf,
         audience: Audience,
+        *,
+        apart: bool = False,
     ) -> None:
-        """Nothing is started yet. The metric is that of each program."""
+        """Nothing is started yet. The metric is that of each program.
+
+        `apart` has a single program be done in a process of its own, too, however small.
+        """
         self.options = options
         self._tasks = tasks
         self._target = target
@@ -55,7 +60,7 @@ class Analyst:
         self._meanwhile: Callable[[], None] | None = audience.meanwhile
         self._most: tuple[int | None] | None = None  # found out where it is needed
         jobs = [self._job(task) for task in tasks]
-        alone = len(tasks) == 1 and tasks[0].size <= _SMALL
+        alone = len(tasks) == 1 and tasks[0].size <= _SMALL and not apart
         self._worker: Doer
         if alone:
             from slowpath.work.companion import Companion

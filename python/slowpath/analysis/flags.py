@@ -15,6 +15,7 @@ GUARANTEE = "What to guarantee"
 SEARCH = "How far to search"
 ASSUMED = "What to assume"
 OUTPUT = "Output"
+WHERE = "Where to compute"
 
 FILES = argument(
     "FILE",
@@ -47,20 +48,28 @@ CFLAGS = option(
     help="Flags for clang ($CLANG, else the one in PATH), which compiles files *.c with -O2 -g "
     "-target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
 )
-TARGET = option(
+_DEVICE = (
+    "Device, a built-in one or a description. linux-xdp, the default, counts instructions and "
+    "estimates how long they take on a server; ebpf counts only; agilio-cx-2x40, the default where "
+    "there is a listing, guarantees rates of a SmartNIC, which objects are compiled for."
+)
+TARGET = option(GUARANTEE, "--target", metavar="NAME|FILE.toml", help=_DEVICE)
+_METRIC = (
+    "What to guarantee: instructions (the default) or memory-accesses; on a SmartNIC "
+    "bitrate (the default) or packetrate."
+)
+METRIC = option(GUARANTEE, "--metric", metavar="NAME", help=_METRIC)
+TARGETS = option(
     GUARANTEE,
     "--target",
-    metavar="NAME|FILE.toml",
-    help="Device, a built-in one or a description. linux-xdp, the default, counts instructions and "
-    "estimates how long they take on a server; ebpf counts only; agilio-cx-2x40, the default where "
-    "there is a listing, guarantees rates of a SmartNIC, which objects are compiled for.",
+    metavar="NAME|FILE.toml,...",
+    help=f"{_DEVICE} Several with commas between them: programs are analysed on each.",
 )
-METRIC = option(
+METRICS = option(
     GUARANTEE,
     "--metric",
     metavar="NAME",
-    help="What to guarantee: instructions (the default) or memory-accesses; on a SmartNIC "
-    "bitrate (the default) or packetrate.",
+    help=f"{_METRIC} Of several targets, those that have it.",
 )
 CORES = option(
     GUARANTEE,

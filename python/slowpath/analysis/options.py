@@ -167,33 +167,43 @@ def choose_target(name: str) -> targets.Target:
         ValueError: when it is neither a known name nor looks like a file.
         InputError: when the file cannot be read, or this machine's calibration is not valid.
     """
+    return targets.made(find_target(name))
+
+
+def find_target(name: str) -> targets.Description:
+    """What describes a target of this name.
+
+    Raises:
+        ValueError: as `choose_target` has it.
+        InputError: as `choose_target` has it.
+    """
     names = targets.target_names()
     if name == CALIBRATED:
         text = calibration()
         if text is not None:
-            return _calibrated_target(text)
+            return _calibrated(text)
     if name in names:
-        return targets.builtin_target(name)
+        return targets.Description(name, None)
     if name.endswith(".toml") or "/" in name:
-        return targets.described_target(name, read_text(name))
+        return targets.Description(name, read_text(name))
     raise ValueError(
         f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
     )
 
 
-def _calibrated_target(text: str) -> targets.Target:
+def _calibrated(text: str) -> targets.Description:
     """This machine's calibration.
 
     Raises:
         InputError: when it is not valid: whoever names no file has to be told of which one.
     """
-    target = targets.described_target(CALIBRATED, text)
+    found = targets.Description(CALIBRATED, text)
     try:
-        check_valid(target, calibration_file())
+        check_valid(targets.made(found), calibration_file())
     except InputError as problem:
         what = "this machine's calibration is not valid; slowpath calibrate makes it anew"
         raise InputError(problem.file, f"{problem.reason} ({what})") from None
-    return target
+    return found
 
 
 def check_valid(target: targets.Target, file: str) -> None:
@@ -215,7 +225,8 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     """
     requirement = _read_requirement(written)
     name = default_target(files) if written.target is None else written.target
-    target = read_option("--target", choose_target, name)
+    description = read_option("--target", find_target, name)
+    target = targets.made(description)
     asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
     if target.machine is not None and isinstance(requirement, Rate):
         metric = asked  # what is guaranteed are counts; the rate is held against the estimate
@@ -231,6 +242,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
         selection=written.selection,
         clang=Clang(written.cflags, options.deadline_seconds, until, options.memory_bytes),
         target=target,
+        description=description,
         options=options,
         btf=written.btf,
         until=until,

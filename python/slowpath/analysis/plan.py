@@ -27,6 +27,7 @@ class Request(NamedTuple):
     selection: Selection
     clang: Clang
     target: targets.Target
+    description: targets.Description  # of the target
     options: analyses.Options  # whose metric is None where the target's first one is meant
     btf: str | None
     until: float | None  # when all of it has to be done, by the monotonic clock
@@ -52,6 +53,7 @@ class Task(NamedTuple):
     metric: str
     error: str | None = None  # why there is nothing to analyse
     stopped: bool = False  # whether that is for want of time
+    data: bytes | None = None  # the file, or what was compiled; None: other programs made it
 
     @property
     def label(self) -> str:
@@ -109,7 +111,7 @@ def _tasks(
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.reason, stopped=stopped)
         return
-    task = task._replace(object=found, size=len(data))
+    task = task._replace(object=found, size=len(data), data=data)
     programs = objects.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))

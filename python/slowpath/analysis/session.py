@@ -11,7 +11,7 @@ from slowpath.engine import analyses
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.work.stopping import Stopping
 
-_TOTAL = "total deadline"
+TOTAL = "total deadline"
 """Why programs are not analysed once the time for all of them is over."""
 
 
@@ -25,7 +25,7 @@ class Session:
             OptionError: when an option makes no sense for what the files are.
             InputError: when the types of a kernel cannot be read.
         """
-        self._btf = KernelBtf(request.btf)
+        self.btf = KernelBtf(request.btf)
         self._request = request
         self.plan = make_plan(request) if plan is None else for_target(plan, request)
 
@@ -41,7 +41,7 @@ class Session:
         """
         tasks, target, until = self.plan.tasks, self._request.target, self._request.until
         options = options or self._request.options
-        with Analyst(tasks, target, options, self._btf, audience) as analyst:
+        with Analyst(tasks, target, options, self.btf, audience) as analyst:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
                 outcome = _outcome(analyst, number, task, left, audience.stopping)
@@ -53,18 +53,28 @@ def _outcome(
 ) -> analyses.Outcome:
     """What becomes of a program when so much time is left for all."""
     if stopping.asked:
-        return stopped(task, "interrupted before it was analysed", "interrupted")
+        return not_begun(task, "interrupted")
     if task.error is not None:
-        return stopped(task, task.error, _TOTAL) if task.stopped else unreadable(task, task.error)
+        return not_a_program(task, task.error)
     if left is not None and left <= 0:
-        return stopped(task, f"{_TOTAL} before it was analysed", _TOTAL)
+        return not_begun(task, TOTAL)
     seconds = analyst.options.deadline_seconds
     if left is None or (seconds is not None and seconds <= left):
         return analyst.analyse(number, seconds)
-    return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
+    return renamed(analyst.analyse(number, left), "deadline", TOTAL)
 
 
-def _renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
+def not_a_program(task: Task, reason: str) -> analyses.Outcome:
+    """The outcome of a file that has no program, or none that was read in time."""
+    return stopped(task, reason, TOTAL) if task.stopped else unreadable(task, reason)
+
+
+def not_begun(task: Task, reason: str) -> analyses.Outcome:
+    """The outcome of a program when all of the work ends before it, for this reason."""
+    return stopped(task, f"{reason} before it was analysed", reason)
+
+
+def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
     """The outcome with another word for why it ended early."""
     result, detail = outcome.result, outcome.detail
     ended = [

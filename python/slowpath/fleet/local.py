@@ -1,19 +1,23 @@
 """A pool of processes on this machine, by the standard library."""
 
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from slowpath.cli.errors import UnavailableError
+from slowpath.fleet.ordered import NOBODY, Asked, Audience, Unasked, Undone, in_order, plainly
 
 Common = TypeVar("Common")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_ATTEMPTS = 4
+_ATTEMPTS = 3
 
 
 class LocalPool:
@@ -25,6 +29,11 @@ class LocalPool:
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or len(os.sched_getaffinity(0))
 
+    @property
+    def beside(self) -> int:
+        """As `Pool` has it."""
+        return self._jobs
+
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
     ) -> list[Result]:
@@ -33,54 +42,102 @@ class LocalPool:
         Raises:
             UnavailableError: when workers die again and again.
         """
-        if min(self._jobs, len(items)) <= 1:
-            return [work(common, item) for item in items]
-        done = dict[int, Result]()
-        for _ in range(_ATTEMPTS):
-            left = [at for at in range(len(items)) if at not in done]
-            if not left:
-                break
-            self._round(work, common, items, left, done)
-        if len(done) < len(items):
-            reason = "worker processes die again and again, perhaps for want of memory"
-            raise UnavailableError(f"{reason}; try fewer of them with --jobs")
-        return [done[at] for at in range(len(items))]
+        reason = "worker processes die again and again, perhaps for want of memory"
+        found = self.each(Unasked(work), common, items)
+        return plainly(found, f"{reason}; try fewer of them with --jobs")
 
-    def _round(
+    def each(
         self,
-        work: Callable[[Common, Item], Result],
+        work: Callable[[Common, Item, Asked], Result],
         common: Common,
         items: Sequence[Item],
-        left: Sequence[int],
-        done: dict[int, Result],
-    ) -> None:
-        """Does what is left, as far as workers live: when one dies, all are replaced."""
-        # Threads of libraries here are none of a new interpreter's, other than of a copy of this.
-        context = get_context("spawn")
-        with ProcessPoolExecutor(
-            min(self._jobs, len(left)), context, _keep, (work, common)
-        ) as workers:
-            futures = {at: workers.submit(_call, items[at]) for at in left}
+        audience: Audience = NOBODY,
+    ) -> Generator[Result | Undone, None, None]:
+        """What `work` says of each item, in their order; see `Pool`."""
+        jobs = min(self._jobs, len(items))
+        if jobs > 1:
+            lanes = _Lanes(jobs, work, common)
             try:
-                for at, future in futures.items():
-                    done[at] = future.result()
-            except BrokenProcessPool:
-                for at, future in futures.items():
-                    if future.done() and not future.cancelled() and future.exception() is None:
-                        done[at] = future.result()
+                yield from in_order(lanes, items, audience, _ATTEMPTS)
             except BaseException:
-                workers.shutdown(wait=False, cancel_futures=True)
+                lanes.kill()
                 raise
+            lanes.close()
+            return
+        for at, item in enumerate(items):
+            audience.look(at)
+            yield Undone(died=False) if audience.asked() else work(common, item, audience.asked)
+
+
+class _Lanes:
+    """Processes of their own for one item after the other: who dies, dies of its item alone."""
+
+    def __init__(self, jobs: int, work: Callable[[Any, Any, Asked], Any], common: object) -> None:
+        # Threads of libraries here are none of a new interpreter's, other than of a copy of this.
+        context = multiprocessing.get_context("spawn")
+        # Pipes whose ends here are closed, also when this process dies; nobody waits for who reads.
+        asked, self._asked = context.Pipe(duplex=False)
+        gone, self._gone = context.Pipe(duplex=False)
+        self._context, self._kept = context, (work, common, asked, gone)
+        self._free = deque(self._lane() for _ in range(jobs))
+        self.size = jobs
+
+    def _lane(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(1, self._context, _keep, self._kept)
+
+    def begin(self, item: object) -> Future[Any]:
+        """Gives an item to a process that has nothing to do."""
+        lane = self._free.popleft()
+        try:
+            future = lane.submit(_call, item)
+        except BrokenProcessPool:
+            lane = self._lane()
+            future = lane.submit(_call, item)
+        future.add_done_callback(lambda _: self._free.append(lane))
+        return future
+
+    def judge(self, problem: Exception) -> None:
+        """As `Crew` has it."""
+        if not isinstance(problem, (BrokenProcessPool, MemoryError)):
+            raise problem
+
+    def end(self) -> None:
+        """As `Crew` has it."""
+        self._asked.close()
+
+    def kill(self) -> None:
+        """Ends processes, whatever they do."""
+        self._gone.close()
+
+    def close(self) -> None:
+        """Ends all processes: none is at work that anybody waits for."""
+        for lane in list(self._free):
+            lane.shutdown()
+        self.kill()
 
 
 _kept: list[Any] = []
 
 
-def _keep(work: Callable[[Any, Any], Any], common: object) -> None:
+def _keep(
+    work: Callable[[Any, Any, Asked], Any],
+    common: object,
+    asked: Connection,
+    gone: Connection,
+) -> None:
     """In a new worker: what all calls have in common."""
-    _kept[:] = [work, common]
+    # What a terminal sends to all processes is for the owner to act on.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _kept[:] = [work, common, asked.poll]
+    threading.Thread(target=_leave, args=(gone,), daemon=True).start()
+
+
+def _leave(gone: Connection) -> None:
+    """Ends this process when it is not needed any more, however its owner ended."""
+    gone.poll(None)
+    os._exit(0)
 
 
 def _call(item: object) -> Any:  # noqa: ANN401 - whatever the work says
-    work, common = _kept
-    return work(common, item)
+    work, common, asked = _kept
+    return work(common, item, asked)

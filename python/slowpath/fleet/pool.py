@@ -5,9 +5,12 @@ items. What is called depends on nothing but its arguments, so that it does not 
 called, nor how often: a worker that dies takes nothing with it but time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
+
+from slowpath.cli.errors import OptionError
+from slowpath.fleet.ordered import NOBODY, Asked, Audience, Undone
 
 Common = TypeVar("Common")
 Item = TypeVar("Item")
@@ -16,6 +19,10 @@ Result = TypeVar("Result")
 
 class Pool(Protocol):
     """Processes that work."""
+
+    @property
+    def beside(self) -> int:
+        """How many calls a machine may have at work at once."""
 
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
@@ -30,6 +37,31 @@ class Pool(Protocol):
         Raises:
             UnavailableError: when workers die again and again.
         """
+
+    def each(
+        self,
+        work: Callable[[Common, Item, Asked], Result],
+        common: Common,
+        items: Sequence[Item],
+        audience: Audience = NOBODY,
+    ) -> Generator[Result | Undone, None, None]:
+        """What `work` says of each item, as soon as it and all in front of it are done.
+
+        Once the audience asks, what has begun ends with what it has, and the rest is not begun.
+
+        Raises:
+            UnavailableError: when there are no workers any more, or they cannot do this work.
+        """
+
+
+def check_place(scheduler: str | None, jobs: int | None) -> None:
+    """Refuses two places at once.
+
+    Raises:
+        OptionError: when both are given.
+    """
+    if scheduler is not None and jobs is not None:
+        raise OptionError("--jobs", "is of this machine; the cluster has its own workers")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from slowpath.cli.printable import json_ascii, json_line
+from slowpath.cli.printable import json_ascii, json_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.engine import identity
 from slowpath.schema.derived import is_count
@@ -122,11 +122,16 @@ class FullReporter(Reporter):
 
 
 class TableReporter(Reporter):
-    """Rows with a header above those of the same kind: rates, or counts of the same component."""
+    """Rows with a header above those of the same kind: rates, or counts of the same component.
+
+    Where programs are told apart by their targets, each target has tables of its own.
+    """
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
         """Nothing is written yet."""
         super().__init__(labels, verbose=verbose)
+        self._by_target = len(set(labels)) < len(labels)
+        self._target = ""
         self._tables: dict[str, CompactTable | CountTable] = {}
         self._current = ""
         self._waiting: list[Line] = []  # failures before there is a header
@@ -140,6 +145,8 @@ class TableReporter(Reporter):
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """The row, with a header above it where it is the first of its kind."""
+        if self._by_target and result["target"] != self._target:
+            yield from self._begin(result["target"])
         if result["guarantee"] is None:
             from slowpath.report.table import failed_row
 
@@ -161,6 +168,15 @@ class TableReporter(Reporter):
         self._current = kind
         yield self._tables[kind].row(result)
 
+    def _begin(self, target: str) -> Iterable[Line]:
+        if self._target:
+            yield from self.finish()
+            yield Line("")
+            self._tables.clear()
+            self._current = ""
+        self._target = target
+        yield Line(one_line(target), "bold")
+
     def _table(self, result: Result) -> "CompactTable | CountTable":
         if is_count(result):
             from slowpath.report.counts import CountTable
@@ -173,5 +189,6 @@ class TableReporter(Reporter):
     def finish(self) -> Iterable[Line]:
         """Failures without a header above them, and notes on rows."""
         yield from self._waiting
+        self._waiting.clear()
         for table in self._tables.values():
             yield from table.notes()

@@ -31,13 +31,13 @@ def parse_size(text: str) -> int:
     return size
 
 
-def default_limit() -> int | None:
+def default_limit(beside: int = 1) -> int | None:
     """A share of what is free on the machine, in its control group, and under its limits (ulimit).
 
-    None where nothing tells.
+    So many analyses at once divide what is free. None where nothing tells.
     """
     free = min(_free(), default=None)
-    shared = None if free is None else free // SHARE
+    shared = None if free is None else free // (SHARE * beside)
     allowed = _address_space()
     known = [size for size in (shared, allowed) if size is not None]
     return max(min(known), _LEAST) if known else None

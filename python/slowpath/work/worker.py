@@ -9,6 +9,7 @@ import marshal
 import os
 import select
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -18,6 +19,8 @@ from slowpath.work.stopping import Stopping
 _LENGTH = 8  # bytes of the number that is in front of what is sent
 _CHUNK = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FORKING = threading.Lock()
+"""A process must not have the ends of another one's pipes, else nobody learns of its death."""
 _LOOK = 0.5
 """Seconds between two looks of the process at whether its owner is there."""
 _STACKS = (2 * 512 + 128) << 20
@@ -73,6 +76,13 @@ class _Process:
     """A forked process, from the outside."""
 
     def __init__(self, jobs: Sequence[Job], memory: Memory) -> None:
+        self._buffer = bytearray()
+        self._poll = select.poll()
+        with _FORKING:  # threads of a worker of a cluster do that at the same time
+            self._fork(jobs, memory)
+        self._poll.register(self._answers, select.POLLIN)
+
+    def _fork(self, jobs: Sequence[Job], memory: Memory) -> None:
         theirs, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else -1
@@ -86,9 +96,6 @@ class _Process:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(theirs)
         os.close(answers)
-        self._buffer = bytearray()
-        self._poll = select.poll()
-        self._poll.register(self._answers, select.POLLIN)
 
     def ask(self, number: int, seconds: float | None) -> None:
         try:

@@ -6,12 +6,15 @@ from slowpath.analysis.flags import (
     ANALYSIS,
     FILES,
     GUARANTEE,
+    METRICS,
     OUTPUT,
     SEARCH,
+    TARGETS,
+    WHERE,
     form_option,
     written_options,
 )
-from slowpath.cli.command import Command, load, option
+from slowpath.cli.command import Command, load, option, within
 
 FORMATS = {
     "table": "slowpath.report.reporters:text_reporter",
@@ -63,13 +66,21 @@ REPORTING = (
 )
 """The options about what is required and reported of guarantees."""
 
+_OWN = {"--target": TARGETS, "--metric": METRICS}
+"""What is another option here than in other commands."""
+
 
 def _bound(given: Namespace) -> int:
-    from slowpath.analysis.options import read_request
-    from slowpath.commands.bound.run import Output, run
+    from slowpath.analysis.several import read_requests
+    from slowpath.commands.bound.run import Output, Place, run
 
-    request = read_request(given.file, written_options(given, given.file))
-    return run(request, Output(load(FORMATS[given.format]), given.pcap, given.verbose))
+    if given.jobs is not None or given.scheduler is not None:
+        from slowpath.fleet.pool import check_place
+
+        check_place(given.scheduler, given.jobs)
+    requests = read_requests(given.file, written_options(given, given.file))
+    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose)
+    return run(requests, output, Place(given.jobs, given.scheduler))
 
 
 BOUND = Command(
@@ -77,16 +88,31 @@ BOUND = Command(
         "Guarantee how fast a program is: find the slowest path that any packet can take.",
         "Of objects, every XDP program is analysed as it runs on the target: instruction by "
         "instruction for a server, the default; compiled for a SmartNIC, as its driver does. "
-        "Several programs give one row each, and a failure does not stop the rest. Ctrl-C ends "
-        "with the bound reached so far.",
+        "Several programs give one row each, on several targets one target after the other, and a "
+        "failure does not stop the rest. Ctrl-C ends with the bound reached so far.",
         "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
         "or analysed, 4 stopped before --require was decided or before there was a bound. The "
         "worst of several files is the first of 3, 1, 4, 0.",
     ),
     (
         FILES,
-        *ANALYSIS,
+        *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
         *REPORTING,
+        option(
+            WHERE,
+            "--jobs",
+            metavar="N",
+            type=within(int, 1, 1024),
+            help="Analyse so many programs at once, in processes of this machine that divide its "
+            "free memory (default: 1).",
+        ),
+        option(
+            WHERE,
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Analyse programs on the cluster of this Dask scheduler, such as tcp://host:8786, "
+            "with the same results. Needs the extra `fleet`.",
+        ),
     ),
     _bound,
 )

@@ -1,23 +1,29 @@
-"""The command `slowpath bound`: a request is planned and analysed, results are reported.
+"""The command `slowpath bound`: requests are planned and analysed, results are reported.
 
 All but the report is what `slowpath.bound(...)` does as well: `api/bound.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import check_not_a_program, read_option
 from slowpath.analysis.outcomes import Analysed, Complaints, Unmatched, note_remarks
-from slowpath.analysis.plan import Request
+from slowpath.analysis.plan import Plan, Request
 from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import write_error
 from slowpath.cli.terminal import error, note, out_lines
-from slowpath.report.reporters import MakeReporter
+from slowpath.report.reporters import MakeReporter, Reporter
 from slowpath.schema.results import Result
 from slowpath.work.stopping import Stopping, heeding_signals
+
+if TYPE_CHECKING:
+    from slowpath.fleet.pool import Pool
+
+Parts = Sequence[tuple[Request, Session]]
+"""Sessions, each with its request."""
 
 
 class Output(NamedTuple):
@@ -29,51 +35,83 @@ class Output(NamedTuple):
     command: str = "bound"  # the words that call it
 
 
-def run(request: Request, output: Output) -> ExitCode:
-    """Analyses every program; a failure does not stop the rest.
+class Place(NamedTuple):
+    """Where programs are analysed: one after the other here, or many at once."""
+
+    jobs: int | None = None  # processes of this machine
+    scheduler: str | None = None  # of a cluster
+
+
+HERE = Place()
+"""One after the other."""
+
+
+def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
+    """Analyses every program for each request; a failure does not stop the rest.
+
+    All requests are about the same files, which are read once.
 
     Raises:
         OptionError: when an option makes no sense for what the files are.
         InputError: when the packet file cannot be written, or a kernel's types not be read.
     """
-    files = request.files
+    files = requests[0].files
     if output.pcap is not None:
         read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
-    return report([(request, Session(request))], output)
+    plan: Plan | None = None
+    parts = []
+    for request in requests:
+        session = Session(request, plan)
+        plan = session.plan
+        parts.append((request, session))
+    count = sum(len(session.plan.tasks) for _, session in parts)
+    if place.scheduler is None and min(place.jobs or 1, count) <= 1:
+        return report(parts, output)
+    from slowpath.fleet.pool import open_pool
+
+    with open_pool(place.scheduler, place.jobs) as pool:
+        return report(parts, output, pool)
 
 
-def report(parts: Sequence[tuple[Request, Session]], output: Output) -> ExitCode:
-    """Analyses every program of sessions, each with its request, and reports all of it.
+def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
+    """Analyses every program of sessions, in a pool if there is one, and reports all of it.
 
     Raises:
         InputError: when the packet file cannot be written, or a kernel's types not be read.
     """
     if output.pcap is not None:
         _save_packets(output.pcap, [])  # find out before the work whether this is possible
-    for _, session in parts:
-        note_remarks(session.plan)
+    _note_remarks(parts)
     with heeding_signals() as stopping:
-        return _run(parts, output, stopping)
+        return _run(parts, output, stopping, pool)
 
 
-def _run(parts: Sequence[tuple[Request, Session]], output: Output, stopping: Stopping) -> ExitCode:
+def _note_remarks(parts: Parts) -> None:
+    """Says which programs are left out, once for all targets."""
+    remarks = [remark for _, session in parts for remark in session.plan.remarks]
+    note_remarks(Plan([], list(dict.fromkeys(remarks))))
+
+
+def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
     unmatched = Unmatched()
+    several = len(set(labels)) < len(labels)  # they are told apart by their targets
+    say = _sayer if several else lambda _target, _said: error
+    of_files, said = Complaints(parts[0][0], unmatched), set[str]()
+    of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
     codes, packets = list[ExitCode](), list[bytes]()
     out_lines(reporter.start())
-    for request, session in parts:
-        complaints = Complaints(request, unmatched)
-        options = request.options._replace(path_details=reporter.described_paths)
-        meanwhile = partial(reporter.prepare, request.metric)
-        for analysed in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
-            if output.pcap is not None:
-                packets += _packets(analysed.result)
-            out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
-            code = complaints.add(analysed)
-            if code is ExitCode.FINE:
-                code = _hold(request, analysed, output.command)
-            codes.append(code)
+    for at, analysed in _analysed(parts, reporter, stopping, pool):
+        if output.pcap is not None:
+            packets += _packets(analysed.result)
+        out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
+        # What keeps a file from being read is the same on all targets, and is said once.
+        code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
+        if code is ExitCode.FINE:
+            where = f" on {analysed.task.target}" if several else ""
+            code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
+        codes.append(code)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     if output.pcap is not None:
@@ -81,8 +119,43 @@ def _run(parts: Sequence[tuple[Request, Session]], output: Output, stopping: Sto
     return worst(codes)
 
 
-def _hold(request: Request, analysed: Analysed, command: str) -> ExitCode:
-    """What the exit code says of `--require`; why it is not met goes to standard error."""
+def _analysed(
+    parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
+) -> Iterator[tuple[int, Analysed]]:
+    """Every program that has been analysed, with the number of its part; in order."""
+    if pool is not None:
+        from slowpath.analysis.bulk.running import analyse_all
+
+        yield from analyse_all(parts, pool, stopping, reporter.described_paths)
+        return
+    for at, (request, session) in enumerate(parts):
+        options = request.options._replace(path_details=reporter.described_paths)
+        meanwhile = partial(reporter.prepare, request.metric)
+        for each in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
+            yield at, each
+
+
+def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
+    """What says why programs could not be analysed on one of several targets.
+
+    Files that options name are to blame on any, of which `said` keeps what was said already.
+    """
+
+    def say(file: str, what: str) -> None:
+        if not what.startswith(f"{file}:"):
+            error(file, f"on {target}: {what}")
+        elif what not in said:
+            said.add(what)
+            error(file, what)
+
+    return say
+
+
+def _hold(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
+    """What the exit code says of `--require`; why it is not met goes to standard error.
+
+    The program is called so.
+    """
     if request.requirement is None:
         return ExitCode.FINE
     from slowpath.analysis.requirement import Decision, hold_against, reproduce
@@ -90,9 +163,9 @@ def _hold(request: Request, analysed: Analysed, command: str) -> ExitCode:
     task, accept = analysed.task, request.accept_assumptions
     judgement = hold_against(analysed.result, request.requirement, accept=accept)
     for sentence in judgement.relied_on:
-        note(f"note: {task.label}: --require is met if {sentence}")
+        note(f"note: {label}: --require is met if {sentence}")
     if judgement.decision is not Decision.MET:
-        error(task.label, judgement.reason)
+        error(label, judgement.reason)
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
         note(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value)

@@ -1,15 +1,15 @@
 """The devices of a chain: which target each of them is, and what there is to analyse on it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from slowpath.analysis.options import WrittenOptions, check_valid, choose_target, read_request
 from slowpath.analysis.plan import Plan, Request
+from slowpath.analysis.several import without_others
 from slowpath.cli.errors import InputError
 from slowpath.commands.chain.loading import LoadedChain, load_chain, plan_for, task_of
 from slowpath.engine import chains
 from slowpath.engine.targets import Target
-from slowpath.schema.rates import METRICS
 
 
 def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple[Request, Plan]]:
@@ -29,7 +29,7 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
     targets = [named.get(device or "", request.target.name) for device in devices]
     known = [choose_target(target) for target in targets]
     requests = [
-        read_request([file], _without_others(written._replace(target=target), each, known))
+        read_request([file], without_others(written._replace(target=target), each, known))
         for target, each in zip(targets, known, strict=True)
     ]
     compiled = _compiled(loaded, zip(devices, known, strict=True))
@@ -93,20 +93,3 @@ def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]])
         if target.compiles
         for member in loaded.chain.on_device(device)
     ]
-
-
-def _without_others(
-    written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
-) -> WrittenOptions:
-    """Options for one of several targets: without those that only others of them have."""
-
-    def has_metric(one: Target) -> bool:
-        return written.metric in (one.counters or METRICS)
-
-    if not has_metric(target) and any(map(has_metric, all_of_them)):
-        written = written._replace(metric=None)
-    if target.counters is not None and any(one.counters is None for one in all_of_them):
-        written = written._replace(cores=None)
-    if target.machine is None and any(one.machine is not None for one in all_of_them):
-        written = written._replace(entries=None)
-    return written

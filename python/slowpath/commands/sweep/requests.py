@@ -14,6 +14,7 @@ from slowpath.analysis.options import (
     read_request,
 )
 from slowpath.analysis.plan import Request
+from slowpath.analysis.several import named_targets
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_program
 from slowpath.commands.sweep.definitions import Definition, check_definitions, parse_definition
@@ -48,10 +49,7 @@ def read_asked(given: Namespace) -> Asked:
     read_option("-D", check_definitions, definitions)
     if not is_c(file):
         raise OptionError("FILE", f"{file} is no C source (*.c); only these have definitions")
-    names = [name.strip() for name in (given.target or default_target([file])).split(",")]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise OptionError("--target", f"{twice} is named twice")
+    names = named_targets(given.target or default_target([file]))
     targets = [read_option("--target", choose_target, name) for name in names]
     for target, name in zip(targets, names, strict=True):
         check_valid(target, name)

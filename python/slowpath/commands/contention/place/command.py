@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
+from slowpath.analysis.flags import WHERE
 from slowpath.cli.command import Command, argument, option, within
 from slowpath.commands.contention.command import CODES, FORMAT, NEEDS
 from slowpath.commands.contention.place.defaults import LENGTH, POLICIES, POLICY
 
 ARRIVALS = "Arrivals"
 PLACING = "How to place"
-WHERE = "Where to compute"
 
 
 def _place(given: Namespace) -> int:

@@ -11,6 +11,7 @@ from slowpath.commands.contention.options import quiet_libraries
 from slowpath.commands.contention.place.defaults import LENGTH, POLICY
 from slowpath.contention.packages import need, need_solver
 from slowpath.engine import identity
+from slowpath.fleet.pool import check_place
 
 if TYPE_CHECKING:
     from slowpath.contention.placement.documents import PlacementReport, SequenceOutcome
@@ -54,8 +55,7 @@ def _check(given: Namespace) -> None:
     for name in (one for one, value in random.items() if value is not None):
         if given.sequences is None:
             raise OptionError(name, "is of random sequences; --arrivals says what arrives")
-    if given.scheduler is not None and given.jobs is not None:
-        raise OptionError("--jobs", "is of this machine; the cluster has its own workers")
+    check_place(given.scheduler, given.jobs)
 
 
 def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":

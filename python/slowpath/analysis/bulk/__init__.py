@@ -1,0 +1,1 @@
+"""Many programs, analysed in processes of this machine or of a cluster."""

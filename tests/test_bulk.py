@@ -1,0 +1,349 @@
+"""Many programs on several targets, one by one and in pools: what comes out is the same."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assemble import hashes, write_object
+from compiler import needs_clang
+from slowpath.analysis.bulk.items import Answer, Item
+from slowpath.analysis.bulk.running import analyse_all
+from slowpath.analysis.options import WrittenOptions
+from slowpath.analysis.session import Session
+from slowpath.analysis.several import named_targets, read_requests
+from slowpath.cli.errors import OptionError, UnavailableError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.engine import identity
+from slowpath.fleet.local import LocalPool
+from slowpath.fleet.ordered import NOBODY, Audience, Undone
+from slowpath.schema.results import NO_DETAIL
+from slowpath.work.memory import default_limit
+from slowpath.work.stopping import Stopping
+from support import ROOT, heed_interrupts, make_result, slowpath
+from test_schema import check
+
+NAMES = ("count_min.1", "count_min.8", "header_parser", "firewall", "tunnel", "dns_cache")
+OBJECTS = tuple(f"examples/{name}.bpf.o" for name in NAMES)
+LISTING = "examples/two_protocols.asm"
+TARGETS = ("agilio-cx-2x40", "ebpf", "linux-xdp")
+ALL = ("--target", ",".join(TARGETS))
+JSON = ("--format", "json")
+
+
+def bound(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return slowpath("bound", *words, cwd=cwd, timeout=120)
+
+
+def results(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    """What is the same in any two runs."""
+    check("bound", run.stdout)
+    found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    for result in found:
+        del result["stats"]["seconds"], result["stats"]["solver_seconds"]
+    return found
+
+
+def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
+    """The same of CSV."""
+    found = list(csv.DictReader(io.StringIO(run.stdout)))
+    for row in found:
+        del row["seconds"]
+    return found
+
+
+class Begun:
+    """The command on its way, once it has written the first result."""
+
+    def __init__(self, *words: str | Path) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "slowpath", "bound", *words, *JSON],
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=ROOT,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - of a test without threads of its own
+        )
+        assert self.process.stdout is not None
+        self._head = self.process.stdout.readline() + self.process.stdout.readline()
+
+    def ended(self) -> subprocess.CompletedProcess[str]:
+        """The run, when it has ended."""
+        assert self.process.stdout is not None
+        out = self._head + self.process.stdout.read()
+        self.process.stdout.close()
+        code = self.process.wait(120)
+        with self._errors as errors:
+            errors.seek(0)
+            return subprocess.CompletedProcess([], code, out, errors.read())
+
+
+# --- several targets -----------------------------------------------------------------------------
+
+
+def test_programs_come_target_by_target_as_on_each_alone() -> None:
+    run = bound(*OBJECTS, *ALL, *JSON)
+    assert run.returncode == ExitCode.INPUT  # the card does not run all of them
+    alone = [
+        result
+        for target in TARGETS
+        for result in results(bound(*OBJECTS, "--target", target, *JSON))
+    ]
+    assert len(alone) == len(OBJECTS) * len(TARGETS)
+    assert results(run) == alone
+
+
+def test_the_table_has_a_part_for_each_target() -> None:
+    run = bound(*OBJECTS[:2], *ALL)
+    parts = run.stdout.split("\n\n")
+    assert [part.splitlines()[0] for part in parts] == list(TARGETS)
+    for target, part in zip(TARGETS, parts, strict=True):
+        alone = bound(*OBJECTS[:2], "--target", target).stdout
+        assert part.strip() == f"{target}\n{alone}".strip()
+
+
+def test_complaints_say_on_which_target(tmp_path: Path) -> None:
+    file = tmp_path / "none.bpf.o"
+    run = bound(OBJECTS[5], file, *ALL)
+    complaints = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+    # What cannot be read is the same on all targets.
+    assert len([line for line in complaints if line.startswith(f"error: {file}: ")]) == 1
+    (refused,) = (line for line in complaints if not line.startswith(f"error: {file}: "))
+    assert refused.startswith(f"error: {OBJECTS[5]}: on agilio-cx-2x40: ")
+
+
+def test_requirements_are_held_on_each_target() -> None:
+    words = (OBJECTS[0], "--target", "ebpf,linux-xdp", "--require", "<=30 instructions")
+    run = bound(*words)
+    assert run.returncode == ExitCode.FAILED
+    errors = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.partition(" on ")[2].partition(":")[0] for line in errors] == ["ebpf", "linux-xdp"]
+    reproduced = [line for line in run.stderr.splitlines() if line.startswith("reproduce: ")]
+    assert ["--target ebpf" in line for line in reproduced] == [True, False]
+    assert bound(*words[:-1], "<=4000 instructions").returncode == ExitCode.FINE
+    refused = bound(OBJECTS[0], *ALL, "--require", "5Mpps")
+    assert (refused.returncode, refused.stdout) == (ExitCode.USAGE, "")
+    assert "target ebpf counts instructions and memory-accesses" in refused.stderr
+
+
+def test_options_are_for_the_targets_that_have_them() -> None:
+    written = WrittenOptions(target=",".join(TARGETS), metric="packetrate", cores=3, entries=9)
+    card, counting, host = (one.options for one in read_requests(OBJECTS, written))
+    assert (card.metric, card.cores, card.entries) == ("packetrate", 3, None)
+    assert (counting.metric, counting.cores, counting.entries) == (None, None, None)
+    assert (host.metric, host.cores, host.entries) == (None, None, 9)
+    with pytest.raises(OptionError, match="'speed' is no metric of target"):
+        read_requests(OBJECTS, written._replace(metric="speed"))
+    with pytest.raises(OptionError, match="--cores"):
+        Session(
+            read_requests(OBJECTS, written._replace(target="ebpf", metric=None, entries=None))[0]
+        )
+
+
+def test_names_of_targets(tmp_path: Path) -> None:
+    assert named_targets("ebpf, linux-xdp") == ["ebpf", "linux-xdp"]
+    with pytest.raises(OptionError, match="ebpf is named twice"):
+        named_targets("ebpf,linux-xdp,ebpf")
+    with pytest.raises(OptionError, match="'' is not a target"):
+        read_requests(OBJECTS, WrittenOptions(target="ebpf,"))
+    file = tmp_path / "a,b.toml"
+    file.touch()
+    assert named_targets(str(file)) == [str(file)]
+
+
+def test_time_for_all_is_counted_from_one_moment() -> None:
+    written = WrittenOptions(target=",".join(TARGETS), total_deadline=60.0)
+    assert len({one.until for one in read_requests(OBJECTS, written)}) == 1
+
+
+# --- in pools ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_results_are_the_same_wherever_they_are_computed(scheduler: str, form: str) -> None:
+    words = (*OBJECTS, LISTING, *ALL, "--paths", "2", "--verbose", "--format", form)
+    one, *others = (
+        bound(*words, *place)
+        for place in (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
+    )
+    read = {"table": lambda run: run.stdout, "json": results, "csv": rows}[form]
+    assert len(one.stdout.splitlines()) > len(OBJECTS) * len(TARGETS)
+    for other in others:
+        assert read(other) == read(one)
+        assert (other.returncode, other.stderr) == (one.returncode, one.stderr)
+
+
+def test_one_program_has_a_full_report_anywhere(scheduler: str) -> None:
+    alone, far = bound(OBJECTS[0]), bound(OBJECTS[0], "--scheduler", scheduler)
+    assert (far.returncode, far.stderr) == (alone.returncode, alone.stderr) == (0, "")
+    assert far.stdout == alone.stdout
+    assert len(alone.stdout.splitlines()) > 10
+
+
+def test_workers_need_no_files(scheduler: str, tmp_path: Path) -> None:
+    """What options name stands relative to where the command was called, which is not there."""
+    needs_clang()
+    (tmp_path / "count.bpf.c").write_bytes((ROOT / "examples/count_min.bpf.c").read_bytes())
+    for header in (ROOT / "examples").glob("*.h"):
+        (tmp_path / header.name).write_bytes(header.read_bytes())
+    own = slowpath("targets", "show", "ebpf").stdout
+    (tmp_path / "own.toml").write_text(own.replace('name = "ebpf"', 'name = "own"'))
+    words = ("count.bpf.c", "--cflags=-DHASHES=3", "--target", "own.toml,ebpf", *JSON)
+    runs = [
+        bound(*words, *place, cwd=tmp_path)
+        for place in (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
+    ]
+    assert [run.returncode for run in runs] == [0, 0, 0], runs[-1].stderr
+    one, two, three = map(results, runs)
+    assert [result["target"] for result in one] == ["own", "ebpf"]
+    assert one == two == three
+
+
+def test_packets_are_written_in_order(scheduler: str, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one.pcap", "two.pcap", "far.pcap")]
+    places = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
+    for file, place in zip(files, places, strict=True):
+        bound(*OBJECTS, *ALL, "--pcap", file, *place)
+    one, *others = (file.read_bytes() for file in files)
+    assert len(one) > 500
+    assert all(other == one for other in others)
+
+
+def test_a_killed_worker_of_this_machine_changes_nothing() -> None:
+    expected = bound(*OBJECTS, *ALL, *JSON)
+    run = Begun(*OBJECTS, *ALL, "--jobs", "2")
+    for worker in _workers(run.process.pid)[:1]:
+        os.kill(worker, signal.SIGKILL)
+    ended = run.ended()
+    assert ended.returncode == expected.returncode, ended.stderr
+    assert results(ended) == results(expected)
+
+
+def _workers(owner: int) -> list[int]:
+    """The processes that do a command's work."""
+    children = Path(f"/proc/{owner}/task/{owner}/children").read_text().split()
+    found = [
+        int(child)
+        for child in children
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    assert len(found) == 2
+    return found
+
+
+def test_a_killed_worker_of_a_cluster_changes_nothing(scheduler: str) -> None:
+    expected = bound(*OBJECTS, *ALL, *JSON)
+    run = Begun(*OBJECTS, *ALL, "--scheduler", scheduler)
+    killing = [sys.executable, str(ROOT / "tests/dask_cluster.py"), scheduler]
+    subprocess.run(killing, check=True, timeout=60)
+    ended = run.ended()
+    assert ended.returncode == expected.returncode, ended.stderr
+    assert results(ended) == results(expected)
+
+
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_an_interrupt_ends_all_of_it_with_what_there_is(
+    where: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = tmp_path / "hashes.bpf.o"
+    file.write_bytes(write_object({"hashes": hashes(400)}))
+    place = ("--jobs", "2")
+    if where == "cluster":
+        place = ("--scheduler", request.getfixturevalue("scheduler"))
+    run = Begun(OBJECTS[0], *[file] * 20, "--target", "ebpf", "--deadline", "0", *place)
+    run.process.send_signal(signal.SIGINT)
+    ended = run.ended()
+    assert ended.returncode == ExitCode.UNDECIDED, ended.stderr
+    found = results(ended)
+    assert len(found) == 21
+    assert found[0]["guarantee"]["exact"]
+    assert found[-1]["error"] == "interrupted before it was analysed"
+    for one in found[1:]:
+        ended_by = one["error"] if one["guarantee"] is None else one["guarantee"]["stopped"]
+        assert ended_by.startswith("interrupted")
+
+
+def test_time_for_all_ends_all_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "hashes.bpf.o"
+    file.write_bytes(write_object({"hashes": hashes(400)}))
+    words = ("--target", "ebpf", "--total-deadline", "2", "--jobs", "2", *JSON)
+    run = bound(*[file] * 8, *words)
+    assert run.returncode == ExitCode.UNDECIDED, run.stderr
+    found = results(run)
+    assert found[-1]["error"] == "total deadline before it was analysed"
+    for one in found:
+        ended_by = one["error"] if one["guarantee"] is None else one["guarantee"]["stopped"]
+        assert ended_by.startswith("total deadline")
+
+
+def test_there_is_one_place_only() -> None:
+    run = bound(*OBJECTS, "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9")
+    assert (run.returncode, run.stdout) == (ExitCode.USAGE, "")
+    assert "--jobs" in run.stderr
+    assert "the cluster has its own workers" in run.stderr
+
+
+# --- what pools say ------------------------------------------------------------------------------
+
+
+class Told:
+    """A pool whose answers are known."""
+
+    beside = 1
+
+    def __init__(self, answers: Sequence[Answer | Undone]) -> None:
+        self.answers = answers
+        self.items: Sequence[Item] = ()
+
+    def map(self, *_: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def each(
+        self, _work: Any, _common: Any, items: Sequence[Any], _audience: Audience = NOBODY
+    ) -> Generator[Any, None, None]:
+        self.items = items
+        yield from self.answers
+
+
+def answer(version: str) -> Answer:
+    return Answer(version, json.dumps(make_result()), json.dumps(NO_DETAIL))
+
+
+def said(answers: Sequence[Answer | Undone]) -> list[Any]:
+    (request,) = read_requests(OBJECTS[:2], WrittenOptions(target="ebpf"))
+    found = analyse_all([(request, Session(request))], Told(answers), Stopping(), 0)
+    return [one.analysed for one in found]
+
+
+def test_who_takes_workers_down_is_named_and_the_others_have_results() -> None:
+    died, fine = said([Undone(died=True), answer(identity.version())])
+    assert died.result["program"] == "count_min"
+    assert died.result["error"].startswith("the processes that analysed it died, each time")
+    assert died.detail["failure"]["kind"] == "stopped"
+    assert json.loads(died.text) == died.result
+    assert fine.result == json.loads(json.dumps(make_result()))
+
+
+def test_workers_with_another_slowpath_are_refused() -> None:
+    with pytest.raises(
+        UnavailableError, match=r"the cluster's workers have slowpath 0\.0, this is"
+    ):
+        said([answer("0.0")])
+
+
+def test_analyses_at_once_divide_what_memory_is_free() -> None:
+    alone, shared = default_limit(), default_limit(4)
+    assert alone is not None
+    assert shared is not None
+    assert shared < alone / 2
+    assert LocalPool(4).beside == 4
