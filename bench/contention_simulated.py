@@ -2,7 +2,7 @@
 """How well throughput beside others is predicted on the simulated NIC: the paper's tables.
 
     bench/contention_simulated.py FOLDER [TABLE...] [--mixes N] [--recipe NAME] [--threads N]
-        [--renew]
+        [--grid] [--renew]
 
 Nine functions are profiled beside benches; then they run in mixes that no model has seen, and
 predictions are compared with what they did there. What was simulated is kept in FOLDER, and not
@@ -48,7 +48,7 @@ class Tables:
             "traffic": self._traffic,
             "placement": lambda: placement.table(self.kept, self.known()),
             "diagnosis": lambda: diagnosis.table(self.kept, self.given.recipe),
-            "profiling": lambda: sampled.table(self.kept),
+            "profiling": lambda: sampled.table(self.kept, grid=given.grid),
             "quotas": lambda: sampled.by_quota(self.kept),
         }
 
@@ -76,6 +76,7 @@ def main() -> int:
     parser.add_argument("tables", nargs="*", metavar="TABLE")
     parser.add_argument("--mixes", type=int, help="combinations for each traffic, instead of all")
     parser.add_argument("--recipe", choices=tuple(RECIPES), help="memory model, instead of chosen")
+    parser.add_argument("--grid", action="store_true", help="full profiling, too: 90 minutes more")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--renew", action="store_true", help="write tables into the document")
     tables = Tables(parser.parse_args())

@@ -78,7 +78,7 @@ def test_ways_to_choose_points_are_compared_on_the_same_tests(
     for name, value in small.items():
         monkeypatch.setattr(sampled, name, value)
     kept = Kept(tmp_path, Settings(1.0, 1.0))
-    text = sampled.table(kept)
+    text = sampled.table(kept, grid=True)
     lines = text.splitlines()
     assert len(lines) == 3
     assert lines[2].startswith("| NAT |")
@@ -86,6 +86,6 @@ def test_ways_to_choose_points_are_compared_on_the_same_tests(
     for way in sampled.WAYS:
         assert len(read_memory([str(tmp_path / f"sampled/NAT.{way}.24.0.csv")]).rows) == 24
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")}
-    assert sampled.table(kept) == text
+    assert sampled.table(kept, grid=True) == text
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
     assert len(sampled.by_quota(kept, "NAT").splitlines()) == 4

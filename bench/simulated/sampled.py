@@ -21,7 +21,7 @@ from slowpath.contention.model import rows_of
 from slowpath.contention.sampling.active import active
 from slowpath.contention.sampling.adaptive import adaptive
 from slowpath.contention.sampling.plain import full, random
-from slowpath.contention.sampling.space import Attribute, Measure, Point, Sample, Space
+from slowpath.contention.sampling.space import Attribute, Measure, Point, Sample, Space, point
 from slowpath.contention.simulated.profiling import Levels, levels_of
 from slowpath.contention.simulated.runs import (
     COLUMNS,
@@ -148,7 +148,14 @@ def _full(kept: Kept, nic: Nic) -> Rows:
         mixes = [nic.mix(point) for point in some]
         found = kept.throughputs(f"sampled/{nic.name}.full.{level}", mixes, settings)
         samples += [Sample(point, one[0]) for point, one in zip(some, found, strict=True)]
-    return _rows(kept.file(f"sampled/{nic.name}.full.csv", lambda: nic.table(samples)))
+    return _written(kept.folder / f"sampled/{nic.name}.full.csv", nic.table(samples))
+
+
+def _written(file: Path, text: str) -> Rows:
+    """What a file then has, whatever it had before."""
+    if not file.is_file() or file.read_text() != text:
+        file.write_text(text)
+    return _rows(file)
 
 
 def _rows(file: Path) -> Rows:
@@ -156,15 +163,30 @@ def _rows(file: Path) -> Rows:
 
 
 def _tests(kept: Kept, nic: Nic) -> Rows:
-    """Points at random, that nobody learns from."""
-    space, draw = nic.space(), np.random.default_rng(80)
-    points = [space.drawn(draw) for _ in range(TESTS)]
+    """Points at random, that nobody learns from: each order of magnitude of flows as likely.
+
+    Where flows are even from least to most, as points that are learnt from are drawn, few of them
+    are where anything happens, and all ways are as good.
+    """
+    draw, (flows, size) = np.random.default_rng(81), ATTRIBUTES
+    points = [
+        point(
+            int(draw.integers(LEVELS)),
+            {
+                flows.name: flows.at(
+                    float(np.exp(draw.uniform(*np.log([flows.least, flows.most]))))
+                ),
+                size.name: size.inside(draw.random()),
+            },
+        )
+        for _ in range(TESTS)
+    ]
     settings = nic.settings._replace(seed=3)
     found = kept.throughputs(
         f"sampled/{nic.name}.tests", [nic.mix(one) for one in points], settings
     )
     samples = [Sample(point, one[0]) for point, one in zip(points, found, strict=True)]
-    return _rows(kept.file(f"sampled/{nic.name}.tests.csv", lambda: nic.table(samples)))
+    return _written(kept.folder / f"sampled/{nic.name}.tests.csv", nic.table(samples))
 
 
 def off(recipe: str, rows: Rows, tests: Rows) -> Floats:
@@ -180,7 +202,7 @@ def _mean_off(kept: Kept, nic: Nic, way: str, quota: int, recipe: str) -> Floats
     return np.concatenate(some)
 
 
-def table(kept: Kept, *, grid: bool = True) -> str:
+def table(kept: Kept, *, grid: bool) -> str:
     """By function; without `grid`, full profiling is left out."""
     lines = list[figures.Row]()
     for name, nic in nics(kept).items():
