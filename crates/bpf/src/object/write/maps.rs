@@ -199,14 +199,11 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
         false if def.read_only => format!(".rodata.{name}"),
         false => format!(".data.{name}"),
     };
-    let mut names = Names::default();
     let tagged = if part.is_empty() { base } else { format!("{base}.{part}") };
-    loop {
-        let name = names.unique(&tagged);
-        if free(&name) {
-            return name;
-        }
-    }
+    // Behind a dot, whatever follows: `.data_2` would be none that loaders know.
+    let valid = Names::default().unique(&tagged);
+    let numbered = (2_u32..).map(|number| format!("{valid}.{number}"));
+    std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
 /// The variables of a section of global data, which becomes known to the types if these describe it.
@@ -272,4 +269,40 @@ fn placed<'n>(
     let apart = placed.windows(2).all(|pair| end(&pair[0].0) <= u64::from(pair[1].0.offset));
     let inside = placed.last().is_none_or(|(var, _)| end(var) <= size as u64);
     (apart && inside && !placed.is_empty()).then_some(placed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MapDef, MapKind, section_name};
+
+    fn named(name: &str) -> MapDef {
+        MapDef {
+            name: name.to_owned(),
+            kind: MapKind::ARRAY,
+            key_size: 4,
+            value_size: 8,
+            max_entries: 1,
+            flags: 0,
+            extra: 0,
+            pinning: 0,
+            key_type: None,
+            value_type: None,
+            initial: Some(vec![0; 8]),
+            read_only: false,
+            inner: None,
+            slots: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn sections_of_maps_with_the_same_name_are_such_that_loaders_know() {
+        let mut taken = Vec::new();
+        for expected in [".data", ".data.2", ".data.3"] {
+            let name = section_name(&named(".data"), &taken);
+            assert_eq!(name, expected);
+            taken.push(name);
+        }
+        assert_eq!(section_name(&named("a b"), &[]), ".data.a_b");
+        assert_eq!(section_name(&named("part:.bss"), &[]), ".bss.part");
+    }
 }
