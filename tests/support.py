@@ -45,6 +45,20 @@ def slowpath(
     )
 
 
+def refuses_pictures(*words: str | Path) -> bool:
+    """Whether a command that is to draw says at once that matplotlib is missing."""
+    script = (
+        "import sys; sys.modules['matplotlib'] = None; "
+        f"sys.argv = {['slowpath', *map(str, words)]!r}\n"
+        "from slowpath.main import main\nmain()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    said = "error: this machine: matplotlib is not installed; pip install slowpath[models]\n"
+    return (run.returncode, run.stdout, run.stderr) == (3, "", said)
+
+
 def heed_interrupts() -> None:
     """Undoes what shells do to background jobs, which ignore SIGINT: tests may run in one."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -305,8 +305,8 @@ class Told:
         self.answers = answers
         self.items: Sequence[Item] = ()
 
-    def map(self, *_: Any) -> list[Any]:
-        raise NotImplementedError
+    def map(self, work: Any, common: Any, items: Sequence[Any]) -> list[Any]:
+        return list(self.each(work, common, items))
 
     def each(
         self, _work: Any, _common: Any, items: Sequence[Any], _audience: Audience = NOBODY

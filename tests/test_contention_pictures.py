@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.model import rows_of
 from slowpath.contention.tables.reading import read_memory
-from support import ROOT, slowpath
+from support import ROOT, refuses_pictures, slowpath
 from test_html import parsed, texts
 
 pytest.importorskip("matplotlib", reason="matplotlib (the extra `models`) is not installed")
@@ -124,17 +122,7 @@ def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(tmp_path: Path) 
         ["diagnose", "none.json", "--traffic", "x", "--sweep", "x"],
         ["evaluate", "none"],
     ):
-        script = (
-            "import sys; sys.modules['matplotlib'] = None; "
-            f"sys.argv = ['slowpath', 'contention', *{words!r}, '--plot', 'a.svg']\n"
-            "from slowpath.main import main\nmain()\n"
-        )
-        run = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (run.returncode, run.stdout) == (3, "")
-        said = "matplotlib is not installed; pip install slowpath[models]"
-        assert run.stderr == f"error: this machine: {said}\n"
+        assert refuses_pictures("contention", *words, "--plot", "a.svg")
     run = slowpath(*DIAGNOSE, "--plot", tmp_path / "none" / "a.svg")
     assert run.returncode == 3
     assert "a.svg: cannot be written: no such file or directory" in run.stderr

@@ -27,7 +27,7 @@ from slowpath.commands.sweep.definitions import (
 )
 from slowpath.engine.kernel import stations
 from slowpath.programs import clang
-from support import ROOT, heed_interrupts, slowpath
+from support import ROOT, heed_interrupts, refuses_pictures, slowpath
 from test_schema import check
 
 COUNT_MIN = "examples/count_min.bpf.c"
@@ -272,17 +272,7 @@ def test_words_and_values_without_a_result_are_drawn(source: Path, tmp_path: Pat
 
 
 def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(source: Path) -> None:
-    script = (
-        "import sys; sys.modules['matplotlib'] = None; sys.argv = ['slowpath', 'sweep', "
-        f"{str(source)!r}, '-D', 'VALUE=1', '--plot', 'a.svg']\n"
-        "from slowpath.main import main\nmain()\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (run.returncode, run.stdout) == (3, "")
-    said = "matplotlib is not installed; pip install slowpath[models]"
-    assert run.stderr == f"error: this machine: {said}\n"
+    assert refuses_pictures("sweep", source, "-D", "VALUE=1", "--plot", "a.svg")
 
 
 # --- being stopped -------------------------------------------------------------------------------

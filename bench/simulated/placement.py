@@ -101,14 +101,9 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> Told:
     for mix in mixes:
         kept, throughput = np.full(len(names), np.inf), np.full(len(names), np.nan)
         for at in set(mix):
-            others = list(mix)
-            others.remove(at)
             target = known[names[at]]
-            if others:
-                beside = [(names[one], known[names[one]].model) for one in others]
-                query = query_beside(
-                    (names[at], target.model), beside, (DEFAULT.flows, DEFAULT.size, None)
-                )
+            if len(mix) > 1:
+                query = _beside(known, names, mix, at)
                 throughput[at] = target.slomo.predict(query.columns)[0]
                 kept[at] = throughput[at] / target.solo[0]
             else:

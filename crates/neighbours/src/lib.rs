@@ -21,7 +21,6 @@ mod accelerator;
 mod clock;
 mod counters;
 mod cpus;
-
 mod engines;
 mod error;
 mod functions;

@@ -18,7 +18,8 @@ class Placed(TypedDict):
     """What it does there in the end, by whoever judges, in the unit of its model; null where that
     is not known."""
     kept: float | None
-    """The same as a share of its throughput alone."""
+    """The same as a share of its throughput alone; where models judge, with `--sure`, what it keeps
+    with that probability."""
     broken: bool
     """Whether that is less than it is promised."""
 

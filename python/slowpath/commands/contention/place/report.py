@@ -112,7 +112,8 @@ def _judge(report: PlacementReport) -> str:
     if report["judged_by"] == "models":
         return (
             "Promises are judged by the models that placed: nothing was measured of these mixes, "
-            "so contention-aware and optimal break none. --truth names a table of measured ones."
+            "so contention-aware, bid-price and optimal break none. --truth names a table of "
+            "measured ones."
         )
     return f"Promises are judged by {report['judged_by']}."
 
