@@ -14,7 +14,8 @@ def number(found: Marked, limits: Number) -> int:
     said = text(found)
     value = whole(said)
     if value is None:
-        found.place.refuse(f"{said!r} is no whole number")
+        allowed = f"from {limits.least:,} to {limits.most:,}"
+        found.place.refuse(f"{said!r} is no whole number {allowed}")
     if not limits.least <= value <= limits.most:
         found.place.refuse(f"{said} is not between {limits.least:,} and {limits.most:,}")
     if value % limits.step:
