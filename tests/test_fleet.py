@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -69,6 +70,14 @@ def test_results_are_in_the_order_of_the_items(pool: Pool) -> None:
 
 def test_other_processes_work(pool: Pool) -> None:
     assert os.getpid() not in pool.map(place_of_work, None, ITEMS)
+
+
+def test_nothing_is_left_of_a_pool_whose_results_nobody_wants_any_more(tmp_path: Path) -> None:
+    # A thread that still ended its executor when the interpreter ended used to be told of there.
+    before = set(threading.enumerate())
+    with closing(LocalPool(2).each(waits_for_a_file, str(tmp_path / "never"), ITEMS)) as found:
+        assert next(found) == 0
+    assert set(threading.enumerate()) == before
 
 
 def test_the_work_of_a_killed_worker_is_done_by_another(pool: Pool, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
@@ -79,11 +79,14 @@ class _Lanes:
         asked, self._asked = context.Pipe(duplex=False)
         gone, self._gone = context.Pipe(duplex=False)
         self._context, self._kept = context, (work, common, asked, gone)
+        self._all = list[ProcessPoolExecutor]()
         self._free = deque(self._lane() for _ in range(jobs))
         self.size = jobs
 
     def _lane(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, self._context, _keep, self._kept)
+        lane = ProcessPoolExecutor(1, self._context, _keep, self._kept)
+        self._all.append(lane)
+        return lane
 
     def begin(self, item: object) -> Future[Any]:
         """Gives an item to a process that has nothing to do."""
@@ -108,12 +111,18 @@ class _Lanes:
     def kill(self) -> None:
         """Ends processes, whatever they do."""
         self._gone.close()
+        self._await(self._all)
 
     def close(self) -> None:
         """Ends all processes: none is at work that anybody waits for."""
-        for lane in list(self._free):
-            lane.shutdown()
+        self._await(self._free)
         self.kill()
+
+    def _await(self, lanes: Iterable[ProcessPoolExecutor]) -> None:
+        # Awaited also when killed: an interpreter that ends while the thread of an executor does,
+        # writes to a pipe that this thread has just closed, and says so (CPython 3.11).
+        for lane in list(lanes):
+            lane.shutdown()
 
 
 _kept: list[Any] = []
