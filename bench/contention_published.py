@@ -61,8 +61,9 @@ def transfer(folder: Path) -> None:
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
     print("model                 MAPE  mean error  covered")
     for recipe in compared(one):
-        predicted = fit_stage(recipe, one).log_throughput(two.columns)
-        low, high = conformal(recipe, one).interval(two.columns, 0.9)
+        stage = fit_stage(recipe, one)
+        predicted = stage.log_throughput(two.columns)
+        low, high = conformal(stage, one).interval(two.columns, 0.9)
         logs = np.log(two.throughput)
         off = errors_of(relative(np.exp(predicted), two.throughput))
         mean = float(np.mean(np.exp(predicted) / two.throughput - 1))

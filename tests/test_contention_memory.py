@@ -163,12 +163,13 @@ def test_ends_are_the_lowest_and_highest_rows() -> None:
     assert 3 <= mask.sum() <= 7
 
 
-def test_intervals_have_new_rows_as_often_as_they_say() -> None:
-    """A share of 900 rows of 30 profiles; noise is most of what is unknown."""
+@pytest.mark.parametrize(("recipe", "profiles"), [("ridge-pressure", 30), ("process-plain", 10)])
+def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int) -> None:
+    """Of 30 rows for each profile; noise is most of what is unknown."""
     inside = []
-    for seed in range(30):
+    for seed in range(profiles):
         here = profile(40, seed, noise=0.05)
-        made = conformal(RECIPES["ridge-pressure"], rows_of(here))
+        made = conformal(fit_stage(RECIPES[recipe], rows_of(here)), rows_of(here))
         there = columns(30, 1000 + seed)
         low, high = made.interval(there, 0.9)
         logs = np.log(throughput(there, 0.05, 5000 + seed))
@@ -177,6 +178,22 @@ def test_intervals_have_new_rows_as_often_as_they_say() -> None:
         assert (wide[0] <= low).all()
         assert (wide[1] >= high).all()
     assert 0.85 <= np.mean(inside) <= 0.97
+
+
+def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
+    """Far from all rows, a process knows less; lines say nothing of that, and trust all alike."""
+    here = profile(40)
+    near = columns(30, 1000)
+    widths = {}
+    for recipe in ("ridge-pressure", "process-plain"):
+        stage = fit_stage(RECIPES[recipe], rows_of(here))
+        made = conformal(stage, rows_of(here))
+        low, high = made.interval(near, 0.9)
+        spread = stage.spread(near)
+        widths[recipe] = np.ptp(high - low) / np.median(high - low)
+        assert (spread > 0).all()
+        assert np.ptp(spread) == 0 or np.corrcoef(spread, high - low)[0, 1] > 0.7
+    assert widths["process-plain"] > 2 * widths["ridge-pressure"]
 
 
 def test_nested_cross_validation_reports_what_was_not_seen() -> None:

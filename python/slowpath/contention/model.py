@@ -88,6 +88,7 @@ def learn(
     """
     memory, accelerator, contention = profiles
     rows = rows_of(memory)
+    stage = fit_stage(choice.recipe, rows)
     return FunctionModel(
         memory,
         accelerator,
@@ -95,8 +96,8 @@ def learn(
         pattern,
         queues,
         choice,
-        fit_stage(choice.recipe, rows),
-        conformal(choice.recipe, rows),
+        stage,
+        conformal(stage, rows),
         range_of(memory.columns),
         None if accelerator is None else fit_request_time(accelerator),
     )

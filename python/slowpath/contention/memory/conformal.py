@@ -4,6 +4,11 @@ Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+
 Statistics 2021), section 3: with models of K folds and residuals of held-out rows, the ends are
 quantiles of `model of the row's fold + residual`. Residuals are of logarithms, so that ends are
 shares of the prediction. Rows with equal contention are in one fold.
+
+Where a recipe says how sure it is of a row, a residual counts in units of that, and an interval is
+as wide as its own row asks for (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, "Distribution-free
+predictive inference for regression", JASA 2018, section 5.2). So rows alone, which are easy, do not
+make intervals of rows beside others too narrow.
 """
 
 import math
@@ -14,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.learning.recipes import Recipe
 from slowpath.contention.memory.learning.rows import Columns, Rows, columns_of
 from slowpath.contention.memory.learning.stage import Stage, fit_stage
 
@@ -26,31 +30,36 @@ _FOLDS = 10
 class Conformal(NamedTuple):
     """What intervals are made of."""
 
+    whole: Stage  # of all training rows
     stages: tuple[Stage, ...]  # one for each fold
     fold: NDArray[np.intp]  # of each training row
-    residuals: Floats  # |log measured - log predicted| when it was held out
+    residuals: Floats  # |log measured - log predicted| when it was held out, by its spread then
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
         """Logarithms of both ends, row by row."""
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
-        return (
-            -_upper(self.residuals[:, None] - predicted, confidence),
-            _upper(predicted + self.residuals[:, None], confidence),
-        )
+        off = np.outer(self.residuals, self.whole.spread(columns))
+        return -_upper(off - predicted, confidence), _upper(predicted + off, confidence)
 
 
-def conformal(recipe: Recipe, rows: Rows) -> Conformal:
-    """Models of folds, and how far off they are on the rows that each has not seen."""
+def conformal(whole: Stage, rows: Rows) -> Conformal:
+    """Models of folds, and how far off they are on the rows that each has not seen.
+
+    Args:
+        whole: what has learnt from all of the rows.
+        rows: these.
+    """
     stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
     residuals = np.zeros(len(rows.throughput))
     for number, held_out in enumerate(grouped_folds(groups(rows.columns), _FOLDS, 0)):
-        stage = fit_stage(recipe, rows.where(~held_out))
+        stage = fit_stage(whole.recipe, rows.where(~held_out))
         stages.append(stage)
         fold[held_out] = number
-        predicted = stage.log_throughput(columns_of(rows.columns, held_out))
-        residuals[held_out] = np.abs(predicted - np.log(rows.throughput[held_out]))
-    return Conformal(tuple(stages), fold, residuals)
+        columns = columns_of(rows.columns, held_out)
+        off = np.abs(stage.log_throughput(columns) - np.log(rows.throughput[held_out]))
+        residuals[held_out] = off / stage.spread(columns)
+    return Conformal(whole, tuple(stages), fold, residuals)
 
 
 def _upper(values: Floats, confidence: float) -> Floats:

@@ -73,8 +73,9 @@ def evaluate(
         known, asked = rows.where(~held_out), rows.where(held_out)
         one = recipe or select(known, protocol.recipes).recipe
         taken[one.name] = taken.get(one.name, 0) + 1
-        predicted[seed, held_out] = fit_stage(one, known).log_throughput(asked.columns)
-        ends = conformal(one, known).interval(asked.columns, protocol.confidence)
+        stage = fit_stage(one, known)
+        predicted[seed, held_out] = stage.log_throughput(asked.columns)
+        ends = conformal(stage, known).interval(asked.columns, protocol.confidence)
         low[seed, held_out], high[seed, held_out] = ends
     off = relative(np.exp(predicted), rows.throughput)
     logs = np.log(rows.throughput)

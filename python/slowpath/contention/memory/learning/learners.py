@@ -5,7 +5,7 @@ Imports are inside: what is not used is not loaded.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,13 @@ class Learner(Protocol):
 
     def predict(self, x: Floats, /) -> Floats:
         """What it says of others."""
+
+
+class Unsure(Protocol):
+    """A regressor that knows how sure it is."""
+
+    def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
+        """What it says of others, and the standard deviation of that."""
 
 
 Build = Callable[[Sequence[bool]], Learner]
@@ -123,3 +130,6 @@ LEARNERS: Mapping[str, Build] = {
     "median": median,
 }
 """By name, as saved models name them."""
+
+UNSURE = frozenset({"smooth process", "rough process"})
+"""Those that are `Unsure`."""

@@ -4,13 +4,13 @@ Features beyond those of the training rows are taken as at their ends. Trees do 
 would return to its mean there, and lines run to anything.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.learning.features import features
-from slowpath.contention.memory.learning.learners import LEARNERS, Learner
+from slowpath.contention.memory.learning.learners import LEARNERS, UNSURE, Learner, Unsure
 from slowpath.contention.memory.learning.recipes import Member, Recipe
 from slowpath.contention.memory.learning.rows import Columns, Rows
 
@@ -39,6 +39,18 @@ class Stage(NamedTuple):
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
+    def spread(self, columns: Columns) -> Floats:
+        """How unsure the recipe is of each row, as a standard deviation of the logarithm.
+
+        That of all members taken together, as one that is drawn among them. Where a member does
+        not say how sure it is, all rows are the same: 1.
+        """
+        if not all(one.member.learner in UNSURE for one in self.fitted):
+            return np.ones(_count(columns))
+        parts = [_unsure(one, columns, self.cache_mb) for one in self.fitted]
+        middle, spread = np.moveaxis(np.array(parts), 1, 0)
+        return np.asarray(np.sqrt((spread**2).mean(axis=0) + middle.var(axis=0)))
+
 
 def fit_stage(recipe: Recipe, rows: Rows) -> Stage:
     """The recipe, learnt from rows; the same rows make the same stage."""
@@ -57,14 +69,30 @@ def _fit(member: Member, rows: Rows) -> _Fitted:
 
 
 def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
-    member = fitted.member
-    seen = features(columns, member.traffic, member.contention, cache_mb)
-    rows = len(next(iter(columns.values())))
-    taken = [one.values for one in seen if one.name in fitted.varied]
-    x = np.column_stack(taken or [np.zeros(rows)])
-    if not rows:
+    if not _count(columns):
         return np.empty(0)
-    predicted = np.asarray(fitted.learner.predict(np.clip(x, fitted.least, fitted.most)))
-    if member.target == "log throughput":
+    predicted = np.asarray(fitted.learner.predict(_seen(fitted, columns, cache_mb)))
+    if fitted.member.target == "log throughput":
         return predicted
     return np.asarray(np.log(np.maximum(predicted, np.finfo(float).tiny)))
+
+
+def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats, Floats]:
+    """What a member says of the logarithm, and its standard deviation."""
+    if not _count(columns):
+        return np.empty(0), np.empty(0)
+    learner = cast("Unsure", fitted.learner)
+    return learner.predict(_seen(fitted, columns, cache_mb), return_std=True)
+
+
+def _seen(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    """The features of rows that a member looks at, within those that it has learnt from."""
+    member = fitted.member
+    seen = features(columns, member.traffic, member.contention, cache_mb)
+    taken = [one.values for one in seen if one.name in fitted.varied]
+    x = np.column_stack(taken or [np.zeros(_count(columns))])
+    return np.clip(x, fitted.least, fitted.most)
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
