@@ -27,7 +27,7 @@ from slowpath.contention.host.writing import write_profile
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.learning.rows import Rows
 from slowpath.contention.memory.learning.stage import fit_stage
-from slowpath.contention.memory.ranges import TOGETHER, range_of
+from slowpath.contention.memory.ranges import range_of
 from slowpath.contention.tables.reading import read_memory
 from slowpath.work.stopping import Stopping
 from support import ROOT, slowpath
@@ -133,7 +133,7 @@ def test_another_seed_has_other_mixes() -> None:
 def test_adaptive_looks_where_throughput_alone_changes() -> None:
     setup = wide(plan="adaptive", mixes=40)
     found, record = planned(setup)
-    assert record == {"name": "adaptive", "relevant": ["flow_count"], "threshold": 0.05}
+    assert (record["relevant"], record["threshold"]) == (["flow_count"], 0.05)
     chosen = [one.point for one in found]
     # Default traffic, then both ends of each attribute; flows by orders of magnitude.
     middle = 31_623
@@ -253,7 +253,8 @@ class MadeUp(Profiling):
         self.shown = list[str]()
         machine = Machine("made up", Places([0, 1]), 32 << 20, 4 << 20, None)
         super().__init__(setup, machine, Audience(Stopping(), self.shown.append, None))
-        self.machine, self._made_up, self._stop = machine, made_up, stop
+        self.setup, self.machine = setup, machine
+        self._made_up, self._stop = made_up, stop
         self.calls = 0
 
     def measure(self, point: Point) -> Measured:
@@ -271,7 +272,7 @@ class MadeUp(Profiling):
         return Turns(one, one, slower, None)
 
     def profile(self) -> Found:
-        return self.run(lambda known: planner(self._setup, ["memory"], known))
+        return self.run(lambda known: planner(self.setup, ["memory"], known))
 
 
 @pytest.fixture(autouse=True)
@@ -307,31 +308,39 @@ def test_scores_are_measured_once_and_shown() -> None:
 
 
 def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """Sizes that make no difference were measured at the ends: between these it is a guess."""
+    """Sizes make no difference, which one mix has shown; then there was one size only."""
     folder, model = tmp_path / "nf.profile", tmp_path / "nf.model.json"
     made_up = MadeUp(headers_alone(plan="adaptive", mixes=30), slope)
     found = made_up.profile()
+    assert [found.points[at].point.traffic.size for at in (2, 3, 4)] == [1500, 64, 1500]
     records = (cast("Any", {"plan": found.plan}), cast("Any", {}))
-    write_profile(str(folder), made_up._setup, made_up.machine, found, records)
-    assert json.loads((folder / "profile.json").read_text())["plan"]["relevant"] == ["flow_count"]
+    write_profile(str(folder), made_up.setup, made_up.machine, found, records)
+    plan = json.loads((folder / "profile.json").read_text())["plan"]
+    assert (plan["relevant"], plan["unused"]) == (["flow_count"], ["mix-4"])
     memory = read_memory([str(folder / "memory.csv")])
-    assert len(memory.rows) == 60
-    known = range_of(memory.columns)
+    assert len(memory.rows) == 2 * 29
     asked = {
-        "flow_count": np.array([2e3, 1e5, 9e5, 1e5, 1e5, 5e6]),
-        "packet_size_bytes": np.array([1500.0, 1500, 1500, 300, 9000, 1500]),
-        "score": np.full(6, float(np.median(memory.columns["score"][::2]))),
+        "flow_count": np.array([2e3, 1e5, 9e5, 1e5, 5e6]),
+        "packet_size_bytes": np.array([1500.0, 1500, 1500, 700, 1500]),
+        "score": np.full(5, float(np.median(memory.columns["score"][::2]))),
     }
-    assert known.outside(asked) == [
-        [], [], [], [TOGETHER], ["packet_size_bytes"], ["flow_count"]
-    ]  # fmt: skip
+    outside = range_of(memory.columns).outside(asked)
+    assert outside == [[], [], [], ["packet_size_bytes"], ["flow_count"]]
     words = ("--recipe", "ridge-pressure", "--pattern", "run-to-completion", "-o", str(model))
     train = slowpath("contention", "train", str(folder), *words)
     assert train.returncode == 0, train.stderr
-    traffic = ("--traffic", "flows=100000,size=300", "--format", "csv")
+    traffic = ("--traffic", "flows=100000,size=700", "--format", "csv")
     run = slowpath("contention", "predict", str(model), *traffic)
     assert run.returncode == 0, run.stderr
-    assert TOGETHER in run.stdout
+    assert "packet_size_bytes" in run.stdout.splitlines()[-1]
+
+
+def test_rows_are_used_where_random_ones_follow() -> None:
+    """A step has few regions; the rest is at random, and of all sizes."""
+    found, record = planned(wide(plan="adaptive", mixes=60))
+    assert record["relevant"] == ["flow_count"]
+    assert record["unused"] == []
+    assert len({one.point.traffic.size for one in found}) > 20
 
 
 # --- wrong input ----------------------------------------------------------------------------------

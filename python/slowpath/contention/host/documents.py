@@ -52,6 +52,10 @@ class PlanRecord(TypedDict):
     threshold: float | None
     """Of `adaptive`: the least difference that counts, a share of the throughput alone under the
     default traffic; null for other plans."""
+    unused: list[str]
+    """Of `adaptive`: mixes that showed that an attribute makes no difference, where nothing else
+    was measured of it. They are no rows of `memory.csv`, so that predictions call what differs in
+    it `outside`."""
 
 
 class ProfileRecord(TypedDict):

@@ -35,7 +35,12 @@ class ListPlanner:
     """Points that are known beforehand."""
 
     def __init__(self, name: str, points: Sequence[Point]) -> None:
-        self.record: PlanRecord = {"name": name, "relevant": None, "threshold": None}
+        self.record: PlanRecord = {
+            "name": name,
+            "relevant": None,
+            "threshold": None,
+            "unused": [],
+        }
         self._points = list(points)
 
     def next(self, measured: Sequence[Measured]) -> Point | None:

@@ -106,7 +106,8 @@ class AskingPlanner:
         self._usual = middle(setup.traffic)
         self._threshold: float | None = None
         self._relevant: list[str] | None = None
-        self._asked: _Asked | None = None
+        self._asked = list[_Asked]()
+        self._settled = 0  # how many were asked for before it was known what is relevant
         self._used = Counter[int]()
         self._plan = self._begun(known, quota - count)
 
@@ -117,6 +118,7 @@ class AskingPlanner:
             "name": self._setup.effort.plan,
             "relevant": self._relevant,
             "threshold": self._threshold,
+            "unused": [f"mix-{one.at + 1}" for one in self._unused()],
         }
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
@@ -142,6 +144,25 @@ class AskingPlanner:
 
     def _found(self, relevant: Sequence[Attribute]) -> None:
         self._relevant = [one.name for one in relevant]
+        self._settled = len(self._asked)
+
+    def _unused(self) -> list[_Asked]:
+        """Those with an attribute elsewhere that is at its default in all since it was left out."""
+        first, since = self._asked[: self._settled], self._asked[self._settled :]
+        if self._relevant is None or not since:
+            return []
+        usual = {_FLOWS: self._usual.flows, _SIZE: self._usual.size}
+        left_out = [
+            name
+            for name, value in usual.items()
+            if name not in self._relevant
+            and all(one.wanted.values().get(name, value) == value for one in since)
+        ]
+        return [
+            one
+            for one in first
+            if any(one.wanted.values().get(name, usual[name]) != usual[name] for name in left_out)
+        ]
 
     def _of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
         """At most one more point, when it is known what came of the one before."""
@@ -152,7 +173,7 @@ class AskingPlanner:
         if level == NO_CONTENTION:
             level = min(range(1, len(self._configurations) + 1), key=lambda one: self._used[one])
         self._used[level] += 1
-        self._asked = _Asked(wanted, level, len(measured))
+        self._asked.append(_Asked(wanted, level, len(measured)))
         usual, values = self._usual, wanted.values()
         flows, size = values.get(_FLOWS, usual.flows), values.get(_SIZE, usual.size)
         # These rows are of one match ratio, as tables have it: that of the default traffic.
@@ -160,9 +181,9 @@ class AskingPlanner:
         yield Point(traffic, self._configurations[level - 1], None)
 
     def _told(self, measured: Sequence[Measured]) -> list[Sample] | None:
-        if self._asked is None:
+        if not self._asked:
             return None
-        wanted, level, at = self._asked
+        wanted, level, at = self._asked[-1]
         alone, beside = (point(one, wanted.values()) for one in (NO_CONTENTION, level))
         return [
             Sample(beside, measured[at].beside.value),
