@@ -21,11 +21,10 @@ from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.commands.contention.profile.reading import load_setup, read_setup
 from slowpath.contention.host.blocks import Timing, in_turns, median
 from slowpath.contention.host.mixes import Places, kinds_of_mixes, mix_of, probed
-from slowpath.contention.host.planner import planner
-from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
+from slowpath.contention.host.points import Client, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.profiling import RequestRow, request_time
 from slowpath.contention.host.score import Level, calibrated, levels
-from slowpath.contention.host.setup import Function, Program, Setup
+from slowpath.contention.host.setup import Function, Program
 from slowpath.contention.host.surroundings import Surroundings
 from slowpath.contention.host.writing import TABLES, queued_time
 from slowpath.contention.tables.reading import (
@@ -212,38 +211,6 @@ def test_a_score_is_the_bubble_that_disturbs_as_much() -> None:
     assert levels(32 << 20, 9)[::8] == [1 << 18, 1 << 26]
     with pytest.raises(ValueError, match="no levels"):
         calibrated([])
-
-
-# --- plans ----------------------------------------------------------------------------------------
-
-
-def tiny() -> Setup:
-    return load_setup(str(TINY))
-
-
-def planned(setup: Setup, kinds: Sequence[str]) -> list[Point]:
-    chosen, measured = planner(setup, kinds), list[Measured]()
-    rate = Rate(1, 1, 1, 1, 0)
-    while (point := chosen.next(measured)) is not None:
-        measured.append(Measured(point, rate, rate, None))
-    return [one.point for one in measured]
-
-
-@pytest.mark.parametrize("plan", ["random", "grid"])
-def test_plans_keep_their_quota_and_ranges(plan: Any) -> None:
-    setup = tiny()
-    setup = setup._replace(effort=setup.effort._replace(plan=plan))
-    points = planned(setup, ["memory", "accelerator", "both"])
-    assert len(points) == 15
-    assert points == planned(setup, ["memory", "accelerator", "both"])
-    for at, point in enumerate(points):
-        assert (point.memory is None, point.client is None) == (at % 3 == 1, at % 3 == 0)
-        assert 100 <= point.traffic.flows <= 1000
-        assert 128 <= point.traffic.size <= 512
-        assert 0 <= point.traffic.mtbr <= (0 if at % 3 == 0 else 1000)
-    used = {point.memory for point in points if point.memory}
-    assert {one.touch for one in used} == {"updates", "copies"}
-    assert sorted(one.working_set for one in used) == [10_000, 1_000_000]
 
 
 # --- who runs where -------------------------------------------------------------------------------
@@ -489,6 +456,25 @@ def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
         "contention", "predict", str(model), "--traffic", traffic, "--with", str(model)
     )
     assert predict.returncode == 0, predict.stderr
+
+
+@pytest.mark.parametrize("plan", ["adaptive", "active"])
+def test_plans_that_ask_are_profiled(tmp_path: Path, plan: str) -> None:
+    needs_two_cpus()
+    described, folder = tmp_path / "counts.yaml", tmp_path / "nf.profile"
+    text = TINY.read_text().replace(", accelerator: regex", "").replace(", mtbr: [0, 1000]", "")
+    text = text.replace("  accelerator: {packet_size_bytes: 256}\n", "")
+    described.write_text(text.replace("block_ms: 5,", "block_ms: 50,"))
+    words = ("-o", str(folder), "--plan", plan, "--mixes", "9")
+    run = slowpath("contention", "profile", str(described), *words, timeout=300)
+    assert run.returncode == 0, run.stderr
+    record = json.loads((folder / "profile.json").read_text())
+    Draft202012Validator(schema("profile")).validate(record)
+    assert (record["mixes"], record["wanted"], record["plan"]["name"]) == (9, 9, plan)
+    assert (record["plan"]["relevant"] is None) == (plan == "active")
+    assert ("Throughput alone depends on" in run.stdout) == (plan == "adaptive")
+    unused = len(record["plan"]["unused"])
+    assert len(read_memory([str(folder / "memory.csv")]).rows) == 2 * (9 - unused)
 
 
 def test_a_deadline_ends_it_before_anything_is_known(tmp_path: Path) -> None:

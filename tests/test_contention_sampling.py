@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from slowpath.contention.sampling.active import Settings as ActiveSettings
 from slowpath.contention.sampling.active import active, seen
 from slowpath.contention.sampling.adaptive import Settings, adaptive
+from slowpath.contention.sampling.asking import Plan, ask, measured
 from slowpath.contention.sampling.budget import Budget, QuotaError
 from slowpath.contention.sampling.plain import full, random
 from slowpath.contention.sampling.space import Attribute, Point, Sample, Space, point
@@ -32,9 +33,9 @@ def cliff(at: Point) -> float:
 
 QUICK = ActiveSettings(candidates=64, refit=24)
 WAYS: dict[str, Callable[[int, int], list[Sample]]] = {
-    "random": lambda quota, seed: random(SPACE, cliff, quota, seed),
-    "adaptive": lambda quota, seed: adaptive(SPACE, cliff, quota, seed=seed),
-    "active": lambda quota, seed: active(SPACE, cliff, quota, QUICK, seed),
+    "random": lambda quota, seed: measured(random(SPACE, quota, seed), cliff),
+    "adaptive": lambda quota, seed: measured(adaptive(SPACE, quota, seed=seed), cliff),
+    "active": lambda quota, seed: measured(active(SPACE, quota, QUICK, seed), cliff),
 }
 
 
@@ -53,7 +54,7 @@ def test_quotas_are_used_up_and_nothing_is_measured_twice(way: str, quota: int, 
 
 
 def test_full_profiling_is_every_level_under_a_grid() -> None:
-    found = full(SPACE, cliff, 3)
+    found = measured(full(SPACE, 3), cliff)
     assert len(found) == 5 * 3 * 3
     assert {one.point.values()["size"] for one in found} == {64, 782, 1500}
     assert {one.point.level for one in found} == {0, 1, 2, 3, 4}
@@ -61,9 +62,10 @@ def test_full_profiling_is_every_level_under_a_grid() -> None:
 
 def test_a_space_that_is_used_up_ends_it() -> None:
     tiny = Space((Attribute("flows", 1, 3, 1),), np.zeros((2, 1)))
-    assert len(random(tiny, cliff, 50)) == 6
-    assert len(adaptive(tiny, cliff, 50)) == 6
-    assert len(active(tiny, cliff, 50, ActiveSettings(first=3))) == 6
+    assert len(measured(random(tiny, 50), cliff)) == 6
+    assert len(measured(adaptive(tiny, 50), cliff)) == 6
+    assert len(measured(active(tiny, 50, ActiveSettings(first=3)), cliff)) == 6
+    assert len(measured(active(tiny, 50, ActiveSettings(first=8)), cliff)) == 6
 
 
 # --- the paper's algorithm ------------------------------------------------------------------------
@@ -74,7 +76,8 @@ def test_the_first_measurements_are_those_of_the_algorithm() -> None:
 
     Sizes make no difference and stay at their default; regions are gone through upper half first.
     """
-    found = adaptive(SPACE, cliff, 14, Settings(relevant=0.05, changes=0.05, draws=1))
+    settings = Settings(relevant=0.05, changes=0.05, draws=1)
+    found = measured(adaptive(SPACE, 14, settings), cliff)
     flows = [one.point.values()["flows"] for one in found]
     sizes = [one.point.values()["size"] for one in found]
     assert flows[:4] == [16_000, 1, 500_000, 16_000]
@@ -91,9 +94,10 @@ def test_attributes_that_change_little_are_left_out() -> None:
         return 1000.0 + 10 * at.values()["size"] / 1500 - at.level
 
     # Nothing matters: after the default and ends there are random points only.
-    found = [one.point for one in adaptive(SPACE, flat, 12, Settings(relevant=0.05))]
+    found = [one.point for one in measured(adaptive(SPACE, 12), flat)]
     assert len({one.values()["flows"] for one in found}) > 6
-    first = [one.point for one in adaptive(SPACE, flat, 12, Settings(0.001, 0.001, draws=1))]
+    fine = adaptive(SPACE, 12, Settings(0.001, 0.001, draws=1))
+    first = [one.point for one in measured(fine, flat)]
     assert {one.values()["flows"] for one in first} == {1, 16_000, 500_000}
     assert {782, 1141, 1320} <= {one.values()["size"] for one in first}
 
@@ -105,19 +109,24 @@ def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0
 
     space = Space((FLOWS,), np.zeros((1, 1)))
-    found = adaptive(space, step, 60, Settings(passes=1))
+    found = measured(adaptive(space, 60, Settings(passes=1)), step)
     flows = {one.point.values()["flows"] for one in found}
     assert {77_776, 77_777} <= flows
 
 
 def test_budgets_say_when_they_are_used_up() -> None:
-    budget = Budget(cliff, 1)
+    budget = Budget(1)
     one, other = point(0, {"flows": 1, "size": 64}), point(0, {"flows": 2, "size": 64})
-    assert budget.throughput(one) == budget.throughput(one) == cliff(one)
+
+    def asking(at: Point) -> Plan:
+        yield from budget.throughput(at)
+
+    assert measured(asking(one), cliff) == [Sample(one, cliff(one))]
+    assert measured(asking(one), cliff) == []
     with pytest.raises(QuotaError):
-        budget.throughput(other)
+        ask(asking(other))
     with pytest.raises(ValueError, match="one measurement at least"):
-        Budget(cliff, 0)
+        Budget(0)
 
 
 def test_values_are_those_that_make_sense() -> None:
@@ -167,7 +176,7 @@ def test_four_ways_compared() -> None:
     Each by the kind of model that it is for: the paper's has trees, active learning a process.
     """
     by_chance, by_paper, by_doubt = (errors_of(way) for way in WAYS)
-    everything = full(SPACE, cliff, 17)
+    everything = measured(full(SPACE, 17), cliff)
     assert len(everything) > 25 * 48
     assert by_paper["trees"] < by_chance["trees"]
     assert by_doubt["process"] < by_chance["process"]

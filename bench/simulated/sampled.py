@@ -20,8 +20,9 @@ from slowpath.contention.memory.learning.stage import fit_stage
 from slowpath.contention.model import rows_of
 from slowpath.contention.sampling.active import active
 from slowpath.contention.sampling.adaptive import adaptive
+from slowpath.contention.sampling.asking import Plan, measured
 from slowpath.contention.sampling.plain import full, random
-from slowpath.contention.sampling.space import Attribute, Measure, Point, Sample, Space, point
+from slowpath.contention.sampling.space import Attribute, Point, Sample, Space, point
 from slowpath.contention.simulated.profiling import Levels, levels_of
 from slowpath.contention.simulated.runs import (
     COLUMNS,
@@ -56,10 +57,10 @@ SEEDS = 5
 TESTS = 400
 QUOTAS = (20, 40, 60)
 """Of Figure 8."""
-WAYS: Mapping[str, Callable[[Space, Measure, int, int], list[Sample]]] = {
+WAYS: Mapping[str, Callable[[Space, int, int], Plan]] = {
     "random": random,
-    "adaptive": lambda space, measure, quota, seed: adaptive(space, measure, quota, seed=seed),
-    "active": lambda space, measure, quota, seed: active(space, measure, quota, seed=seed),
+    "adaptive": lambda space, quota, seed: adaptive(space, quota, seed=seed),
+    "active": lambda space, quota, seed: active(space, quota, seed=seed),
 }
 TREES, OURS = "published", "average"
 """The paper's learner, and ours for tables without traffic of devices."""
@@ -133,14 +134,14 @@ def nics(kept: Kept) -> dict[str, Nic]:
 
 def _sampled(kept: Kept, nic: Nic, way: str, quota: int, seed: int) -> Rows:
     def made() -> str:
-        return nic.table(WAYS[way](nic.space(), nic.measure, quota, seed))
+        return nic.table(measured(WAYS[way](nic.space(), quota, seed), nic.measure))
 
     return _rows(kept.file(f"sampled/{nic.name}.{way}.{quota}.{seed}.csv", made))
 
 
 def _full(kept: Kept, nic: Nic) -> Rows:
     """All of the grid, level by level, so that nothing is lost when it ends early."""
-    points = [one.point for one in full(nic.space(), lambda _: 1.0, STEPS)]
+    points = [one.point for one in measured(full(nic.space(), STEPS), lambda _: 1.0)]
     samples = list[Sample]()
     for level in range(LEVELS):
         some = [point for point in points if point.level == level]

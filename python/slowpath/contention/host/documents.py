@@ -40,6 +40,24 @@ class NoiseRecord(TypedDict):
     """Median difference of two medians over blocks in turns of the same run, a share."""
 
 
+class PlanRecord(TypedDict):
+    """How mixes were chosen."""
+
+    name: str
+    """`random`, `grid`, `adaptive` or `active`."""
+    relevant: list[str] | None
+    """Of `adaptive`: attributes of the traffic on which throughput alone depends. The others stay
+    at their default once that is known, but for random mixes at the end. Null for other plans, and
+    where it ended before that was known."""
+    threshold: float | None
+    """Of `adaptive`: the least difference that counts, a share of the throughput alone under the
+    default traffic; null for other plans."""
+    unused: list[str]
+    """Of `adaptive`: mixes that showed that an attribute makes no difference, where nothing else
+    was measured of it. They are no rows of `memory.csv`, so that predictions call what differs in
+    it `outside`."""
+
+
 class ProfileRecord(TypedDict):
     """How a profile was measured."""
 
@@ -57,6 +75,8 @@ class ProfileRecord(TypedDict):
     """How many mixes were measured."""
     wanted: int
     """How many were asked for."""
+    plan: PlanRecord
+    """How they were chosen."""
     left_out: list[str]
     """What could not be measured, and why."""
     counters: str | None

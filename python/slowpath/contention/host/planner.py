@@ -1,19 +1,31 @@
 """Which points are measured: a planner gives the next one, and sees what came of those before.
 
-Two simple ones stand here; anything with a method `next` can take their place.
+Points that are known beforehand stand here; those of `plans.py` may depend on what was measured.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from slowpath.contention.host.documents import PlanRecord
 from slowpath.contention.host.points import Client, Measured, MemBench, Point, Traffic
-from slowpath.contention.host.setup import MemoryRange, Setup, Span
+from slowpath.contention.host.setup import MemoryRange, Setup, Span, TrafficRange
+
+
+class Known(NamedTuple):
+    """What is known of the machine before the first point."""
+
+    spread: float | None  # the noise floor: standard deviation, a share
+    score: Callable[[MemBench], float]  # of a competitor, MB; measured when it is first asked for
 
 
 class Planner(Protocol):
     """Chooses points."""
+
+    @property
+    def record(self) -> PlanRecord:
+        """What it did."""
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
         """The next point, when those were measured; None when that is enough."""
@@ -22,7 +34,13 @@ class Planner(Protocol):
 class ListPlanner:
     """Points that are known beforehand."""
 
-    def __init__(self, points: Sequence[Point]) -> None:
+    def __init__(self, name: str, points: Sequence[Point]) -> None:
+        self.record: PlanRecord = {
+            "name": name,
+            "relevant": None,
+            "threshold": None,
+            "unused": [],
+        }
         self._points = list(points)
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
@@ -30,14 +48,18 @@ class ListPlanner:
         return self._points[len(measured)] if len(measured) < len(self._points) else None
 
 
-def planner(setup: Setup, kinds: Sequence[str]) -> ListPlanner:
-    """The planner that a setup names, for mixes of these kinds."""
-    draw = random.Random(setup.effort.seed)  # noqa: S311 - no secret
-    configurations = memory_configurations(setup.memory, draw) if setup.memory else []
+def listed(
+    setup: Setup,
+    kinds: Sequence[str],
+    count: int,
+    configurations: Sequence[MemBench],
+    draw: random.Random,
+) -> list[Point]:
+    """So many points at random, or on a grid, with kinds of mixes and competitors in turn."""
     traffics = (
-        _grid(setup, setup.effort.mixes)
+        _grid(setup, count)
         if setup.effort.plan == "grid"
-        else [_traffic(setup, draw) for _ in range(setup.effort.mixes)]
+        else [_traffic(setup, draw) for _ in range(count)]
     )
     # Configurations in turn, but not in the order of the grid, which goes along an axis.
     draw.shuffle(traffics)
@@ -53,7 +75,7 @@ def planner(setup: Setup, kinds: Sequence[str]) -> ListPlanner:
             # These rows are of one match ratio, as tables have it.
             traffic = traffic._replace(mtbr=setup.traffic.mtbr.least)  # noqa: PLW2901
         points.append(Point(traffic, memory, client))
-    return ListPlanner(points)
+    return points
 
 
 def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBench]:
@@ -67,6 +89,11 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
         configurations.append(MemBench(working_set, touch, rate))
     draw.shuffle(configurations)
     return configurations
+
+
+def middle(found: TrafficRange) -> Traffic:
+    """The usual traffic: flows in the middle, the largest packets, the least matches."""
+    return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 
 def between(span: Span, share: float) -> float:

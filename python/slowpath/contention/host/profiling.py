@@ -8,8 +8,9 @@ from typing import NamedTuple
 from slowpath.cli.errors import StoppedError
 from slowpath.contention.host import mixes, score
 from slowpath.contention.host.blocks import Timing, Turns, in_turns
+from slowpath.contention.host.documents import PlanRecord
 from slowpath.contention.host.machine import Machine
-from slowpath.contention.host.planner import Planner, between
+from slowpath.contention.host.planner import Known, Planner, between, middle
 from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.setup import Setup, Span
 from slowpath.contention.host.surroundings import Surroundings
@@ -68,6 +69,7 @@ class Found(NamedTuple):
     noise: Noise
     scores: dict[MemBench, float]
     points: tuple[Measured, ...]
+    plan: PlanRecord
     disturbed: int  # blocks in which a thread waited for its CPU
     stopped: bool
 
@@ -84,8 +86,11 @@ class Profiling:
         self._disturbed = 0
         self._around = Surroundings((machine.places.function, machine.places.other))
 
-    def run(self, planner: Planner) -> Found:
+    def run(self, planned: Callable[[Known], Planner]) -> Found:
         """Measures everything; points until the planner has no more, or somebody asks to end.
+
+        Args:
+            planned: the planner, when it is known what the machine is like.
 
         Raises:
             StoppedError: when that was asked for before the first point.
@@ -98,21 +103,35 @@ class Profiling:
         own = self._own(probed.calibration)
         noise = self._noise()
         scores = dict[MemBench, float]()
+
+        def score_of(competitor: MemBench) -> float:
+            if competitor not in scores:
+                scores[competitor] = self._score(competitor, probed.calibration)
+            return scores[competitor]
+
         points = list[Measured]()
-        stopped = False
+        planner, stopped = planned(Known(noise.spread, score_of)), False
         try:
             while (point := planner.next(points)) is not None:
-                wanted = self._setup.effort.mixes
-                self._audience.show(f"mix {len(points) + 1} of {wanted}")
-                if point.memory is not None and point.memory not in scores:
-                    scores[point.memory] = self._score(point.memory, probed.calibration)
+                if point.memory is not None:
+                    score_of(point.memory)
+                self._audience.show(f"mix {len(points) + 1} of {self._setup.effort.mixes}")
                 points.append(self.measure(point))
         except StoppedError:
             stopped = True
             if not points:
                 raise
         return Found(
-            probed, requests, others, own, noise, scores, tuple(points), self._disturbed, stopped
+            probed,
+            requests,
+            others,
+            own,
+            noise,
+            scores,
+            tuple(points),
+            planner.record,
+            self._disturbed,
+            stopped,
         )
 
     def measure(self, point: Point) -> Measured:
@@ -150,6 +169,8 @@ class Profiling:
         return Probed(tuple(levels), score.calibrated(levels), shift)
 
     def _score(self, competitor: MemBench, calibration: score.Calibration) -> float:
+        size = competitor.working_set / score.MEGABYTE
+        self._audience.show(f"score of a competitor over {size:.1f} MB")
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
@@ -188,13 +209,12 @@ class Profiling:
 
     def _noise(self) -> Noise:
         """One point again and again, without competitors."""
-        flows, size, mtbr = self._setup.traffic
-        middle = Traffic(round(between(flows, 0.5)), round(size.most), mtbr.least)
+        usual = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions
         for at in range(repetitions):
             self._audience.show(f"noise floor: {at + 1} of {repetitions}")
-            one = self.measure(Point(middle, None, None))
+            one = self.measure(Point(usual, None, None))
             rates.append(statistics.fmean((one.alone.value, one.beside.value)))
             within.append(abs(one.beside.value / one.alone.value - 1))
         spread = statistics.stdev(rates) / statistics.fmean(rates) if repetitions > 1 else None

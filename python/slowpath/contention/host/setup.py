@@ -1,14 +1,22 @@
 """What is to be profiled, and how much: a function, ranges of its traffic and competitors."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from slowpath.engine.neighbours import Object
+if TYPE_CHECKING:  # commands take words from here before anything else is imported
+    from slowpath.engine.neighbours import Object
 
 Stage = str | Mapping[str, Mapping[str, int]]
 """A stage for headers as `slowpath_neighbours::HeaderStage` has it."""
 Service = Literal["regex", "compression"]
 Pattern = Literal["pipeline", "run-to-completion"]
+Plan = Literal["random", "grid", "adaptive", "active"]
+PLANS: tuple[Plan, ...] = get_args(Plan)
+"""How mixes are chosen; the first one where nothing is said."""
+ASKING: tuple[Plan, ...] = ("adaptive", "active")
+"""Those that see what came of the mixes before; they choose rows of the memory model."""
+NOTHING_TO_CHOOSE = "is about competitors for memory, of which the description has none"
+"""Why such a plan is refused."""
 
 
 class Span(NamedTuple):
@@ -21,7 +29,7 @@ class Span(NamedTuple):
 class Program(NamedTuple):
     """An XDP program, which the running kernel gives packets."""
 
-    object: Object
+    object: "Object"
     number: int  # of the program there
     destination: str | None  # IPv4 address of all packets; None: by flow
     destination_port: int | None  # the same for the port
@@ -67,12 +75,12 @@ class ClientRange(NamedTuple):
 class Effort(NamedTuple):
     """How much is measured, and how long."""
 
-    mixes: int  # points of traffic and competitors
+    mixes: int  # points of traffic and competitors: the quota
     pairs: int  # blocks alone and beside, of each point
     block_seconds: float
     warm_seconds: float
     repetitions: int  # of one point, for the noise floor
-    plan: Literal["random", "grid"]
+    plan: Plan
     seed: int
 
 

@@ -98,6 +98,8 @@ def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
         point = one.point
         if point.memory is None or point.client is not None:
             continue
+        if f"mix-{at}" in found.plan["unused"]:
+            continue
         traffic = point.traffic[:2]
         rows.append((f"mix-{at}", *traffic, found.scores[point.memory], *one.beside[:3]))
         rows.append((f"alone-{at}", *traffic, 0.0, *one.alone[:3]))

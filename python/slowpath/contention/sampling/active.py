@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.sampling.asking import Plan
 from slowpath.contention.sampling.budget import Budget, QuotaError
-from slowpath.contention.sampling.space import NO_CONTENTION, Measure, Point, Sample, Space, point
+from slowpath.contention.sampling.plain import spend
+from slowpath.contention.sampling.space import NO_CONTENTION, Point, Space, point
 
 Floats = NDArray[np.float64]
 
@@ -28,55 +30,43 @@ class Settings(NamedTuple):
     refit: int = 8  # after so many points, the shape of the process is fitted anew
 
 
-def active(
-    space: Space,
-    measure: Measure,
-    quota: int,
-    settings: Settings | None = None,
-    seed: int = 0,
-) -> list[Sample]:
+def active(space: Space, quota: int, settings: Settings | None = None, seed: int = 0) -> Plan:
     """Points of which least is known, until the quota is used up.
 
     Args:
         space: what can be measured.
-        measure: throughput at a point, above zero.
-        quota: how many points.
+        quota: how many points; throughput at each is above zero.
         settings: how the next point is looked for.
         seed: other draws.
     """
     settings = settings or Settings()
-    budget = Budget(measure, quota)
+    budget = Budget(quota)
     draw = np.random.default_rng(seed)
     process = None
     try:
-        budget.throughput(point(NO_CONTENTION, space.default()))
-        while len(budget.samples()) < settings.first:
-            budget.throughput(space.drawn(draw))
+        yield from budget.throughput(point(NO_CONTENTION, space.default()))
+        yield from spend(space, budget, draw, settings.first)
         while budget.left:
             samples = budget.samples()
             x = seen(space, [one.point for one in samples])
             y = np.log([one.throughput for one in samples])
-            process = _learnt(process, x, y, anew=len(samples) % settings.refit == 0)
+            process = _learnt(process, x, y, anew=budget.spent % settings.refit == 0)
             those = _candidates(space, budget, draw, settings.candidates)
             if not those:
                 break
             _, spread = process.predict(seen(space, those), return_std=True)
-            budget.throughput(those[int(np.argmax(spread))])
+            yield from budget.throughput(those[int(np.argmax(spread))])
     except QuotaError:
         pass
-    return budget.samples()
 
 
 def seen(space: Space, points: Sequence[Point]) -> Floats:
     """What the process sees: attributes and levels, each between 0 and 1."""
-    traffic = np.array([[one.values()[a.name] for a in space.attributes] for one in points])
-    least = np.array([one.least for one in space.attributes])
-    most = np.array([one.most for one in space.attributes])
-    span = np.where(most > least, most - least, 1.0)
+    shares = [[one.share(at.values()[one.name]) for one in space.attributes] for at in points]
     levels = space.levels
     low, high = levels.min(axis=0), levels.max(axis=0)
     scaled = (levels - low) / np.where(high > low, high - low, 1.0)
-    return np.column_stack([(traffic - least) / span, scaled[[one.level for one in points]]])
+    return np.column_stack([np.array(shares), scaled[[one.level for one in points]]])
 
 
 def _candidates(space: Space, budget: Budget, draw: np.random.Generator, count: int) -> list[Point]:

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from slowpath.cli.command import Command, argument, option, within
 from slowpath.commands.contention.command import NEEDS, OUTPUT
+from slowpath.contention.host.setup import PLANS
 
 _MEASURING = "Measuring"
 
@@ -33,6 +34,14 @@ PROFILE = Command(
             metavar="N",
             type=within(int, 1, 100_000),
             help="Measure so many mixes of traffic and competitors (default: what the file says).",
+        ),
+        option(
+            _MEASURING,
+            "--plan",
+            choices=PLANS,
+            help="How these are chosen: at random, on a grid, adaptively where traffic makes a "
+            "difference (the paper's Algorithm 1), or where a model is least sure (default: what "
+            "the file says).",
         ),
         option(
             _MEASURING,

@@ -10,11 +10,15 @@ from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.commands.contention.profile.program import read_program
 from slowpath.contention.host.setup import (
+    ASKING,
+    NOTHING_TO_CHOOSE,
+    PLANS,
     ClientRange,
     Effort,
     Function,
     MemoryRange,
     Pattern,
+    Plan,
     Service,
     Setup,
     Span,
@@ -85,7 +89,7 @@ def read_setup(file: str, content: str) -> Setup:
         traffic,
         memory,
         client,
-        _effort({} if effort is None else table(effort, (), _EFFORT)),
+        _effort({} if effort is None else table(effort, (), _EFFORT), memory),
         None if cpus is None else _cpus(cpus),
     )
 
@@ -191,16 +195,18 @@ def _client(found: Marked) -> ClientRange:
 _EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed")
 
 
-def _effort(parts: dict[str, Marked]) -> Effort:
+def _effort(parts: dict[str, Marked], memory: MemoryRange | None) -> Effort:
     plan = parts.get("plan")
-    said = "random" if plan is None else word(plan, ("random", "grid"))
+    said = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
+    if plan is not None and said in ASKING and memory is None:
+        plan.place.refuse(f"{said} {NOTHING_TO_CHOOSE}")
     return Effort(
         _optional(parts, "mixes", _MIXES),
         _optional(parts, "pairs", _PAIRS),
         _optional(parts, "block_ms", _BLOCK) / 1000,
         _optional(parts, "warm_ms", _WARM) / 1000,
         _optional(parts, "repetitions", _REPETITIONS),
-        "grid" if said == "grid" else "random",
+        said,
         _optional(parts, "seed", _SEED),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
-from slowpath.contention.host.documents import ProfileRecord
+from slowpath.contention.host.documents import PlanRecord, ProfileRecord
 from slowpath.report.grid import grid
 
 
@@ -14,6 +14,7 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
     wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
     yield Line(f"{record['mixes']}{wanted} mixes; {_noise(record)}")
+    yield from _plan(record["plan"])
     if record["disturbed_blocks"]:
         yield Line(
             f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
@@ -33,6 +34,15 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     yield Line(f"The probe alone was at most {shift:.1f} % from its median.")
     for file in files:
         yield Line(one_line(file))
+
+
+def _plan(record: PlanRecord) -> Iterator[Line]:
+    """What an adaptive plan went by."""
+    if record["relevant"] is None or record["threshold"] is None:
+        return
+    on = " and ".join(record["relevant"]) or "nothing of the traffic"
+    least = f"{100 * record['threshold']:.1f} %"
+    yield Line(f"Throughput alone depends on {on}, by {least} or more; mixes go by that.")
 
 
 def _noise(record: ProfileRecord) -> str:

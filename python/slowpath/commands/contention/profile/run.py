@@ -3,7 +3,9 @@
 import time
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 
+from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.live_line import LiveLine
 from slowpath.cli.printable import json_line
@@ -13,10 +15,9 @@ from slowpath.commands.contention.profile.report import profile_text
 from slowpath.contention.host import mixes
 from slowpath.contention.host.documents import BubbleLevel, ProfileRecord
 from slowpath.contention.host.machine import Machine, this_machine
-from slowpath.contention.host.planner import planner
 from slowpath.contention.host.profiling import Audience, Found, Profiling
 from slowpath.contention.host.score import Level
-from slowpath.contention.host.setup import Setup
+from slowpath.contention.host.setup import ASKING, NOTHING_TO_CHOOSE, Setup
 from slowpath.contention.host.writing import check_folder, write_profile
 from slowpath.contention.packages import need
 from slowpath.engine import identity, neighbours
@@ -30,13 +31,14 @@ def run(given: Namespace) -> ExitCode:
     Raises:
         InputError: when the description cannot be used, the machine lacks something, or the folder
             cannot be written.
+        OptionError: when the description has nothing that `--plan` could choose.
     """
     until = None if given.deadline is None else time.monotonic() + given.deadline
     need()
-    setup = load_setup(given.file)
+    from slowpath.contention.host.plans import planner
+
+    setup = _setup(given)
     check_folder(given.output)
-    if given.mixes is not None:
-        setup = setup._replace(effort=setup.effort._replace(mixes=given.mixes))
     machine = this_machine(setup)
     function = setup.function
     memory, client = setup.memory is not None, setup.client is not None
@@ -50,7 +52,7 @@ def run(given: Namespace) -> ExitCode:
     watch = environment.begin(machine.places.function)
     with heeding_signals() as stopping, LiveLine() as line:
         audience = Audience(stopping, line.draw, until)
-        found = Profiling(setup, machine, audience).run(planner(setup, kinds))
+        found = Profiling(setup, machine, audience).run(partial(planner, setup, kinds))
     where = watch.end()
     record = _record(setup, machine, found, left_out)
     files = write_profile(given.output, setup, machine, found, (record, where))
@@ -66,6 +68,19 @@ def run(given: Namespace) -> ExitCode:
     return ExitCode.UNDECIDED if found.stopped else ExitCode.FINE
 
 
+def _setup(given: Namespace) -> Setup:
+    """What is to be profiled, by the file and what options say instead."""
+    setup = load_setup(given.file)
+    effort = setup.effort
+    if given.mixes is not None:
+        effort = effort._replace(mixes=given.mixes)
+    if given.plan is not None:
+        effort = effort._replace(plan=given.plan)
+        if given.plan in ASKING and setup.memory is None:
+            raise OptionError("--plan", f"{given.plan} {NOTHING_TO_CHOOSE}")
+    return setup._replace(effort=effort)
+
+
 def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
@@ -76,6 +91,7 @@ def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -
         "cache_bytes": machine.cache_bytes,
         "mixes": len(found.points),
         "wanted": setup.effort.mixes,
+        "plan": found.plan,
         "left_out": left_out,
         "counters": neighbours.why_no_counters(),
         "probe": {

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Which plan of `slowpath contention profile` makes the best models of one function on this machine.
+
+On a machine where nothing else runs (about two minutes for each profile of 40 mixes):
+
+    bench/contention_plans.py FOLDER [--function router-acl] [--mixes 40] [--tests 80] [--seeds 3]
+
+The function is profiled by each plan, plans in turn, with as many seeds as asked for, and at random
+with another seed, other competitors among them. Models of the former are asked for the rows of the
+latter's memory table, which have scores of a calibration of their own. Printed: mean absolute
+relative errors of memory rows beside competitors and alone, the share of them within 10 %, how often
+90 % intervals have what was measured, and how many rows are `outside`. `--evaluate`: profiles are
+there already.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import figures
+import numpy as np
+from contention_host import CONFIDENCE, FUNCTIONS, PATTERN, PROGRAMS, description
+
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.prediction import predict
+from slowpath.contention.tables.profiles import MemoryProfile, Query
+from slowpath.contention.tables.reading import read_memory
+
+PLANS = ("random", "adaptive", "active")
+_TESTS_SEED = 1000
+_FAIR = 0.10
+_KEYS = {
+    "beside": "beside competitors: MAPE, %",
+    "fair": "within 10 %",
+    "covered": "90 % intervals cover, %",
+    "alone": "alone: MAPE, %",
+    "outside": "outside, % of rows",
+}
+
+
+def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes: int) -> Path:
+    """The folder of a profile, measured unless it is there."""
+    place = folder / f"{given.function}.{plan}.{seed}"
+    if not given.evaluate:
+        text = description(given.function, mixes, given.pairs, given.block_ms)
+        file = folder / f"{place.name}.yaml"
+        file.write_text(text.replace("effort: {", f"effort: {{plan: {plan}, seed: {seed}, "))
+        words = [sys.executable, "-m", "slowpath", "contention", "profile", str(file)]
+        subprocess.run([*words, "-o", str(place)], check=True)
+    return place
+
+
+def model_of(place: Path, recipe: str | None) -> FunctionModel:
+    """What is learnt of a profile's memory rows."""
+    memory = read_memory([str(place / "memory.csv")])
+    choice = choose(memory, RECIPES[recipe] if recipe else None)
+    return learn(Profiles(memory), choice, PATTERN)
+
+
+def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
+    """How far a model is off on the rows of another profile, in %."""
+    rows = Query("tests", tests.rows, tests.columns, None, None)
+    said = predict(model, rows, CONFIDENCE)
+    off = np.abs(said.throughput / tests.throughput - 1)
+    there = tests.columns["score"] > 0
+    inside = (said.low <= tests.throughput) & (tests.throughput <= said.high)
+    shares = {
+        "beside": off[there],
+        "fair": off[there] <= _FAIR,
+        "covered": inside[there],
+        "alone": off[~there],
+        "outside": [bool(one) for one in said.outside],
+    }
+    return {key: 100 * float(np.mean(values)) for key, values in shares.items()}
+
+
+def main() -> int:
+    """Measures, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where profiles are")
+    parser.add_argument("--function", choices=(*FUNCTIONS, *PROGRAMS), default="router-acl")
+    parser.add_argument("--mixes", type=int, default=40)
+    parser.add_argument("--tests", type=int, default=80)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--block-ms", type=int, default=60)
+    parser.add_argument("--recipe", choices=tuple(RECIPES), help="rather than choose one each time")
+    parser.add_argument("--evaluate", action="store_true", help="profiles are there already")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    places = {
+        (plan, seed): profile(given.folder, given, plan, seed, given.mixes)
+        for seed in range(given.seeds)
+        for plan in PLANS
+    }
+    place = profile(given.folder, given, "random", _TESTS_SEED, given.tests)
+    tests = read_memory([str(place / "memory.csv")])
+    lines = list[figures.Row]()
+    for (plan, seed), learnt in places.items():
+        record = json.loads((learnt / "profile.json").read_text())
+        line = figures.Row(plan=plan, seed=seed, noise=100 * (record["noise"]["spread"] or 0))
+        lines.append({**line, **judged(model_of(learnt, given.recipe), tests)})
+    for plan in PLANS:
+        some = [line for line in lines if line["plan"] == plan]
+        keys = ("noise", *_KEYS)
+        means = {key: float(np.mean([float(str(one[key])) for one in some])) for key in keys}
+        lines.append({"plan": plan, "seed": "mean", **means})
+    columns = [figures.Column(word, key, 1) for key, word in _KEYS.items()]
+    heads = [figures.Column("plan", "plan"), figures.Column("seed", "seed")]
+    noise = figures.Column("noise floor, %", "noise", 1)
+    print(figures.markdown(lines, [*heads, noise, *columns]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
