@@ -2,11 +2,13 @@
 
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,10 +154,46 @@ def test_one_process_is_this_one() -> None:
 
 
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slowpath.fleet.cluster._SECONDS", 0.5)
+    def client(*_: object, **__: object) -> None:
+        pytest.fail("Dask tries for a long time")
+
+    monkeypatch.setattr("distributed.Client", client)
+    monkeypatch.setattr("slowpath.fleet.cluster._STARTING", 0.0)
     with pytest.raises(OptionError, match="--scheduler: ") as wrong, open_pool(NOBODY):
         pass
-    assert repr(NOBODY) in wrong.value.reason
+    assert wrong.value.reason == f"{NOBODY!r}: nobody listens there: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("tcp://127.0.0.1", "missing port number"),
+        ("tcp://127.0.0.1:x", "invalid literal"),
+        ("tcp://::1:8786", "invalid address"),
+    ],
+)
+def test_what_is_no_address_of_a_scheduler_is_named(address: str, reason: str) -> None:
+    with pytest.raises(OptionError) as wrong, open_pool(address):
+        pass
+    assert repr(address) in wrong.value.reason
+    assert reason in wrong.value.reason
+
+
+def test_a_scheduler_that_is_starting_is_awaited(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real = socket.create_connection
+
+    def refused_once(*of: Any) -> socket.socket:
+        calls.append(of)
+        if len(calls) == 1:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return real(*of)
+
+    monkeypatch.setattr("slowpath.fleet.cluster.socket.create_connection", refused_once)
+    with open_pool(scheduler) as found:
+        assert found.map(squared, 3, [2]) == [12]
 
 
 def test_addresses_open_clusters(scheduler: str) -> None:

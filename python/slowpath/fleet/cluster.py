@@ -6,6 +6,7 @@ is somebody to do them soon: a scheduler keeps what it has in its memory.
 """
 
 import pickle
+import socket
 import threading
 import time
 import uuid
@@ -23,6 +24,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _SECONDS = 10
+_STARTING = 3.0
+"""Seconds for somebody to listen: a scheduler may just be starting."""
+_AGAIN = 0.2
 _RETRIES = 3
 _ATTEMPTS = 2
 """Of each, Dask makes several (`distributed.scheduler.allowed-failures`)."""
@@ -173,11 +177,38 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
         reason = "distributed is not installed; pip install slowpath[fleet]"
         raise UnavailableError(reason) from None
     try:
+        _await_listener(scheduler)
         client: Any = Client(scheduler, timeout=_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TimeoutError) as problem:
+    except (OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise OptionError("--scheduler", f"{scheduler!r}: {reason}") from None
     try:
         yield ClusterPool(client)
     finally:
         client.close()
+
+
+def _await_listener(scheduler: str) -> None:
+    """Finds out whether somebody listens, before Dask does, which tries for much longer.
+
+    Raises:
+        OSError: when nobody does.
+        ValueError: when that is no address.
+    """
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(scheduler)
+    if scheme not in ("tcp", "tls"):
+        return
+    host, port = parse_host_port(place)
+    end = time.monotonic() + _STARTING
+    while True:
+        left = end - time.monotonic()
+        try:
+            socket.create_connection((host, port), max(left, _AGAIN)).close()
+        except OSError as problem:
+            if left <= _AGAIN:
+                raise OSError(f"nobody listens there: {problem.strerror or problem}") from None
+            time.sleep(_AGAIN)
+        else:
+            return
