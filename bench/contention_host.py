@@ -26,11 +26,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.baselines import constant, fit_slomo
-from slowpath.contention.composition import COMPOSITIONS
 from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.methods.baselines import constant
+from slowpath.contention.methods.selected import METHODS, predict_by
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
-from slowpath.contention.prediction import predict
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.profiles import MemoryProfile, Query
 from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory
@@ -62,7 +61,7 @@ PATTERN = "run-to-completion"
 COLUMNS = ("flow_count", "packet_size_bytes", "score")
 FOLDS = 5
 CONFIDENCE = 0.9
-PREDICTORS = ("ours", "slomo", "sum", "min", "constant")
+PREDICTORS = ("slowpath", "slomo", "sum", "min", "constant")
 
 
 def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
@@ -134,27 +133,22 @@ def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
 
 
 def answers(
-    model: FunctionModel, traffic: Mapping[str, Floats], mtbr: Floats, queued: Floats, name: str
+    model: FunctionModel, query: Query, solo: Floats
 ) -> tuple[dict[str, Floats], Floats, Floats]:
-    """What each predictor says of mixes, and the ends of our intervals."""
-    count = len(queued)
+    """What each predictor says of mixes, and the ends of our intervals.
 
-    def ask(*, memory: bool, accelerator: bool) -> Query:
-        columns = {**traffic, "score": traffic["score"] * memory}
-        rows = tuple(str(at) for at in range(count))
-        return Query(name, rows, columns, mtbr, queued * accelerator)
-
-    ours = predict(model, ask(memory=True, accelerator=True), CONFIDENCE)
-    alone = predict(model, ask(memory=False, accelerator=False), CONFIDENCE).throughput
-    by_memory = predict(model, ask(memory=True, accelerator=False), CONFIDENCE).throughput
-    by_accelerator = predict(model, ask(memory=False, accelerator=True), CONFIDENCE).throughput
-    partial = np.array([by_memory, by_accelerator])
+    SLOMO is told the throughput alone, as measured; `sum` and `min` have it from our model.
+    """
     found = {
-        "ours": ours.throughput,
-        "sum": COMPOSITIONS["sum"](partial, alone),
-        "min": COMPOSITIONS["min"](partial, alone),
+        method: predict_by(
+            method, model, query._replace(alone=solo if method == "slomo" else None), CONFIDENCE
+        )
+        for method in METHODS
     }
-    return found, ours.low, ours.high
+    throughput: dict[str, Floats] = {one: by.throughput for one, by in found.items()}
+    throughput["constant"] = constant(model.memory, len(solo))
+    ours = found["slowpath"]
+    return throughput, ours.low, ours.high
 
 
 def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, object]]:
@@ -181,11 +175,8 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
         model = learn(Profiles(rows, accelerator), choice, PATTERN)
         traffic = {one: column(mixes, one)[asked] for one in COLUMNS}
         mtbr, queued = (column(mixes, one)[asked] for one in ("mtbr", "inverse_throughput_sum"))
-        said, low, high = answers(model, traffic, mtbr, queued, str(place))
-        without = rows.columns["score"] == 0
-        slomo = fit_slomo(rows, float(np.median(rows.throughput[without])))
-        said["slomo"] = slomo.predict(traffic, solo[asked])
-        said["constant"] = constant(rows, len(asked))
+        query = Query(str(place), tuple(map(str, asked)), traffic, mtbr, queued)
+        said, low, high = answers(model, query, solo[asked])
         for at, mix in enumerate(asked):
             kinds = "+".join(sorted(kind for kind, _ in has[mix]))
             inside = bool(low[at] <= measured[mix] <= high[at])

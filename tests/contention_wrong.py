@@ -34,18 +34,23 @@ TRUTH = (
 )
 
 
-def said_by(words: str, code: int) -> str:
-    """What `slowpath contention` says of wrong words or files, in one line, with this exit code."""
+def ran(words: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of `slowpath contention`, in this process."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            found = app(["contention", *words.split()])
+            code = app(["contention", *words.split()])
         except SystemExit as left:
-            found = int(left.code or 0)
-    said = err.getvalue()
+            code = int(left.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+def said_by(words: str, code: int) -> str:
+    """What `slowpath contention` says of wrong words or files, in one line, with this exit code."""
+    found, out, said = ran(words)
     assert found == code, f"{words}: {found}: {said}"
     if code:
-        assert out.getvalue() == ""
+        assert out == ""
         assert "\n" not in said.rstrip("\n") or code == 2, said
     return said
 

@@ -11,8 +11,7 @@ from simulated.asked import Mix
 from simulated.functions import TRAFFIC
 from simulated.learnt import Known
 from slowpath.contention.beside import query_beside
-from slowpath.contention.composition import COMPOSITIONS
-from slowpath.contention.prediction import predict
+from slowpath.contention.methods.selected import Method, predict_by
 from slowpath.contention.tables.profiles import Query
 
 Floats = NDArray[np.float64]
@@ -87,15 +86,13 @@ def judged(
         wanted: what was measured.
         beside: how many others there are.
     """
-    found = predict(target.model, query, CONFIDENCE)
-    parts = [found.memory] if found.accelerator is None else [found.memory, found.accelerator]
-    # What each resource alone would leave of the throughput alone.
-    left = np.minimum(np.array(parts), solo)
-    predicted = {
-        "slowpath": found.throughput,
+    told = query._replace(alone=solo)
+    methods: tuple[Method, ...] = ("slowpath", "sum", "min")
+    by = {method: predict_by(method, target.model, told, CONFIDENCE) for method in methods}
+    found = by["slowpath"]
+    predicted: dict[str, Floats] = {
+        **{str(method): one.throughput for method, one in by.items()},
         "SLOMO": target.slomo.predict(query.columns, solo),
-        "sum": COMPOSITIONS["sum"](left, solo),
-        "min": COMPOSITIONS["min"](left, solo),
         "constant": solo,
     }
     off = {way: np.abs(values / wanted - 1) for way, values in predicted.items()}

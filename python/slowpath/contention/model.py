@@ -10,10 +10,11 @@ from slowpath.contention.composition import Pattern
 from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
 from slowpath.contention.memory.learning.features import CACHE_MB
 from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.learning.rows import Rows
+from slowpath.contention.memory.learning.rows import Columns, Rows
 from slowpath.contention.memory.learning.stage import Stage, fit_stage
 from slowpath.contention.memory.ranges import Range, range_of
 from slowpath.contention.memory.selection import Score, end_errors, select
+from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfile, OwnContention
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,13 @@ class FunctionModel(NamedTuple):
     def name(self) -> str:
         """What the function is called."""
         return self.memory.origin.function or self.memory.origin.files[0]
+
+    def without_competitors(self, columns: Columns) -> dict[str, Floats]:
+        """The same traffic with the least contention that was measured."""
+        return {
+            name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
+            for name, values in columns.items()
+        }
 
     def margin_beyond(self, confidence: float) -> float:
         """How far off predictions are beyond the training rows, as a logarithm.

@@ -15,7 +15,6 @@ Floats = NDArray[np.float64]
 
 MEMORY = "memory"
 ACCELERATOR = "regex"
-_TRAFFIC = ("flow_count", "packet_size_bytes")
 _LEAST = 1e-300
 """Times are above zero, whatever is taken from them."""
 ACCELERATOR_SPREAD = 0.0163
@@ -95,11 +94,7 @@ def _added(
     `added` is what the accelerator adds to what memory rows contain, with its margin.
     """
     wait, margin = added
-    least = {
-        name: values if name in _TRAFFIC else np.full_like(values, model.range.least[name])
-        for name, values in columns.items()
-    }
-    alone = np.exp(model.stage.log_throughput(least))
+    alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
     by_memory = 1 / memory.middle - 1 / alone
     served = 1 / np.maximum(1 / alone + wait, _LEAST)
     return Predictions(

@@ -61,6 +61,23 @@ _QUEUES = option(
     default=1,
     help="Request queues that the function has at the accelerator (default: %(default)s).",
 )
+_METHOD = option(
+    MODEL,
+    "--method",
+    choices=("slowpath", "sum", "min", "slomo"),
+    default="slowpath",
+    help="Predict as slowpath does, or as what it is compared with: `sum` of what each resource "
+    "takes, `min` of what each leaves, or SLOMO, which knows memory only. These have no intervals "
+    "(default: %(default)s).",
+)
+_ALONE = option(
+    MODEL,
+    "--alone",
+    metavar="RATE",
+    type=within(float, 1e-13, 1e13),
+    help="For `--method` sum, min and slomo: the throughput alone under `--traffic`, as measured; "
+    "a query has a column `alone` instead.",
+)
 CONFIDENCE = option(
     MODEL,
     "--confidence",
@@ -152,6 +169,8 @@ PREDICT = Command(
         _RECIPE,
         _PATTERN,
         _QUEUES,
+        _METHOD,
+        _ALONE,
         CONFIDENCE,
         option(
             OUTPUT,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PARQUET = ".parquet"
 _WRITTEN = (".csv", ".json", _PARQUET)
 _SHOWN = 3
+_OURS, _SLOMO = "slowpath", "slomo"
 
 
 def predict(given: Namespace) -> ExitCode:
@@ -42,9 +43,9 @@ def predict(given: Namespace) -> ExitCode:
             model, query = _of_tables(given)
         else:
             model, query = _of_models(given)
-        from slowpath.contention import prediction
+        from slowpath.contention.methods.selected import predict_by
 
-        found = prediction.predict(model, query, given.confidence / 100)
+        found = predict_by(given.method, model, query, given.confidence / 100)
     _report(given, model, query, found)
     return ExitCode.FINE
 
@@ -66,8 +67,15 @@ def _check(given: Namespace) -> None:
             raise OptionError("--traffic", "a model takes either --query or --traffic")
         if given.query is not None and given.beside is not None:
             raise OptionError("--with", "the query says already who else is there")
-        if given.recipe is not None:
-            raise OptionError("--recipe", "the model has been trained already")
+        trained = {"--recipe": given.recipe}
+        for name in (one for one, value in trained.items() if value is not None):
+            raise OptionError(name, "the model has been trained already")
+    if given.recipe is not None and given.method == _SLOMO:
+        raise OptionError("--recipe", "SLOMO has a memory model of its own")
+    if given.alone is not None and given.method == _OURS:
+        raise OptionError("--alone", "is of use for --method sum, min and slomo only")
+    if given.alone is not None and given.query is not None:
+        raise OptionError("--alone", "is for --traffic; a query has a column `alone`")
     if given.output is not None and not given.output.endswith(_WRITTEN):
         raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
     read = [given.model, *(given.memory or ()), given.accelerator, given.query]
@@ -95,8 +103,13 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     from slowpath.contention.tables.reading import read_memory
 
     query = read_query(
-        given.query, read_memory(given.memory), accelerator=len(tables) > len(given.memory)
+        given.query,
+        read_memory(given.memory),
+        accelerator=len(tables) > len(given.memory),
+        alone=given.method != _OURS,
     )
+    if given.method == _SLOMO:
+        given.recipe = "constant"  # SLOMO learns from the rows itself: nothing is to be chosen
     return learned(tables, given), query
 
 
@@ -109,18 +122,23 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     model = read(given.model)
     if given.query is not None:
         accelerator = model.accelerator is not None
-        return model, read_query(given.query, model.memory, accelerator=accelerator)
+        alone = given.method != _OURS
+        return model, read_query(given.query, model.memory, accelerator=accelerator, alone=alone)
     traffic = read_traffic(given.traffic)
     if traffic.mtbr is None and model.accelerator is not None:
         raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
     others = [(name, read(name)) for name in read_beside(given.beside)]
-    return model, query_beside(
-        (given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr)
-    )
+    query = query_beside((given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr))
+    if given.alone is not None:
+        import numpy as np
+
+        query = query._replace(alone=np.array([given.alone]))
+    return model, query
 
 
 def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions") -> None:
     from slowpath.commands.contention.report import (
+        Answer,
         predictions_csv,
         predictions_json,
         predictions_parquet,
@@ -128,17 +146,23 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
     )
 
     forms = {"json": predictions_json, "csv": predictions_csv}
+    answer = Answer(model, given.method, query, found, given.confidence)
     if given.output is None:
         form = forms.get(given.format, predictions_text)
-        out_lines(form(model, query, found, given.confidence))
+        out_lines(form(answer))
     elif given.output.endswith(_PARQUET):
-        predictions_parquet(given.output, model, query, found, given.confidence)
+        predictions_parquet(given.output, answer)
     else:
         form = forms[given.output.rpartition(".")[2]]
-        lines = form(model, query, found, given.confidence)
+        lines = form(answer)
         texts = [line.text if isinstance(line, Line) else line for line in lines]
         write_text(given.output, "".join(f"{text}\n" for text in texts))
     _warn(query, found)
+    if given.method == _SLOMO and query.alone is None:
+        note(
+            f"note: {query.file}: the throughput alone is not given, so SLOMO predicts as under "
+            "the traffic of its rows (--alone, or a column `alone`)"
+        )
 
 
 def _warn(query: "Query", found: "Predictions") -> None:

@@ -1,9 +1,12 @@
 """Models and predictions as text, CSV, JSON and Parquet."""
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from slowpath.cli.printable import csv_line, json_line, one_line
 from slowpath.cli.terminal import Line
+from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
+from slowpath.contention.methods.selected import METHODS, Method
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions
 from slowpath.contention.tables.parquet import write_columns
@@ -16,99 +19,110 @@ RESOURCES = ("memory", "accelerator")
 """What each would let through alone."""
 
 
-def predictions_csv(
-    _model: FunctionModel, query: Query, found: Predictions, _confidence: float
-) -> Iterator[str]:
+class Answer(NamedTuple):
+    """Predictions, and what they are of."""
+
+    model: FunctionModel
+    method: Method
+    query: Query
+    found: Predictions
+    confidence: float  # of intervals, in percent
+
+    @property
+    def recipe(self) -> Recipe:
+        """The memory model."""
+        return RECIPES["slomo"] if self.method == "slomo" else self.model.choice.recipe
+
+    @property
+    def intervals(self) -> bool:
+        """Whether it is known how sure predictions are."""
+        return self.method == "slowpath"
+
+
+def predictions_csv(answer: Answer) -> Iterator[str]:
     """A line for each row of the query; `outside` names columns, with spaces between them."""
     yield csv_line(COLUMNS)
-    for at, row in enumerate(query.rows):
-        numbers = (float(one[at]) for one in (found.throughput, found.low, found.high))
-        yield csv_line([row, *numbers, found.bottleneck[at], " ".join(found.outside[at])])
+    for row in _rows(answer):
+        cells = [row[name] for name in COLUMNS[:-1]]
+        yield csv_line([*cells, " ".join(row["outside"])])
 
 
-def predictions_json(
-    model: FunctionModel, query: Query, found: Predictions, confidence: float
-) -> Iterator[str]:
+def predictions_json(answer: Answer) -> Iterator[str]:
     """One document."""
-    yield json_line(
-        {
-            **_said(model),
-            "confidence": confidence / 100,
-            "predictions": _rows(query, found),
-        }
-    )
+    confidence = answer.confidence / 100 if answer.intervals else None
+    yield json_line({**_said(answer), "confidence": confidence, "predictions": _rows(answer)})
 
 
-def predictions_parquet(
-    file: str, model: FunctionModel, query: Query, found: Predictions, confidence: float
-) -> None:
+def predictions_parquet(file: str, answer: Answer) -> None:
     """Writes the rows of the document as a table, and the rest of it as metadata.
 
     Raises:
         InputError: when the file cannot be written.
     """
-    rows = _rows(query, found)
+    rows = _rows(answer)
     columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
-    said = {**_said(model), "confidence": f"{confidence / 100:g}"}
+    confidence = f"{answer.confidence / 100:g}" if answer.intervals else None
+    said = {**_said(answer), "confidence": confidence}
     write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
 
 
-def _said(model: FunctionModel) -> dict[str, str | None]:
+def _said(answer: Answer) -> dict[str, str | None]:
     """What all predictions have in common."""
-    origin = model.memory.origin
+    origin = answer.model.memory.origin
     return {
         "slowpath": identity.version(),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
-        "pattern": model.pattern,
-        "recipe": model.choice.recipe.name,
+        "pattern": answer.model.pattern,
+        "recipe": answer.recipe.name,
+        "method": answer.method,
     }
 
 
-def _rows(query: Query, found: Predictions) -> list[dict[str, object]]:
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    found = answer.found
     return [
         {
             "row": row,
             "throughput": float(found.throughput[at]),
-            "low": float(found.low[at]),
-            "high": float(found.high[at]),
+            "low": float(found.low[at]) if answer.intervals else None,
+            "high": float(found.high[at]) if answer.intervals else None,
             "bottleneck": found.bottleneck[at],
             "outside": found.outside[at],
             "memory": float(found.memory[at]),
             "accelerator": None if found.accelerator is None else float(found.accelerator[at]),
         }
-        for at, row in enumerate(query.rows)
+        for at, row in enumerate(answer.query.rows)
     ]
 
 
-def predictions_text(
-    model: FunctionModel, query: Query, found: Predictions, confidence: float
-) -> Iterator[Line]:
+def predictions_text(answer: Answer) -> Iterator[Line]:
     """A table, and how it was made."""
-    yield from _head(model)
+    yield from _head(answer.model, answer.recipe)
+    if answer.method != "slowpath":
+        yield Line(f"Baseline: {METHODS[answer.method]} ({answer.method})")
     yield Line("")
     rows = [
         (
-            row,
-            f"{found.throughput[at]:.4g}",
-            f"{found.low[at]:.4g}",
-            f"{found.high[at]:.4g}",
-            found.bottleneck[at],
-            ", ".join(found.outside[at]),
+            row["row"],
+            *("" if row[name] is None else f"{row[name]:.4g}" for name in COLUMNS[1:4]),
+            row["bottleneck"],
+            ", ".join(row["outside"]),
         )
-        for at, row in enumerate(query.rows)
+        for row in _rows(answer)
     ]
     yield from grid(COLUMNS, rows, right=("throughput", "low", "high"))
-    unit = model.memory.origin.unit
+    unit = answer.model.memory.origin.unit
     yield Line("")
     said = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
-    yield Line(one_line(f"Throughput {said}; {confidence:g} % intervals."))
+    how_sure = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
+    yield Line(one_line(f"Throughput {said}; {how_sure}."))
 
 
 def model_text(model: FunctionModel) -> Iterator[Line]:
     """What was learnt, and how models did on rows that were held out."""
-    yield from _head(model)
+    yield from _head(model, model.choice.recipe)
     if model.request_time is not None:
         time = model.request_time
         yield Line(
@@ -139,14 +153,11 @@ def model_csv(model: FunctionModel) -> Iterator[str]:
         yield csv_line((one.recipe, one.among, one.beyond, taken))
 
 
-def _head(model: FunctionModel) -> Iterator[Line]:
+def _head(model: FunctionModel, recipe: Recipe) -> Iterator[Line]:
     origin = model.memory.origin
     device = f" on {origin.device}" if origin.device else ""
     yield Line(one_line(f"{model.name}{device}, {model.pattern}"), "bold")
-    yield Line(
-        f"Memory: {model.choice.recipe.words} ({model.choice.recipe.name}), "
-        f"{len(model.memory.rows)} rows"
-    )
+    yield Line(f"Memory: {recipe.words} ({recipe.name}), {len(model.memory.rows)} rows")
 
 
 def _percent(share: float | None) -> str:

@@ -32,6 +32,7 @@ SIZE = Column(
     other_units=("packet_size_bits", "packet_size_kb", "packet_size"),
 )
 TRAFFIC = (FLOWS, SIZE)
+TRAFFIC_NAMES = tuple(one.name for one in TRAFFIC)
 
 MTBR = Column(
     "mtbr",
@@ -72,6 +73,8 @@ DEVICES = Column(
 SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
 
 THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13, least=1e-13)
+ALONE = THROUGHPUT._replace(name="alone", meaning="throughput of the function alone")
+"""Of the same traffic, nobody beside it; queries and mixes can have it."""
 REQUEST_TIME = Column(
     "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13, least=1e-13
 )
@@ -85,5 +88,5 @@ QUEUED = Column(
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
 """Columns of traffic by the names that options have for them."""
-ALL = (*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE, THROUGHPUT, REQUEST_TIME, QUEUED)
+ALL = (*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE, THROUGHPUT, ALONE, REQUEST_TIME, QUEUED)
 """All of them."""

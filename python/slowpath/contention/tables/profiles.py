@@ -58,6 +58,7 @@ class Query(NamedTuple):
     mtbr: Floats | None
     queued: Floats | None
     left_out: tuple[str, ...] = ()  # columns that say something of what the model does not know
+    alone: Floats | None = None  # throughput without competitors, where it was measured
 
 
 class OwnContention(NamedTuple):

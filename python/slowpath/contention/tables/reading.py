@@ -11,6 +11,7 @@ from slowpath.contention.tables import bluefield2, own
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import (
     ALL,
+    ALONE,
     COUNTERS,
     DEVICES,
     MTBR,
@@ -154,8 +155,14 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
         raise InputError(own_contention.origin.files[0], reason)
 
 
-def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
+def read_query(file: str, like: MemoryProfile, *, accelerator: bool, alone: bool = False) -> Query:
     """What predictions are asked for, with the columns of a profile.
+
+    Args:
+        file: the table.
+        like: has the columns.
+        accelerator: whether an accelerator is asked about.
+        alone: whether the throughput alone is of use, if the table has it.
 
     Raises:
         InputError: when the file cannot be used.
@@ -165,11 +172,13 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     check_same(like.origin, own.origin(table))
     own.check_times(table, like.origin.unit)
     columns = columns_of(table, wanted)
+    solo = column_of(table, ALONE) if alone and has(table, ALONE) else None
     if accelerator:
         mtbr, queued = column_of(table, MTBR), column_of(table, QUEUED)
-        return Query(file, table.names(), columns, mtbr, queued)
+        return Query(file, table.names(), columns, mtbr, queued, (), solo)
     busy = has(table, QUEUED) and column_of(table, QUEUED).any()
-    return Query(file, table.names(), columns, None, None, (QUEUED.name,) if busy else ())
+    left_out = (QUEUED.name,) if busy else ()
+    return Query(file, table.names(), columns, None, None, left_out, solo)
 
 
 def _contention(table: Table) -> Sequence[Column]:

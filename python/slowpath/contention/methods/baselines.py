@@ -15,6 +15,7 @@ from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.learning.rows import Columns
 from slowpath.contention.memory.learning.stage import Stage, fit_stage
 from slowpath.contention.model import rows_of
+from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import MemoryProfile
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,13 @@ class Slomo(NamedTuple):
 def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
     """SLOMO from rows, which should have one traffic."""
     return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
+
+
+def throughput_alone(profile: MemoryProfile) -> float | None:
+    """The median of rows without competitors; None where there are none."""
+    contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
+    without = ~np.any(contention, axis=0)
+    return float(np.median(profile.throughput[without])) if without.any() else None
 
 
 def constant(profile: MemoryProfile, rows: int) -> Floats:

@@ -1,0 +1,1 @@
+"""Ways to predict: which one is selected, and which execution pattern a model takes."""

@@ -1,0 +1,98 @@
+"""The ways to predict that can be selected: ours, and those that the paper compares with (2.2, 7).
+
+`sum` and `min` are compositions of what our models say of each resource, whatever the execution
+pattern; `slomo` knows memory only. None of them tells how sure it is: their intervals are not
+numbers. Where the throughput alone was measured under the traffic that is asked about
+(`Query.alone`), the compositions begin there, and SLOMO extrapolates to it.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.cli.errors import InputError
+from slowpath.contention.composition import COMPOSITIONS, bottleneck
+from slowpath.contention.methods.baselines import fit_slomo, throughput_alone
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
+from slowpath.contention.tables.profiles import Query
+
+Floats = NDArray[np.float64]
+Method = Literal["slowpath", "sum", "min", "slomo"]
+
+METHODS: dict[Method, str] = {
+    "slowpath": "by the execution pattern",
+    "sum": "sum of what each resource takes",
+    "min": "least of what each resource leaves",
+    "slomo": "SLOMO",
+}
+"""With what they are."""
+
+
+class Partial(NamedTuple):
+    """What each resource leaves of a function when there is contention for that resource only."""
+
+    parts: Floats  # [resource, row], memory first
+    solo: Floats  # without any contention, by row
+
+
+def predict_by(
+    method: Method, model: FunctionModel, query: Query, confidence: float
+) -> Predictions:
+    """What a query asks for, by a method; `low` and `high` are not numbers for all but ours.
+
+    Raises:
+        InputError: when SLOMO is to extrapolate, and no row says from where.
+    """
+    if method == "slowpath":
+        return predict(model, query, confidence)
+    if method == "slomo":
+        return _slomo(model, query)
+    whole = predict(model, query, confidence)
+    parts, solo = partial(model, query, whole, confidence)
+    throughput = COMPOSITIONS[method](parts, solo)
+    nothing = np.full(len(throughput), np.nan)
+    return Predictions(
+        throughput,
+        nothing,
+        nothing,
+        [(MEMORY, ACCELERATOR)[at] for at in bottleneck(parts)],
+        whole.outside,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+    )
+
+
+def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: float) -> Partial:
+    """What each resource leaves; `whole` is what our model says of the query.
+
+    Of a pipeline this is what its stages let through. Of run-to-completion, each resource is asked
+    about without the contention of the other.
+    """
+    nobody = query._replace(columns=model.without_competitors(query.columns))
+    if query.queued is not None:
+        nobody = nobody._replace(queued=np.zeros_like(query.queued))
+    solo = query.alone
+    if solo is None:
+        solo = predict(model, nobody, confidence).throughput
+    if whole.accelerator is None:
+        parts = [whole.memory]
+    elif model.pattern == "pipeline":
+        parts = [whole.memory, whole.accelerator]
+    else:
+        asked = (nobody._replace(columns=query.columns), nobody._replace(queued=query.queued))
+        parts = [predict(model, one, confidence).throughput for one in asked]
+    return Partial(np.minimum(np.array(parts), solo), solo)
+
+
+def _slomo(model: FunctionModel, query: Query) -> Predictions:
+    slomo = fit_slomo(model.memory, throughput_alone(model.memory))
+    if query.alone is not None and slomo.solo is None:
+        reason = "has no row without competitors, whose throughput SLOMO would extrapolate from"
+        raise InputError(model.memory.origin.files[0], reason)
+    throughput = slomo.predict(query.columns, query.alone)
+    nothing = np.full(len(throughput), np.nan)
+    outside = model.range.outside(query.columns)
+    names = [MEMORY] * len(throughput)
+    return Predictions(throughput, nothing, nothing, names, outside, throughput, None)

@@ -1,0 +1,252 @@
+"""Ways to predict that can be selected: `sum`, `min` and SLOMO beside ours."""
+
+import contextlib
+import csv
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contention_models import MTBR, model
+from contention_tables import profile, write_memory, write_query, write_regex
+from contention_wrong import FAST, ran, said_by
+from slowpath.cli.errors import InputError
+from slowpath.commands.contention.command import PREDICT
+from slowpath.contention.composition import COMPOSITIONS, Pattern
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.methods.selected import METHODS, Method, predict_by
+from slowpath.contention.model import FunctionModel, learn, rows_of
+from slowpath.contention.model import Profiles as Measured
+from slowpath.contention.prediction import predict
+from slowpath.contention.tables.profiles import MemoryProfile, Query
+from support import GOLDEN, check_golden
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+
+PIPELINE, COMPLETION = model(1, 2e-4), model(1, 2e-4, pattern="run-to-completion")
+BASELINES: tuple[Method, ...] = ("sum", "min", "slomo")
+
+
+def query(of: FunctionModel, rows: int = 6, queued: float = 3e-3) -> Query:
+    """Contention for both resources."""
+    there = profile(rows, seed=9).columns
+    if of.request_time is None:
+        return Query("q.csv", tuple("abcdef"), there, None, None)
+    both = np.full(rows, MTBR), np.linspace(0, queued, rows)
+    return Query("q.csv", tuple("abcdef"), there, *both)
+
+
+@pytest.mark.parametrize("of", [PIPELINE, COMPLETION, model(2)])
+def test_ours_is_what_predictions_are_without_a_method(of: FunctionModel) -> None:
+    ours, plain = predict_by("slowpath", of, query(of), 0.9), predict(of, query(of), 0.9)
+    np.testing.assert_array_equal(ours.throughput, plain.throughput)
+    np.testing.assert_array_equal(ours.low, plain.low)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize("of", [PIPELINE, COMPLETION, model(2)])
+def test_baselines_do_not_say_how_sure_they_are(of: FunctionModel, method: Method) -> None:
+    found = predict_by(method, of, query(of), 0.9)
+    assert np.isfinite(found.throughput).all()
+    assert np.isnan([found.low, found.high]).all()
+    assert found.outside == predict(of, query(of), 0.9).outside
+
+
+def test_drops_of_the_stages_of_a_pipeline() -> None:
+    asked = query(PIPELINE)
+    assert asked.mtbr is not None
+    assert asked.queued is not None
+    memory = np.exp(PIPELINE.stage.log_throughput(asked.columns))
+    own = 2e-4 * (1 + 0.003 * MTBR)
+    nobody = {**asked.columns}
+    for name in ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb"):
+        nobody[name] = np.full(6, PIPELINE.memory.columns[name].min())
+    alone = np.minimum(np.exp(PIPELINE.stage.log_throughput(nobody)), 1 / own)
+    parts = np.minimum([memory, 1 / (own + asked.queued)], alone)
+    for method in ("sum", "min"):
+        found = predict_by(method, PIPELINE, asked, 0.9)
+        assert found.throughput == pytest.approx(COMPOSITIONS[method](parts, alone))
+    ours = predict(PIPELINE, asked, 0.9).throughput
+    assert predict_by("min", PIPELINE, asked, 0.9).throughput == pytest.approx(ours)
+    below = predict_by("sum", PIPELINE, asked, 0.9).throughput
+    assert (below[3:] < ours[3:] * (1 - 1e-9)).all()
+
+
+def test_drops_of_run_to_completion_are_each_without_the_other() -> None:
+    asked = query(COMPLETION)
+    assert asked.queued is not None
+    ours, low, high = (
+        predict_by(method, COMPLETION, asked, 0.9) for method in ("slowpath", "sum", "min")
+    )
+    assert (low.throughput <= ours.throughput * (1 + 1e-9)).all()
+    assert (ours.throughput <= high.throughput * (1 + 1e-9)).all()
+    assert (low.throughput[1:] < high.throughput[1:]).all()
+    # Nobody at the accelerator: one resource, of which all say the same.
+    assert low.throughput[0] == pytest.approx(ours.throughput[0], rel=1e-2)
+    assert low.accelerator is not None
+    alone = predict(
+        COMPLETION,
+        asked._replace(columns=COMPLETION.without_competitors(asked.columns)),
+        0.9,
+    )
+    assert low.accelerator == pytest.approx(alone.throughput)
+
+
+@pytest.mark.parametrize("pattern", ["pipeline", "run-to-completion"])
+def test_compositions_begin_at_the_throughput_alone_that_was_measured(pattern: Pattern) -> None:
+    of = model(1, 2e-4, pattern=pattern)
+    alone = np.full(6, 300.0)
+    asked = query(of, queued=0.0)._replace(alone=alone)
+    for method in ("sum", "min"):
+        found = predict_by(method, of, asked, 0.9)
+        assert (found.throughput <= alone).all()
+        assert found.throughput[0] == pytest.approx(min(300.0, found.memory[0]))
+
+
+def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryProfile:
+    """The same, and rows without competitors."""
+    count = len(throughput)
+    more = {name: np.zeros(count) for name in of.columns}
+    more |= {"flow_count": np.full(count, 1e4), "packet_size_bytes": np.full(count, 1500.0)}
+    return of._replace(
+        rows=(*of.rows, *(f"alone{at}" for at in range(count))),
+        columns={name: np.concatenate([one, more[name]]) for name, one in of.columns.items()},
+        throughput=np.concatenate([of.throughput, throughput]),
+    )
+
+
+def test_slomo_is_told_the_throughput_alone() -> None:
+    memory = with_rows_alone(profile(24), [800.0, 900.0, 1000.0])
+    of = learn(Measured(memory), PIPELINE.choice)
+    asked = query(of)
+    plain = predict_by("slomo", of, asked, 0.9)
+    slomo = fit_stage(RECIPES["slomo"], rows_of(memory))
+    assert plain.throughput == pytest.approx(np.exp(slomo.log_throughput(asked.columns)))
+    assert plain.bottleneck == ["memory"] * 6
+    assert plain.accelerator is None
+    told = predict_by("slomo", of, asked._replace(alone=np.full(6, 450.0)), 0.9)
+    assert told.throughput == pytest.approx(plain.throughput / 2)
+
+
+def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
+    with pytest.raises(InputError) as wrong:
+        predict_by("slomo", PIPELINE, query(PIPELINE)._replace(alone=np.full(6, 450.0)), 0.9)
+    assert wrong.value.reason.startswith("has no row without competitors")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of a function with rows alone, a model of them, queries with and without `alone`."""
+    folder = tmp_path_factory.mktemp("good")
+    memory = with_rows_alone(profile(24), [800.0, 900.0, 1000.0])
+    write_memory(folder / "memory.csv", memory, {"function": "nf", "unit throughput": "kpps"})
+    write_memory(folder / "busy.csv", profile(24))
+    write_regex(folder / "regex.csv", {"function": "nf"})
+    write_query(folder / "query.csv", profile(4, seed=5), 400, 6e-4)
+    lines = (folder / "query.csv").read_text().splitlines()
+    told = [f"{lines[0]},alone", *(f"{line},800" for line in lines[1:])]
+    (folder / "told.csv").write_text("\n".join(told))
+    with contextlib.chdir(folder):
+        said_by(f"train memory.csv regex.csv {FAST} -o nf.json", 0)
+    return folder
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TABLES = "predict --memory memory.csv --accelerator regex.csv"
+TRAFFIC = "--traffic flows=10000,size=1500,mtbr=400"
+
+
+def test_all_methods_are_options() -> None:
+    (choices,) = [one.settings["choices"] for one in PREDICT.options if "--method" in one.names]
+    assert choices == tuple(METHODS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.usefixtures("folder")
+def test_methods_as_text(method: Method) -> None:
+    code, text, _ = ran(f"predict nf.json --query told.csv --method {method}")
+    assert code == 0
+    check_golden(GOLDEN / f"contention/{method}.txt", text)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.usefixtures("folder")
+def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
+    fast = "" if method == "slomo" else FAST
+    _, tables, _ = ran(f"{TABLES} --query query.csv --method {method} {fast} --format csv")
+    words = f"predict nf.json --query query.csv --method {method}"
+    _, saved, notes = ran(f"{words} --format csv")
+    assert tables == saved
+    rows = [*csv.DictReader(saved.splitlines())]
+    assert [*rows[0]] == ["row", "throughput", "low", "high", "bottleneck", "outside"]
+    assert {(row["low"], row["high"]) for row in rows} == {("", "")}
+    document = json.loads(ran(f"{words} --format json")[1])
+    assert (document["method"], document["confidence"]) == (method, None)
+    assert (document["recipe"] == "slomo") == (method == "slomo")
+    for row, one in zip(rows, document["predictions"], strict=True):
+        assert float(row["throughput"]) == one["throughput"]
+        assert (one["low"], one["high"]) == (None, None)
+    said = "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
+    assert (said in notes) == (method == "slomo")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_throughput_alone_is_an_option_under_traffic() -> None:
+    words = f"predict nf.json {TRAFFIC} --method slomo --format json"
+    plain, told = (
+        json.loads(ran(f"{words}{more}")[1])["predictions"][0]["throughput"]
+        for more in ("", " --alone 450")
+    )
+    assert told == pytest.approx(plain / 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "said"),
+    [
+        ("nf.json --query query.csv --method slomos", "--method", "'slomos'"),
+        ("nf.json --query query.csv --method sum --alone 3", "--alone", "a query has a column"),
+        (f"nf.json {TRAFFIC} --alone 3", "--alone", "is of use for --method sum, min and"),
+        (
+            "--memory memory.csv --query query.csv --method slomo --recipe slomo",
+            "--recipe",
+            "SLOMO has a memory model of its own",
+        ),
+        (f"nf.json {TRAFFIC} --method sum --alone 0", "--alone", "0 is not in the range"),
+        (f"nf.json {TRAFFIC} --method sum --alone x", "--alone", "'x'"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_contradicting_options(words: str, option: str, said: str) -> None:
+    found = " ".join(said_by(f"predict {words}", 2).split())
+    assert option in found
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("-800", "column alone: -800 is negative"), ("", "column alone: there is no value")],
+)
+def test_a_wrong_throughput_alone(folder: Path, text: str, said: str) -> None:
+    told = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
+    (folder / "told.csv").write_text(told)
+    assert said in said_by("predict nf.json --query told.csv --method sum", 3)
+    said_by("predict nf.json --query told.csv", 0)  # where nobody reads it
+
+
+@pytest.mark.usefixtures("folder")
+def test_slomo_needs_rows_without_competitors_for_a_throughput_alone() -> None:
+    said = said_by("predict --memory busy.csv --query told.csv --method slomo", 3)
+    assert said.startswith("error: busy.csv: has no row without competitors")
