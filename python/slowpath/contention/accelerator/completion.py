@@ -12,10 +12,11 @@ later, and finds them at another point of what they do meanwhile. Assumed is:
   which scatters (normal): its deviation is one number, `scatter`;
 - others that pause are waited for as often as in `waiting.py`.
 
-`scatter` is what explains best how much slower the function was beside clients that always have
-requests, one accelerator at a time. What is then left of these co-runs is added, by lines between
-them: beside one accelerator alone, they come back as measured. Nothing is measured of accelerators
-together. The mean waits and their distributions are found in turn until nothing changes.
+All this is identified from co-runs with clients that always have requests, one accelerator at a
+time: `scatter` is what explains best how much slower the function was there. What co-runs have
+beyond what is expected, such as what the others take of memory, is a line over the time of a round
+of theirs. Nothing is measured of accelerators together. Mean waits and their distributions are
+found in turn until nothing changes.
 """
 
 from collections.abc import Sequence
@@ -34,6 +35,10 @@ Floats = NDArray[np.float64]
 _SPAN = 3.0
 """Times are followed to so many rounds of a packet in which everybody has requests."""
 _TURNS = 100
+_WHOLE_TURNS = 10
+_PART = 0.3
+"""Waits that jump to and fro, where nothing scatters, are mixed with those of the turn before."""
+_TWO = 2
 _SAME = 1e-4
 _SCATTERS = np.linspace(0.0, 0.4, 21)
 
@@ -53,7 +58,7 @@ class Completion(NamedTuple):
     solo: float
     accelerators: Sequence[Accelerator]
     scatter: float  # share of the time that it does not spend at accelerators
-    rest: Sequence[Waits]  # by accelerator: what co-runs have beyond what is expected
+    rest: Sequence[Waits]  # by accelerator: what co-runs have beyond what is expected, a line
 
 
 def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
@@ -66,17 +71,27 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
         raise IdentificationError("its requests take longer than all of a packet does")
     measured = [waits_of(solo, one.runs) for one in accelerators]
     plain = Completion(solo, accelerators, 0.0, [])
-    tried = [
-        [_expected(plain._replace(scatter=float(one)), *each) for each in enumerate(measured)]
-        for one in _SCATTERS
-    ]
-    off = [np.concatenate(some) - np.concatenate([one.wait for one in measured]) for some in tried]
-    best = int(np.argmin([float(one @ one) for one in off]))
-    rest = [
-        Waits(these.taken, these.wait - one)
-        for one, these in zip(tried[best], measured, strict=True)
-    ]
-    return Completion(solo, accelerators, float(_SCATTERS[best]), rest)
+    tried = []
+    for scatter in _SCATTERS.tolist():
+        function = plain._replace(scatter=scatter)
+        beyond = [
+            Waits(these.taken, these.wait - _expected(function, at, these))
+            for at, these in enumerate(measured)
+        ]
+        rest = [_line(one) for one in beyond]
+        off = [one.wait - line.at(one.taken) for one, line in zip(beyond, rest, strict=True)]
+        tried.append((sum(float(one @ one) for one in off), function._replace(rest=rest)))
+    return min(tried, key=lambda one: one[0])[1]
+
+
+def _line(rest: Waits) -> Waits:
+    """The line with the least squares; beyond its ends it is as there."""
+    if len(np.unique(rest.taken)) < _TWO:
+        raise IdentificationError("two co-runs with different request times are needed")
+    ends = np.array([rest.taken[0], rest.taken[-1]])
+    scale = ends[1]
+    slope, level = np.polyfit(rest.taken / scale, rest.wait, 1)
+    return Waits(ends, level + slope * ends / scale)
 
 
 def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]) -> Floats:
@@ -100,17 +115,18 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     requests = [_requests(*pair, step) for pair in zip(function.accelerators, others, strict=True)]
     waits = np.zeros((len(others), len(alone)))
     spread = [renewal.fixed(np.zeros_like(alone)) for _ in others]
-    for _ in range(_TURNS):
-        before = waits.copy()
+    for turn in range(_TURNS):
+        before, part = waits.copy(), 1.0 if turn < _WHOLE_TURNS else _PART
         for at, one in enumerate(function.accelerators):
             left = renewal.left(_away(function, at, elsewhere, spread, step), requests[at])
-            rest = np.interp(theirs[at], *function.rest[at])
+            rest = function.rest[at].at(theirs[at])
             full = np.maximum(renewal.mean(left) * step + rest, 0.0)
             without = alone + waits.sum(axis=0) - waits[at]
-            waits[at] = waited(without, np.full_like(alone, one.own), full, others[at])
-            often = np.divide(waits[at], full, out=np.zeros_like(full), where=full > 0)[:, None]
-            spread[at] = often * left
-            spread[at][:, 0] += 1 - often[:, 0]
+            new = waited(without, np.full_like(alone, one.own), full, others[at])
+            waits[at] += part * (new - waits[at])
+            often = np.divide(new, full, out=np.zeros_like(full), where=full > 0)[:, None]
+            spread[at] += part * (often * left - spread[at])
+            spread[at][:, 0] += part * (1 - often[:, 0])
         if (np.abs(waits - before) <= _SAME * alone).all():
             return np.asarray(1 / (alone + waits.sum(axis=0)))
     raise UnsettledError(f"{len(others)} accelerators do not settle within {_TURNS} turns")
