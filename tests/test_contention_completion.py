@@ -15,6 +15,8 @@ from slowpath.contention.accelerator.completion import (
 )
 from slowpath.contention.accelerator.identification import CoRun, IdentificationError
 from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
+from slowpath.contention.simulated.runs import Settings, Traffic, function, run_all
+from slowpath.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 
@@ -197,3 +199,51 @@ def test_three_accelerators_settle() -> None:
 def test_co_runs_that_say_nothing(solo: float, some: list[CoRun], said: str) -> None:
     with pytest.raises(IdentificationError, match=said):
         completion(solo, [Accelerator(0.3, 0.1, 0.1, some)])
+
+
+def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
+    settings = Settings(5.0, 30.0, noise=False)
+    traffic = Traffic(500, 1500, 600.0)
+    target = function("NF2-run-to-completion", traffic)
+
+    def throughput(*clients: SimulatedClient) -> float:
+        return float(run_all([clients], settings)[0]["clients"][0]["throughput"])
+
+    def bench(accelerator: str, level: float) -> SimulatedClient:
+        if accelerator == "regex":
+            return {"function": "regex-bench", "packet_bytes": 1500, "mtbr": level}
+        return {"function": "compression-bench", "packet_bytes": int(level)}
+
+    def time(accelerator: str, level: float) -> float:
+        return 1 / throughput(bench(accelerator, level))
+
+    levels = {"regex": (0.0, 300.0, 600.0, 1200.0), "compression": (700.0, 3000.0, 5000.0, 9000.0)}
+    runs = {
+        name: [CoRun(1, time(name, at), throughput(target, bench(name, at))) for at in some]
+        for name, some in levels.items()
+    }
+    least = time("regex", 0.0)
+    own = {"regex": time("regex", 600.0), "compression": time("compression", 1500.0)}
+    grain = (own["regex"] - least) / (600e-6 * 1446)
+    known = [
+        Accelerator(own["regex"], least, grain, runs["regex"]),
+        Accelerator(own["compression"], 0.0, 0.0, runs["compression"]),
+    ]
+    # Of each accelerator level and rate.
+    asked = [((250.0, np.inf), (7500.0, np.inf)), ((900.0, np.inf), (8500.0, np.inf)),
+             ((450.0, 3e5), (8000.0, np.inf)), ((1100.0, np.inf), (6000.0, 4e5))]  # fmt: skip
+    measured = []
+    for pair in asked:
+        clients = [bench(name, level) for name, (level, _) in zip(levels, pair, strict=True)]
+        for client, (_, rate) in zip(clients, pair, strict=True):
+            if np.isfinite(rate):
+                client["rate"] = rate
+        measured.append(throughput(target, *clients))
+    there = [
+        others(*((time(name, pair[at][0]), pair[at][1]) for pair in asked))
+        for at, name in enumerate(levels)
+    ]
+    solo = throughput(target)
+    found = beside_all(completion(solo, known), np.zeros(len(asked)), there)
+    np.testing.assert_allclose(found, measured, rtol=0.03)
+    assert max(measured) < 0.8 * solo

@@ -85,8 +85,8 @@ def table(kept: Kept) -> str:
             line["drop"] = 100 * float(np.mean(1 - found.measured / found.solo))
             predicted: dict[str, Floats] = {"slowpath": found.together}
             baselines: tuple[Composition, ...] = ("sum", "min")
-            for way in baselines:
-                predicted[way] = COMPOSITIONS[way](found.parts, found.solo)
+            for baseline in baselines:
+                predicted[baseline] = COMPOSITIONS[baseline](found.parts, found.solo)
             for way, those in predicted.items():
                 line[way] = 100 * float(np.mean(np.abs(those / found.measured - 1)))
             paper = zip(("paper_sum", "paper_min", "paper"), PAPER[name, pattern], strict=True)
