@@ -52,10 +52,7 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
     Raises:
         IdentificationError: when co-runs are all alike, or the function does not wait.
     """
-    if solo <= 0 or any(min(run) <= 0 for run in runs):
-        raise IdentificationError("queues, request times and throughputs have to be above zero")
-    found = sorted((run.queues * run.request_time, 1 / run.throughput - 1 / solo) for run in runs)
-    taken, wait = np.array(found).reshape(-1, 2).T
+    taken, wait = waits_of(solo, runs)
     if len(np.unique(taken)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     if wait[-1] <= max(wait[0], 0.0):
@@ -63,6 +60,19 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
         raise IdentificationError(f"{reason}: it does not wait for the accelerator")
     # Waits do not fall; what does is noise.
     return Waits(taken, np.maximum.accumulate(np.maximum(wait, 0.0)))
+
+
+def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
+    """What co-runs with clients that always have requests add to a packet, as measured.
+
+    Raises:
+        IdentificationError: when a time or throughput is none.
+    """
+    if solo <= 0 or any(min(run) <= 0 for run in runs):
+        raise IdentificationError("queues, request times and throughputs have to be above zero")
+    found = sorted((run.queues * run.request_time, 1 / run.throughput - 1 / solo) for run in runs)
+    taken, wait = np.array(found).reshape(-1, 2).T
+    return Waits(taken, wait)
 
 
 def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> Floats:
@@ -77,8 +87,27 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
     Returns:
         Packets per unit of time, by row.
     """
+    alone = 1 / solo
+    wait = waits.at(taken(others))
+    return np.asarray(1 / (alone + waited(alone, request_time, wait, others)))
+
+
+def taken(others: Others) -> Floats:
+    """Time that others take of a round in which all of them have a request, by row."""
     there = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
-    full = 1 / (1 / solo + waits.at(there.sum(axis=-1)))
+    return np.asarray(there.sum(axis=-1))
+
+
+def waited(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
+    """Time of each packet in which a function waits for its requests.
+
+    Args:
+        alone: time of a packet if it did not wait here, by row.
+        request_time: of its own requests, by row.
+        wait: how long it would wait if others always had requests, by row.
+        others: by row.
+    """
+    solo, full = 1 / alone, 1 / (alone + wait)
     share = (1 - full / solo) / (1 - full * request_time)
     least, most = np.zeros_like(solo), solo.copy()
     for _ in range(_HALVINGS):
@@ -86,7 +115,7 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
         possible = solo * (1 - share * _busy(middle, request_time, others))
         least = np.where(possible >= middle, middle, least)
         most = np.where(possible >= middle, most, middle)
-    return np.asarray((least + most) / 2)
+    return np.asarray(2 / (least + most) - alone)
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:

@@ -1,0 +1,249 @@
+"""Functions that run to completion at several accelerators, and what is left of requests."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from slowpath.contention.accelerator import renewal
+from slowpath.contention.accelerator.completion import (
+    Accelerator,
+    Completion,
+    beside_all,
+    completion,
+)
+from slowpath.contention.accelerator.identification import CoRun, IdentificationError
+from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
+from slowpath.contention.simulated.runs import Settings, Traffic, function, run_all
+from slowpath.engine.simulations import SimulatedClient
+
+Floats = NDArray[np.float64]
+
+OWN = (0.3, 0.15)
+SOLO = 1.0
+LENGTHS = (0.05, 0.2, 0.5, 1.0, 1.5)
+RATE = st.one_of(st.just(np.inf), st.just(0.0), st.floats(0.01, 20.0))
+LENGTH = st.floats(0.05, 1.5)
+
+
+def nobody(count: int) -> Others:
+    return Others(np.ones((count, 1)), np.full((count, 1), 1e-3), np.zeros((count, 1)))
+
+
+def others(*of: tuple[float, float]) -> Others:
+    """One client in each row: request time and rate."""
+    times, rates = np.array(of).T[:, :, None]
+    return Others(np.ones_like(times), times, rates)
+
+
+def runs(*waits: float) -> list[CoRun]:
+    """Co-runs in which the function waited so long."""
+    return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
+
+
+def known(scatter: float = 0.1) -> Completion:
+    """A function whose waits are as expected."""
+    each = (Accelerator(OWN[0], 0.05, 0.3, []), Accelerator(OWN[1], 0.0, 0.0, []))
+    none = measured_waits(1.0, runs(0.0, 0.0, 0.0, 0.0, 1e-9))
+    return Completion(SOLO, each, scatter, [none._replace(wait=0 * none.wait)] * 2)
+
+
+# --- what is left of a request -------------------------------------------------------------------
+
+
+def drawn(draw: np.random.Generator, away: Floats, kind: tuple[float, float, float]) -> Floats:
+    """What is left of the request at hand, one return after the other."""
+    mean, least, grain = kind
+    left = []
+    for gone in away:
+        at = 0.0
+        while at < gone:
+            number = draw.poisson((mean - least) / grain) if grain else 0
+            at += least + grain * number if grain else mean
+        left.append(at - gone)
+    return np.array(left)
+
+
+@pytest.mark.parametrize(
+    ("kind", "away", "deviation"),
+    [((90.0, 20.0, 60.0), 150.0, 20.0), ((90.0, 0.0, 0.0), 150.0, 40.0), ((200, 0, 0), 90, 5)],
+)
+def test_what_is_left_is_what_drawn_requests_leave(
+    kind: tuple[float, float, float], away: float, deviation: float
+) -> None:
+    draw = np.random.default_rng(3)
+    found = drawn(draw, draw.normal(away, deviation, 20_000), kind)
+    there = renewal.scattered(np.array([away]), np.array([deviation]))
+    requests = renewal.counted(*(np.array([float(one)]) for one in kind))
+    left = renewal.left(there, requests)
+    assert renewal.mean(requests) == pytest.approx(kind[0])
+    # A step is what times are rounded to.
+    assert renewal.mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
+    spread = (left[0] @ (np.arange(renewal.STEPS) - renewal.mean(left)) ** 2) ** 0.5
+    assert spread == pytest.approx(found.std(), rel=0.03, abs=1)
+
+
+@given(st.floats(1, 400), st.floats(1, 400), st.floats(0, 50))
+def test_times_that_follow_each_other_add_up(first: float, second: float, deviation: float) -> None:
+    both = renewal.together(
+        renewal.fixed(np.array([first])),
+        renewal.scattered(np.array([second + 6 * deviation]), np.array([deviation])),
+    )
+    assert both.sum() == pytest.approx(1)
+    assert both.min() >= 0
+    assert renewal.mean(both) == pytest.approx(first + second + 6 * deviation, rel=1e-3)
+
+
+# --- several accelerators ------------------------------------------------------------------------
+
+
+@given(st.floats(0.0, 5.0))
+def test_with_nobody_there_only_the_rest_takes_longer(elsewhere: float) -> None:
+    found = beside_all(known(), np.array([elsewhere]), [nobody(1), nobody(1)])
+    assert found == pytest.approx(1 / (1 + elsewhere))
+
+
+def test_one_accelerator_is_as_where_there_is_only_one() -> None:
+    """Expected waits, and what others take besides: a line."""
+    plain = known()
+    two = plain.accelerators
+    expected = [
+        float(1 / beside_all(plain, np.zeros(1), [others((time, np.inf)), nobody(1)])[0] - 1)
+        for time in LENGTHS
+    ]
+    measured = runs(
+        *(wait + 0.01 + 0.02 * time for wait, time in zip(expected, LENGTHS, strict=True))
+    )
+    alone = runs(*(
+        float(1 / beside_all(plain, np.zeros(1), [nobody(1), others((time, np.inf))])[0] - 1)
+        for time in LENGTHS
+    ))  # fmt: skip
+    given_runs = (two[0]._replace(runs=measured), two[1]._replace(runs=alone))
+    function = completion(SOLO, given_runs)
+    assert function.scatter == pytest.approx(plain.scatter, abs=0.021)
+    asked = [(time, rate) for time in LENGTHS for rate in (0.1, 0.5, np.inf)]
+    count = len(asked)
+    found = beside_all(function, np.zeros(count), [others(*asked), nobody(count)])
+    before = beside(
+        np.ones(count), np.full(count, OWN[0]), measured_waits(SOLO, measured), others(*asked)
+    )
+    np.testing.assert_allclose(found, before, rtol=0.01)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.tuples(LENGTH, RATE), st.tuples(LENGTH, RATE), st.floats(0.0, 0.5), st.floats(1.2, 5.0))
+def test_more_of_others_is_never_good(
+    here: tuple[float, float], there: tuple[float, float], elsewhere: float, factor: float
+) -> None:
+    (first, often), (second, seldom) = here, there
+    asked = [others((first, often), (first, often * factor)), others((second, seldom))]
+    asked[1] = Others(*(np.repeat(one, 2, axis=0) for one in asked[1]))
+    found = beside_all(known(), np.full(2, elsewhere), asked)
+    assert found[1] <= found[0] * 1.002
+    assert (found <= 1 / (1 + elsewhere) * (1 + 1e-9)).all()
+    # Nobody waits longer than for the others' longest turn, and a match or so that comes on top.
+    assert (1 / found <= 1 + elsewhere + 2 * (first + second) + 1.0).all()
+
+
+def test_time_has_no_scale() -> None:
+    asked = [others((0.4, np.inf), (0.9, 0.5)), others((0.7, np.inf), (0.2, 1.0))]
+    found = beside_all(known(), np.full(2, 0.1), asked)
+    small = known()
+    smaller = [
+        one._replace(own=one.own * 1e-6, least=one.least * 1e-6, grain=one.grain * 1e-6)
+        for one in small.accelerators
+    ]
+    micro = Completion(SOLO * 1e6, smaller, small.scatter, small.rest)
+    faster = [Others(one.queues, one.request_time * 1e-6, one.rate * 1e6) for one in asked]
+    assert beside_all(micro, np.full(2, 1e-7), faster) == pytest.approx(found * 1e6, rel=1e-4)
+
+
+def test_the_longer_it_is_away_the_less_is_left_of_a_long_request() -> None:
+    """Of a request that takes longer than all else, exactly what it is away less."""
+    long = others((1.5, np.inf))
+    kept = known(0.0)
+    exact = kept._replace(accelerators=[one._replace(grain=0.0) for one in kept.accelerators])
+    waits = [
+        1 / beside_all(exact, np.array([elsewhere]), [nobody(1), long])[0] - 1 - elsewhere
+        for elsewhere in (0.0, 0.2, 0.4)
+    ]
+    assert waits == pytest.approx([1.5 - 0.85, 1.5 - 1.05, 1.5 - 1.25], abs=0.01)
+    # So does a wait at the other accelerator: whoever waits there, waits less here.
+    both = (
+        1 / beside_all(exact._replace(scatter=0.1), np.zeros(1), [others((0.2, np.inf)), long])[0]
+    )
+    assert both == pytest.approx(1.5 + 0.15, abs=0.01)
+
+
+def test_three_accelerators_settle() -> None:
+    one = Accelerator(0.2, 0.05, 0.1, [])
+    rest = known().rest[0]
+    function = Completion(SOLO, [one] * 3, 0.1, [rest] * 3)
+    there = others((0.5, np.inf), (1.5, np.inf), (0.3, 0.4))
+    found = beside_all(function, np.zeros(3), [there] * 3)
+    single = beside_all(function, np.zeros(3), [there, nobody(3), nobody(3)])
+    assert (found < single).all()
+    # One after the other does not matter: they are alike.
+    assert (1 / found - 1 < 3.5 * (1 / single - 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("solo", "some", "said"),
+    [
+        (1.0, [CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
+        (1.0, [CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
+        (4.0, [CoRun(1, 1, 0.5), CoRun(1, 2, 0.4)], "longer than all"),
+    ],
+)
+def test_co_runs_that_say_nothing(solo: float, some: list[CoRun], said: str) -> None:
+    with pytest.raises(IdentificationError, match=said):
+        completion(solo, [Accelerator(0.3, 0.1, 0.1, some)])
+
+
+def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
+    settings = Settings(5.0, 30.0, noise=False)
+    traffic = Traffic(500, 1500, 600.0)
+    target = function("NF2-run-to-completion", traffic)
+
+    def throughput(*clients: SimulatedClient) -> float:
+        return float(run_all([clients], settings)[0]["clients"][0]["throughput"])
+
+    def bench(accelerator: str, level: float) -> SimulatedClient:
+        if accelerator == "regex":
+            return {"function": "regex-bench", "packet_bytes": 1500, "mtbr": level}
+        return {"function": "compression-bench", "packet_bytes": int(level)}
+
+    def time(accelerator: str, level: float) -> float:
+        return 1 / throughput(bench(accelerator, level))
+
+    levels = {"regex": (0.0, 300.0, 600.0, 1200.0), "compression": (700.0, 3000.0, 5000.0, 9000.0)}
+    runs = {
+        name: [CoRun(1, time(name, at), throughput(target, bench(name, at))) for at in some]
+        for name, some in levels.items()
+    }
+    least = time("regex", 0.0)
+    own = {"regex": time("regex", 600.0), "compression": time("compression", 1500.0)}
+    grain = (own["regex"] - least) / (600e-6 * 1446)
+    known = [
+        Accelerator(own["regex"], least, grain, runs["regex"]),
+        Accelerator(own["compression"], 0.0, 0.0, runs["compression"]),
+    ]
+    # Of each accelerator level and rate.
+    asked = [((250.0, np.inf), (7500.0, np.inf)), ((900.0, np.inf), (8500.0, np.inf)),
+             ((450.0, 3e5), (8000.0, np.inf)), ((1100.0, np.inf), (6000.0, 4e5))]  # fmt: skip
+    measured = []
+    for pair in asked:
+        clients = [bench(name, level) for name, (level, _) in zip(levels, pair, strict=True)]
+        for client, (_, rate) in zip(clients, pair, strict=True):
+            if np.isfinite(rate):
+                client["rate"] = rate
+        measured.append(throughput(target, *clients))
+    there = [
+        others(*((time(name, pair[at][0]), pair[at][1]) for pair in asked))
+        for at, name in enumerate(levels)
+    ]
+    solo = throughput(target)
+    found = beside_all(completion(solo, known), np.zeros(len(asked)), there)
+    np.testing.assert_allclose(found, measured, rtol=0.03)
+    assert max(measured) < 0.8 * solo
