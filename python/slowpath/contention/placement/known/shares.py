@@ -5,15 +5,17 @@ policies look at all NICs at once. Shares are rounded to twelve digits: whether 
 must not depend on how many mixes were predicted together, or where.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.mixes import Kind, predict_mixes
-from slowpath.contention.placement.fleet import Fleet
-from slowpath.contention.placement.truth import Mix, Truth
+from slowpath.contention.placement.known.fleet import Fleet
+from slowpath.contention.placement.known.lowered import lowered
+from slowpath.contention.placement.known.measured import Measured, Nearby
+from slowpath.contention.placement.known.truth import Mix, Truth
 from slowpath.fleet.pool import Pool
 
 Floats = NDArray[np.float64]
@@ -70,20 +72,45 @@ class Shares:
 
 
 class Predicted:
-    """Shares that models predict, when somebody asks for them."""
+    """Shares that models predict when somebody asks for them; of measured mixes, these instead."""
 
-    def __init__(self, fleet: Fleet, sure: float | None = None) -> None:
-        """Of a fleet; shares that are kept with the probability `sure`, or are most likely."""
-        self.shares = Shares(len(fleet.functions))
+    def __init__(
+        self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
+    ) -> None:
+        """Of a fleet; shares that are kept with the probability `sure`, or are most likely.
+
+        Raises:
+            InputError: when it is not known how sure measurements are.
+        """
+        functions = len(fleet.functions)
+        self.shares = Shares(functions)
         self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
-        alone = [(at,) for at in range(len(fleet.functions))]
+        self._nearby: Nearby | None = None
+        self._lowered: Mapping[int, float] = {}
+        alone = [(at,) for at in range(functions)]
         found = _predict(self._asked, alone)
-        solo = [
-            found.throughput[at, at] if one.solo is None else one.solo
-            for at, one in enumerate(fleet.functions)
-        ]
-        self._solo = np.array(solo)  # throughput alone, measured or predicted
-        self._take(alone, found)
+        self._solo = np.array([_solo(fleet, measured, found, at) for at in range(functions)])
+        if measured is not None:
+            known = list(measured.known)
+            for mix in known:
+                values = {at: one.throughput for at, one in measured.known[mix].items()}
+                self.shares.add(mix, *_row(functions, measured.kept(mix, sure), values))
+            self._nearby = Nearby(known, self.shares.kept.copy())
+            if sure is not None:
+                self._lowered = self._compared(measured, sure)
+        there = self.shares.missing(alone)
+        self._take(there, found.of([at for (at,) in there]))
+
+    def _compared(self, measured: Measured, sure: float) -> Mapping[int, float]:
+        """How much less functions keep in measured mixes than would have been counted on."""
+        mixes = [mix for mix in measured.known if len(mix) > 1]
+        counted = _predict(self._asked, mixes).kept / self._solo
+        sizes, off = list[int](), list[float]()
+        for mix, row in zip(mixes, counted, strict=True):
+            for at, share in measured.kept(mix, None).items():
+                sizes.append(len(mix))
+                off.append(float(np.log(share / row[at])))
+        return lowered(sizes, np.array(off), sure)
 
     def places(self, mixes: Sequence[Mix]) -> Places:
         """Rows of mixes in the table, predicted where they were not yet."""
@@ -102,12 +129,25 @@ class Predicted:
             self._take(part, values)
 
     def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
-        kept = found.kept / self._solo
+        most = max(self._lowered.values(), default=0.0)
+        less = np.array([self._lowered.get(len(mix), most) for mix in mixes])
+        kept = found.kept / self._solo * np.exp(-less)[:, None]
+        if self._nearby is not None:
+            kept = self._nearby.limit(mixes, kept)
         for mix, row, values in zip(mixes, kept, found.throughput, strict=True):
             # Alone is alone, whatever a model says of that and somebody measured.
             share = np.where(np.isnan(row), np.inf, 1.0 if len(mix) == 1 else row)
             self.shares.add(mix, share, values)
-        self.shares.guesses += found.guesses
+        self.shares.guesses += int(found.guesses.sum())
+
+
+def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
+    """Throughput of a function alone: measured, else as the fleet has it, else predicted."""
+    alone = None if measured is None else measured.solo(at)
+    said = fleet.functions[at].solo
+    if alone is not None:
+        return alone.throughput
+    return float(found.throughput[at, at]) if said is None else said
 
 
 class _Asked(NamedTuple):
@@ -122,7 +162,12 @@ class _Predicted(NamedTuple):
 
     throughput: Floats
     kept: Floats  # of that, as sure as was asked for
-    guesses: int
+    guesses: Places  # by mix, functions that are there in settings unlike what was measured
+
+    def of(self, rows: Sequence[int]) -> "_Predicted":
+        """Some of the mixes."""
+        at = np.array(rows, dtype=np.intp)
+        return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
 
 
 def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
@@ -134,10 +179,9 @@ def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
     kept = throughput.copy()
     if sure is not None:
         kept[found.mix, found.kind] = found.low
-    guesses = sum(
-        bool(names) and len(mixes[at]) > 1
-        for at, names in zip(found.mix, found.outside, strict=True)
-    )
+    guesses = np.zeros(len(mixes), dtype=np.intp)
+    for at, names in zip(found.mix, found.outside, strict=True):
+        guesses[at] += bool(names) and len(mixes[at]) > 1
     return _Predicted(throughput, kept, guesses)
 
 
@@ -145,8 +189,15 @@ def measured_shares(truth: Truth, functions: int) -> Shares:
     """Shares of the mixes that were measured."""
     shares = Shares(functions)
     for mix, values in truth.known.items():
-        kept, throughput = np.full(functions, np.inf), np.full(functions, np.nan)
-        for at, share in (truth.kept(mix) or {}).items():
-            kept[at], throughput[at] = share, values[at]
-        shares.add(mix, kept, throughput)
+        shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
     return shares
+
+
+def _row(
+    functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
+) -> tuple[Floats, Floats]:
+    """Shares and throughputs of a mix by function, as tables of shares have them."""
+    shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
+    for at, share in kept.items():
+        shares[at], values[at] = share, throughput[at]
+    return shares, values
