@@ -63,11 +63,10 @@ def test_campaigns_measure_what_is_suggested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "ROUNDS", 2)
-    monkeypatch.setattr(measuring, "ALONE", 3)
     kept = Kept(tmp_path, Settings(1.0, 1.0))
     known = {name: learnt(kept, name, "ridge-bus", rows=24) for name in ("ACL", "NIDS")}
     fleet = placement.fleet(known)
-    found = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9))
+    found = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, alone=3))
     several = [mix for mix in found.known if len(mix) > 1]
     assert 0 < len(several) <= 4
     # A function that is there twice is measured twice each time.
@@ -76,7 +75,7 @@ def test_campaigns_measure_what_is_suggested(
         assert [one.times for one in values.values()] == repeated.tolist()
     assert found.noise is not None
     assert found.noise > 0
-    drawn = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, suggested=False))
+    drawn = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, alone=3, suggested=False))
     assert len(drawn.known) == 2 + 4
 
 

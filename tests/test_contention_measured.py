@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,13 @@ from scipy.optimize import linprog
 from contention_fleets import EXAMPLE, FLEET, fleet_of
 from slowpath.cli.errors import InputError
 from slowpath.contention.placement.covering import Column, Grown, Wanted, cover
-from slowpath.contention.placement.known.lowered import lowered
+from slowpath.contention.placement.known.learnt import (
+    LEAST,
+    Learnt,
+    _covariance,
+    _variance,
+    rows_of,
+)
 from slowpath.contention.placement.known.measured import Measured, Nearby, measured
 from slowpath.contention.placement.known.mix_tables import read_measured
 from slowpath.contention.placement.known.possible import possible_mixes
@@ -33,7 +40,7 @@ Rows = dict[Mix, dict[int, list[float]]]
 MIXES = possible_mixes(FLEET)
 
 
-def rows_of(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
+def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
     """Measurements of functions that do 1000 alone, and of these mixes, without noise."""
     alone: Rows = {(at,): {at: [1000.0] * times} for at in range(3)}
     others: Rows = {
@@ -46,7 +53,7 @@ def rows_of(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
 
 
 def test_measurements_are_taken_instead_of_predictions() -> None:
-    known = measured("m.csv", rows_of({(0, 2): {0: 0.9, 2: 0.8}}), None)
+    known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     found, plain = Predicted(FLEET, None, known), Predicted(FLEET)
     (at,) = found.places([(0, 2)])
     assert found.shares.kept[at].tolist() == pytest.approx([0.9, np.inf, 0.8])
@@ -82,10 +89,10 @@ def test_sure_shares_are_kept_that_often() -> None:
 
 
 def test_who_is_sure_has_to_know_the_noise() -> None:
-    known = measured("m.csv", rows_of({(0, 2): {0: 0.9, 2: 0.8}}), None)
+    known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     with pytest.raises(InputError, match=r"m\.csv: nothing was measured twice, .* or say --noise"):
         Predicted(FLEET, 0.9, known)
-    said = measured("m.csv", rows_of({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
+    said = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
     margin = 1.2816 * 0.01 * np.sqrt(2)
     assert said.kept((0, 2), 0.9)[0] == pytest.approx(0.9 * np.exp(-margin), rel=1e-5)
     assert said.kept((0,), 0.9) == {0: 1.0}
@@ -123,28 +130,89 @@ def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> No
             assert found[at, function] == min([value, *above])
 
 
-def test_predictions_are_lowered_until_measured_mixes_keep_them() -> None:
-    off = np.array([0.1, -0.3, 0.2, -0.1, *np.linspace(0, 1, 7), 0.5])
-    found = lowered([2] * 11 + [3], off, 0.75)
-    # Of eleven, the third lowest: a fourth of twelve.
-    assert found == {2: 0.0, 3: 0.0}
-    assert lowered([2] * 11, off[:11], 0.9) == pytest.approx({2: 0.3})
-    # Of one, nothing lower than that one is known.
-    assert lowered([4], np.array([-0.2]), 0.9) == pytest.approx({4: 0.2})
+FIVE = [mix for mix in possible_mixes(fleet_of((1, 1, 1, 1, 1))) if len(mix) > 1]
+
+
+def off_by_neighbours(mixes: Sequence[Mix], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Predictions that are too high by what each neighbour takes more of each function."""
+    draw = np.random.default_rng(seed)
+    takes = draw.normal(-0.03, 0.02, (5, 5))
+    rows, _ = rows_of(mixes, 5)
+    off: np.ndarray[Any, np.dtype[np.float64]] = (takes[rows.function] * rows.beside).sum(axis=1)
+    return off
+
+
+def test_what_is_off_in_measured_mixes_is_corrected_in_others() -> None:
+    draw = np.random.default_rng(8)
+    for seed in range(3):
+        some = {*draw.permutation(len(FIVE))[:30].tolist()}
+        seen = [mix for at, mix in enumerate(FIVE) if at in some]
+        others = [mix for at, mix in enumerate(FIVE) if at not in some]
+        noise = draw.normal(0, 0.005, len(off_by_neighbours(seen, seed)))
+        off = off_by_neighbours(seen, seed) + noise
+        learnt = Learnt(seen, off, np.full(len(off), 0.005**2), 5)
+        rows, _ = rows_of(others, 5)
+        real = off_by_neighbours(others, seed)
+        assert np.abs(learnt.correct(rows, None) - real).mean() < np.abs(real).mean() / 5
+        assert (learnt.correct(rows, 0.9) <= real).mean() > 0.8
+        assert (learnt.correct(rows, 0.9) < learnt.correct(rows, None)).all()
+        assert (learnt.correct(rows, 0.99) < learnt.correct(rows, 0.9)).all()
+
+
+def test_the_diagonal_is_that_of_the_covariance() -> None:
+    rows, _ = rows_of(FIVE, 5)
+    parts = np.array([0.3, 0.2, 0.05, 0.01, 0.4, 0.001])
+    whole = _covariance(parts, rows, rows)
+    assert np.diag(whole) + parts[-1] == pytest.approx(_variance(parts, rows))
+    assert np.linalg.eigvalsh(whole).min() > -1e-9
+
+
+def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
+    """By the formula for blocks of the inverse, and by learning without them."""
+    some = FIVE[::4]
+    off = off_by_neighbours(some, 1) + np.random.default_rng(2).normal(
+        0, 0.01, len(rows_of(some, 5)[1])
+    )
+    variance = np.full(len(off), 1e-4)
+    learnt = Learnt(some, off, variance, 5)
+    rows, mix = rows_of(some, 5)
+    for place in range(len(some)):
+        there, left = np.flatnonzero(mix == place), np.flatnonzero(mix != place)
+        whole = _covariance(learnt._parts, rows, rows)
+        known = whole[np.ix_(left, left)] + np.diag(variance[left] + learnt._parts[-1])
+        shared = whole[np.ix_(there, left)]
+        middle = shared @ np.linalg.solve(known, off[left])
+        spread = (
+            np.diag(whole)[there]
+            - np.diag(shared @ np.linalg.solve(known, shared.T))
+            + variance[there]
+            + learnt._parts[-1]
+        )
+        expected = (off[there] - middle) / np.sqrt(spread)
+        assert learnt._left_out[there] == pytest.approx(expected, rel=1e-4)
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    plain = Predicted(FLEET, 0.9)
-    some = [(0, 0), (0, 2), (2, 2)]
+    """Measured mixes keep nine tenths of what is predicted for each neighbour; so do others."""
+    fleet = fleet_of((1, 1, 1, 1))
+    plain, several = Predicted(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
+    some = several[::2]
     rows = plain.places(some)
     base = plain.shares.kept[rows]
-    solo = {at: plain.shares.throughput[plain.shares.place((at,)), at] for at in range(3)}
-    rows_: Rows = {(at,): {at: [solo[at]] * 2} for at in range(3)}
+    solo = [plain.shares.throughput[plain.shares.place((at,)), at] for at in range(4)]
+    seen: Rows = {(at,): {at: [solo[at]] * 2} for at in range(4)}
     for mix, kept in zip(some, base, strict=True):
-        rows_[mix] = {at: [0.9 * kept[at] * solo[at]] * 2 for at in set(mix)}
-    found = Predicted(FLEET, 0.9, measured("m.csv", rows_, None))
-    (of,), (before,) = found.places([(1, 2)]), plain.places([(1, 2)])
-    assert (found.shares.kept[of] <= plain.shares.kept[before] * 0.9 + 1e-9)[[1, 2]].all()
+        throughput = 0.9 ** (len(mix) - 1) * kept * solo
+        seen[mix] = {at: [throughput[at] * one for one in (0.999, 1.001)] for at in set(mix)}
+    assert sum(map(len, map(set, some))) >= LEAST
+    found = Predicted(fleet, None, measured("m.csv", seen, None))
+    careful = Predicted(fleet, 0.9, measured("m.csv", seen, None))
+    for mix in several[1::2]:
+        (at,), (before,), (sure,) = (one.places([mix]) for one in (found, plain, careful))
+        for of in set(mix):
+            expected = 0.9 ** (len(mix) - 1) * plain.shares.kept[before, of]
+            assert found.shares.kept[at, of] == pytest.approx(expected, rel=0.06)
+            assert careful.shares.kept[sure, of] <= found.shares.kept[at, of] + 1e-9
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -14,8 +14,6 @@ from slowpath.contention.placement.known.truth import Mix
 from slowpath.contention.placement.suggesting import suggest
 from slowpath.contention.simulated.runs import function
 
-ALONE = 10
-"""So often is each function measured by itself, which all promises are shares of."""
 ROUNDS = 6
 """After each, what was measured tells what to measure next."""
 _SEEDS = 1000
@@ -28,6 +26,7 @@ class Campaign(NamedTuple):
     mixes: int
     sure: float  # of placements later on
     repetitions: int = 3  # of each mix
+    alone: int = 10  # of each function by itself, which all promises are shares of
     suggested: bool = True  # else any mixes of several functions
 
     def seed(self) -> int:
@@ -43,7 +42,7 @@ def campaign(kept: Kept, fleet: Fleet, asked: Campaign) -> Measured:
     rows: Rows = {}
     seeds = iter(range(asked.seed(), asked.seed() + _SEEDS))
     alone = [(at,) for at in range(len(fleet.functions))]
-    for _ in range(ALONE):
+    for _ in range(asked.alone):
         _measure(kept, fleet, alone, next(seeds), rows)
     for mixes in _rounds(fleet, asked, rows):
         for _ in range(asked.repetitions):

@@ -55,17 +55,23 @@ class Measured(NamedTuple):
             return {mix[0]: 1.0}
         found = {}
         for at, one in self.known[mix].items():
-            alone = self.known[at,][at]
-            margin = 0.0 if sure is None else self._quantile(sure) * self._spread(one, alone)
-            found[at] = one.throughput / alone.throughput * float(np.exp(-margin))
+            margin = 0.0 if sure is None else self._quantile(sure) * self._spread(mix, at)
+            found[at] = one.throughput / self.known[at,][at].throughput * float(np.exp(-margin))
         return found
 
-    def _spread(self, one: Repeated, alone: Repeated) -> float:
-        """Standard deviation of the logarithm of what is kept."""
+    def variance(self, mix: Mix, function: int) -> float:
+        """Of the logarithm of what a function keeps in a measured mix; 0 where it is not known."""
+        if self.noise is None:
+            return 0.0
+        times = (self.known[mix][function].times, self.known[function,][function].times)
+        return self.noise**2 * (1 / times[0] + 1 / times[1])
+
+    def _spread(self, mix: Mix, function: int) -> float:
+        """Its standard deviation, where that has to be known."""
         if self.noise is None:
             reason = "nothing was measured twice, so it is not known how sure rows are"
             raise InputError(self.file, f"{reason}; measure some again, or say --noise")
-        return self.noise * float(np.sqrt(1 / one.times + 1 / alone.times))
+        return float(np.sqrt(self.variance(mix, function)))
 
     def _quantile(self, sure: float) -> float:
         if not self.freedom or np.isinf(self.freedom):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.mixes import Kind, predict_mixes
 from slowpath.contention.placement.known.fleet import Fleet
-from slowpath.contention.placement.known.lowered import lowered
+from slowpath.contention.placement.known.learnt import LEAST, Learnt, rows_of
 from slowpath.contention.placement.known.measured import Measured, Nearby
 from slowpath.contention.placement.known.truth import Mix, Truth
 from slowpath.fleet.pool import Pool
@@ -86,7 +86,7 @@ class Predicted:
         self.shares = Shares(functions)
         self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
         self._nearby: Nearby | None = None
-        self._lowered: Mapping[int, float] = {}
+        self._learnt: Learnt | None = None
         alone = [(at,) for at in range(functions)]
         found = _predict(self._asked, alone)
         self._solo = np.array([_solo(fleet, measured, found, at) for at in range(functions)])
@@ -96,21 +96,28 @@ class Predicted:
                 values = {at: one.throughput for at, one in measured.known[mix].items()}
                 self.shares.add(mix, *_row(functions, measured.kept(mix, sure), values))
             self._nearby = Nearby(known, self.shares.kept.copy())
-            if sure is not None:
-                self._lowered = self._compared(measured, sure)
+            self._learnt = self._learnt_from(measured)
         there = self.shares.missing(alone)
         self._take(there, found.of([at for (at,) in there]))
 
-    def _compared(self, measured: Measured, sure: float) -> Mapping[int, float]:
-        """How much less functions keep in measured mixes than would have been counted on."""
+    def _learnt_from(self, measured: Measured) -> Learnt | None:
+        """How far predictions are off where it was measured; None where that says too little."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
-        counted = _predict(self._asked, mixes).kept / self._solo
-        sizes, off = list[int](), list[float]()
-        for mix, row in zip(mixes, counted, strict=True):
-            for at, share in measured.kept(mix, None).items():
-                sizes.append(len(mix))
-                off.append(float(np.log(share / row[at])))
-        return lowered(sizes, np.array(off), sure)
+        predicted = _predict(self._asked._replace(sure=None), mixes).kept / self._solo
+        rows, mix = rows_of(mixes, len(self._solo))
+        if len(mix) < LEAST:
+            return None
+        kept = [measured.kept(mixes[at], None) for at in range(len(mixes))]
+        off = np.array(
+            [
+                np.log(kept[at][of] / predicted[at, of])
+                for at, of in zip(mix, rows.function, strict=True)
+            ]
+        )
+        variance = np.array(
+            [measured.variance(mixes[at], of) for at, of in zip(mix, rows.function, strict=True)]
+        )
+        return Learnt(mixes, off, variance, len(self._solo))
 
     def places(self, mixes: Sequence[Mix]) -> Places:
         """Rows of mixes in the table, predicted where they were not yet."""
@@ -129,15 +136,20 @@ class Predicted:
             self._take(part, values)
 
     def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
-        most = max(self._lowered.values(), default=0.0)
-        less = np.array([self._lowered.get(len(mix), most) for mix in mixes])
-        kept = found.kept / self._solo * np.exp(-less)[:, None]
+        kept, throughput = found.kept / self._solo, found.throughput
+        if self._learnt is not None:
+            rows, mix = rows_of(mixes, len(self._solo))
+            off, sure = np.zeros_like(kept), np.zeros_like(kept)
+            off[mix, rows.function] = self._learnt.correct(rows, None)
+            sure[mix, rows.function] = self._learnt.correct(rows, self._asked.sure)
+            kept = throughput / self._solo * np.exp(sure)
+            throughput = throughput * np.exp(off)
         if self._nearby is not None:
             kept = self._nearby.limit(mixes, kept)
-        for mix, row, values in zip(mixes, kept, found.throughput, strict=True):
+        for one, row, values in zip(mixes, kept, throughput, strict=True):
             # Alone is alone, whatever a model says of that and somebody measured.
-            share = np.where(np.isnan(row), np.inf, 1.0 if len(mix) == 1 else row)
-            self.shares.add(mix, share, values)
+            share = np.where(np.isnan(row), np.inf, 1.0 if len(one) == 1 else row)
+            self.shares.add(one, share, values)
         self.shares.guesses += int(found.guesses.sum())
 
 
