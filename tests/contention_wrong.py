@@ -68,7 +68,8 @@ def folder_of_good_files(folder: Path) -> Path:
     write(folder / "query.csv", header, _named([[400.0, 2e-4, *row] for row in own]), DEVICE)
     write(folder / "arrivals.csv", ("row", "function", "sla"), ARRIVALS, DEVICE)
     truth = {**DEVICE, "unit throughput": "kpps"}
-    write(folder / "truth.csv", ("row", "mix", "function", "throughput"), TRUTH, truth)
+    for name in ("truth.csv", "measured.csv"):
+        write(folder / name, ("row", "mix", "function", "throughput"), TRUTH, truth)
     (folder / "fleet.yaml").write_text(FLEET)
     (folder / "empty").mkdir()
     with contextlib.chdir(folder):

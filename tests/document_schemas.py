@@ -29,7 +29,7 @@ from slowpath.commands.sweep.documents import Sweep
 from slowpath.contention.diagnosis.documents import DiagnosisReport
 from slowpath.contention.documents import SavedModel
 from slowpath.contention.host.documents import ProfileRecord
-from slowpath.contention.placement.documents import PlacementReport
+from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
@@ -121,6 +121,7 @@ DOCUMENTS: dict[str, Any] = {
     "placement": PlacementReport,
     "plan": PlanReport,
     "profile": ProfileRecord,
+    "suggestion": SuggestionReport,
     "sweep": Sweep,
 }
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from simulated import accuracy, asked, judged, patterns, placement, sampled
+from simulated import accuracy, asked, judged, measuring, patterns, placement, sampled
 from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 from simulated.learnt import learnt
@@ -58,16 +59,24 @@ def test_summaries_are_means_of_rows() -> None:
     assert [line[key] for key in ("rows", "near", "fair", "covered")] == [2, 50, 100, 50]
 
 
-def test_measured_nics_are_further_rows_of_those_that_memory_limits(tmp_path: Path) -> None:
+def test_campaigns_measure_what_is_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "ROUNDS", 2)
     kept = Kept(tmp_path, Settings(1.0, 1.0))
     known = {name: learnt(kept, name, "ridge-bus", rows=24) for name in ("ACL", "NIDS")}
-    found = placement.co_run(kept, known)
-    assert found["NIDS"] is known["NIDS"]  # of which an accelerator may have limited it
-    before, after = (len(one["ACL"].model.memory.rows) for one in (known, found))
-    # Of two functions there are few mixes: all of them.
-    assert after - before == sum(0 in mix for mix in placement.all_mixes(2) if len(mix) > 1)
-    columns = found["ACL"].model.memory.columns
-    assert {len(values) for values in columns.values()} == {after}
+    fleet = placement.fleet(known)
+    found = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, alone=3))
+    several = [mix for mix in found.known if len(mix) > 1]
+    assert 0 < len(several) <= 4
+    # A function that is there twice is measured twice each time.
+    for mix, values in found.known.items():
+        repeated = 3 * np.array([mix.count(at) for at in values])
+        assert [one.times for one in values.values()] == repeated.tolist()
+    assert found.noise is not None
+    assert found.noise > 0
+    drawn = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, alone=3, suggested=False))
+    assert len(drawn.known) == 2 + 4
 
 
 def test_ways_to_choose_points_are_compared_on_the_same_tests(

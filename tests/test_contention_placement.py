@@ -12,40 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from contention_models import kind, model
+from contention_fleets import EXAMPLE, FLEET, SLAS, fleet_of
 from slowpath.cli.errors import InputError
 from slowpath.commands.contention.place.defaults import POLICIES
-from slowpath.contention.placement import possible
-from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, drawn
 from slowpath.contention.placement.judging import Judge, judge, mixes_of
+from slowpath.contention.placement.known import possible
+from slowpath.contention.placement.known.fleet import Arrivals, Fleet, drawn
+from slowpath.contention.placement.known.mix_tables import read_truth
+from slowpath.contention.placement.known.possible import possible_mixes
+from slowpath.contention.placement.known.reading import read_arrivals, read_fleet
+from slowpath.contention.placement.known.shares import Predicted, Shares, measured_shares
+from slowpath.contention.placement.known.truth import Mix, Truth
 from slowpath.contention.placement.optimum import carried_out, fewest
 from slowpath.contention.placement.policies import AWAY, Placement, place
-from slowpath.contention.placement.possible import possible_mixes
 from slowpath.contention.placement.prices import Demand, Prices
-from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
 from slowpath.contention.placement.running import ALL_POLICIES, Fleets, run, summary
-from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
-from slowpath.contention.placement.truth import Mix, Truth
 from slowpath.schema.json_schema import schema
-from support import ROOT, slowpath
+from support import slowpath
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-EXAMPLE = ROOT / "examples/fleet"
-SLAS = (0.75, 0.85, 0.95)
 Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-
-
-def fleet_of(sizes: Sequence[int], cores: int = 4, most: int | None = None) -> Fleet:
-    models = [model(at, 2e-4 if at == 1 else None, accesses=2e8) for at in range(len(sizes))]
-    functions = tuple(
-        Function(f"f{at}", kind(models[at], f"m{at}"), size, SLAS, None)
-        for at, size in enumerate(sizes)
-    )
-    return Fleet("fleet.yaml", None, cores, most, functions)
-
-
-FLEET = fleet_of((1, 2, 1))
 PREDICTED = Predicted(FLEET)
 
 
@@ -434,6 +421,9 @@ def test_who_has_to_be_sure_counts_on_less() -> None:
     assert (kept[0.95][~several] == kept[None][~several]).all()  # alone is alone
 
 
+NOBODY = np.zeros(0, dtype=np.intp)
+"""Of NICs in use."""
+
 # --- prices ---------------------------------------------------------------------------------------
 
 
@@ -466,7 +456,7 @@ def test_prices_are_those_of_the_linear_program() -> None:
     fleet = promising(0.8, 0.95)
     told = alike((1.0, 0.95, 0.9, 0.8))
     prices = Prices(told.shares, possible_mixes(fleet))
-    prices.renew(Demand(fleet))
+    prices.renew([Demand(fleet).expected(100)], NOBODY, np.zeros((0, 1)))
     rows = told.places([(0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)])
     promised = np.array([[0.8], [0.8], [0.8], [0.8]])
     assert prices.values(rows, promised) == pytest.approx([0.75, 0.5, 0.25, 0.0])
@@ -487,7 +477,7 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
     demand = Demand(FLEET)
     for function, promise in zip(draw.integers(3, size=30), draw.choice(SLAS, 30), strict=True):
         demand.add(int(function), float(promise))
-    prices.renew(demand)
+    prices.renew([demand.expected(100)], NOBODY, np.zeros((0, 3)))
     worth = prices.worth().sum(axis=1)
     assert worth.max() == pytest.approx(1.0)
     assert worth.min() >= -1e-9

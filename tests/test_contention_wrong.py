@@ -49,6 +49,8 @@ READ = {
     "predict, query of a model": Read("query.csv", "predict nf.json --query query.csv", "wss_mb"),
     "place": Read("arrivals.csv", PLACED, "sla"),
     "place, truth": Read("truth.csv", f"{PLACED} --truth truth.csv", "throughput"),
+    "place, measured": Read("measured.csv", f"{PLACED} --measured measured.csv", "throughput"),
+    "suggest": Read("measured.csv", "suggest fleet.yaml --measured measured.csv", "throughput"),
 }
 Cells = list[list[str]]
 Damage = Callable[[Cells, int], None]
@@ -207,6 +209,7 @@ def test_too_few_rows(folder: Path) -> None:
         ("train, own", 0, "has no rows"),
         ("place", 0, "has no rows"),
         ("place, truth", 0, "has no row for 'nat' by itself"),
+        ("place, measured", 0, "has no rows"),
     ):
         read = READ[name]
         path, there = folder / read.file, (folder / read.file).read_text()

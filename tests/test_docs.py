@@ -31,6 +31,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "evaluate"],
     ["contention", "diagnose"],
     ["contention", "place"],
+    ["contention", "suggest"],
     ["annotate"],
     ["diff"],
     ["compile"],

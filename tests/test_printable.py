@@ -330,6 +330,12 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [folder / "broken.yaml", "--arrivals", data],
             [thing, "--arrivals", data],
         ],
+        "contention suggest": [
+            ["examples/fleet/fleet.yaml", "--mixes", "2"],
+            ["examples/fleet/fleet.yaml", "--measured", data],
+            [folder / "broken.yaml"],
+            [thing],
+        ],
         "contention evaluate": [
             [folder / "memory.csv", "--recipe", "constant"],
             [data, "--recipe", HOSTILE],

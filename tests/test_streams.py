@@ -116,6 +116,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
             "examples/fleet/fleet.yaml",
             *("--arrivals", "examples/fleet/arrivals.csv"),
         ],
+        "contention suggest": ["examples/fleet/fleet.yaml", "--mixes", "2"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

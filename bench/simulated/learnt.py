@@ -2,16 +2,12 @@
 
 import hashlib
 import sys
-from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from simulated.kept import Kept
 from simulated.profiled import ROWS, Profile, profile, solo
 from slowpath.cli.errors import InputError
 from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.rows import Columns
 from slowpath.contention.methods.baselines import Slomo, fit_slomo
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.saved import read, written
@@ -59,20 +55,3 @@ def _learnt(files: Profile, recipe: str | None) -> FunctionModel:
         requests = read_accelerator(str(files.requests), memory.origin)
     choice = choose(memory, None if recipe is None else RECIPES[recipe])
     return learn(Profiles(memory, requests, own), choice)
-
-
-def with_rows(known: Known, columns: Sequence[Columns], throughput: Sequence[float]) -> Known:
-    """The same, learnt anew from further rows of memory, by the recipe that was chosen."""
-    model = known.model
-    memory = model.memory
-    new = tuple(f"{known.name} {at}" for at in range(len(throughput)))
-    more = memory._replace(
-        rows=(*memory.rows, *new),
-        columns={
-            name: np.concatenate([values, *(np.ravel(one[name]) for one in columns)])
-            for name, values in memory.columns.items()
-        },
-        throughput=np.concatenate([memory.throughput, throughput]),
-    )
-    profiles = Profiles(more, model.accelerator, model.contention)
-    return known._replace(model=learn(profiles, model.choice, model.pattern))

@@ -198,5 +198,6 @@ CONTENTION = Group(
         "evaluate": "slowpath.commands.contention.evaluate.command:EVALUATE",
         "diagnose": "slowpath.commands.contention.diagnose.command:DIAGNOSE",
         "place": "slowpath.commands.contention.place.command:PLACE",
+        "suggest": "slowpath.commands.contention.suggest.command:SUGGEST",
     },
 )

@@ -17,7 +17,8 @@ SCHEMA = Command(
         "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
         "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
         "chain facts and optimize; with `plan`, that of slowpath chain plan; with `contention`, "
-        "`diagnosis` and `placement`, those of slowpath contention train, diagnose and place.",
+        "`diagnosis`, `placement` and `suggestion`, those of slowpath contention train, diagnose, "
+        "place and suggest.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
@@ -25,7 +26,7 @@ SCHEMA = Command(
         argument(
             "COMMAND",
             "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
-            "catalogue, experiment, contention, diagnosis or placement.",
+            "catalogue, experiment, contention, diagnosis, placement or suggestion.",
         ),
     ),
     _schema,

@@ -91,11 +91,65 @@ class PlacementReport(TypedDict):
     """The file of the fleet as the user named it."""
     device: str | None
     """The NICs; null where it does not say."""
+    measured: str | None
+    """The file of measured mixes that were taken instead of predictions; null without."""
+    noise: float | None
+    """By how much one of these measurements scatters (standard deviation, as a share); null where
+    that is not known."""
     judged_by: str
-    """The file of measured mixes, or `models` where predictions are judged by predictions."""
+    """The file of mixes by which promises are judged, or `models` where those judge that placed."""
+    expected: int | None
+    """How many arrivals policies were told of; null where nobody knew."""
     guesses: int
     """Predictions for functions in mixes that are unlike what their models were trained on."""
     summary: list[PolicySummary]
     """Over all sequences."""
     sequences: list[SequenceOutcome]
     """One with `--arrivals`; else random ones."""
+
+
+class SuggestedShare(TypedDict):
+    """A function of a mix."""
+
+    function: str
+    """Of the fleet."""
+    kept: float
+    """Share of its throughput alone that it is predicted to keep there."""
+
+
+class SuggestedMix(TypedDict):
+    """A mix that is worth measuring."""
+
+    mix: str
+    """Functions of a NIC, with plus signs between them."""
+    nics: float
+    """On how many NICs the plan has it, or a mix of fewer functions that it says something of."""
+    kept: list[SuggestedShare]
+    """Its functions, each once."""
+
+
+class SuggestionReport(TypedDict):
+    """What `slowpath contention suggest --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    fleet: str
+    """The file of the fleet as the user named it."""
+    device: str | None
+    """The NICs; null where it does not say."""
+    measured: str | None
+    """The file of mixes that were measured already; null without."""
+    sure: float
+    """With which probability promises have to be kept."""
+    alone: list[str]
+    """Functions that were not measured by themselves, which promises are shares of."""
+    mixes: list[SuggestedMix]
+    """Those first that are on most NICs."""
+    arrivals: int
+    """So many are planned for, in proportion as the fleet declares them."""
+    nics_now: float
+    """What these take with what is known, in parts of NICs."""
+    nics_then: float
+    """What they take when these mixes were measured, if predictions are true."""
+    nics_best: float
+    """What they take when all mixes were measured, if predictions are true."""

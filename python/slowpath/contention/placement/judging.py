@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.fleet import Arrivals
+from slowpath.contention.placement.known.fleet import Arrivals
+from slowpath.contention.placement.known.shares import Predicted, Shares
+from slowpath.contention.placement.known.truth import Mix
 from slowpath.contention.placement.policies import AWAY, Placement
-from slowpath.contention.placement.shares import Predicted, Shares
-from slowpath.contention.placement.truth import Mix
 
 Floats = NDArray[np.float64]
 

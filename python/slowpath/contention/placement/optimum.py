@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.fleet import Arrivals
+from slowpath.contention.placement.known.fleet import Arrivals
+from slowpath.contention.placement.known.shares import Shares
+from slowpath.contention.placement.known.truth import Mix
 from slowpath.contention.placement.policies import Placement
-from slowpath.contention.placement.shares import Shares
-from slowpath.contention.placement.truth import Mix
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -5,7 +5,8 @@
 - `contention-aware`: the first NIC on which, as predicted, everybody keeps what is promised, the
   newcomer included. The paper does not say which of several; the fullest, the one with the least to
   spare or the most are no better.
-- `bid-price`: of these the one whose free places are worth least to arrivals as they are expected.
+- `bid-price`: of these the one whose free places are worth least to arrivals as they are expected,
+  of which it may be known how many there will be.
 
 Where nothing fits, the fleet gets another NIC, up to as many as there are; then the arrival is
 turned away. NICs are numbered in the order in which they come into use; the first of equals is
@@ -18,17 +19,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.fleet import Arrivals, Fleet
-from slowpath.contention.placement.possible import possible_mixes
-from slowpath.contention.placement.prices import RENEW, Demand, Prices
-from slowpath.contention.placement.shares import Predicted
+from slowpath.contention.placement.known.fleet import Arrivals, Fleet
+from slowpath.contention.placement.known.possible import possible_mixes
+from slowpath.contention.placement.known.shares import Predicted
+from slowpath.contention.placement.prices import Demand, Prices
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-_WAITING = 0.9
-"""What a place that has to wait is worth of one that is used now: with the truth for a model, and
-sequences of 500 and of 2,000 arrivals that no figure is of, best between 0.9 and 0.95."""
+_WAITING = 0.93
+"""What a place that has to wait is worth of one that is used now, where nobody knows how long
+arrivals go on: with the truth for a model, and sequences of 500 and of 2,000 arrivals that no
+figure is of, best between 0.9 and 0.95."""
+_AHEAD = 100
+"""So many are then taken to come, and no fewer than have come already (which matters little)."""
+_RENEW = 1.25
+"""And prices are found again when there are so many times as many arrivals."""
+_PARTS = 4
+"""Where it is known how many come, after one in so many of those that are left: as often as the
+time of all sequences allows, and twice as often is no better."""
 _SAME = 1e-9
 """Differences of prices below this are rounding."""
 AWAY = -1
@@ -123,51 +132,69 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 class _BidPrice:
     """Of NICs that fit, also of new ones, the one whose free places lose least of their worth."""
 
-    def __init__(self, fleet: Fleet, predicted: Predicted) -> None:
+    def __init__(self, fleet: Fleet, predicted: Predicted, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
         predicted.fill(mixes)
         self._demand = Demand(fleet)
         self._prices = Prices(predicted.shares, mixes)
         self._alone = predicted.places([(at,) for at in range(len(fleet.functions))])
+        self._expected = expected
         self._arrived = 0
-        self._renew = 0.0
+        self._renew = 0.0  # how many have come when prices are found again
+        self._waiting = _WAITING
 
     def __call__(self, nics: Nics, function: int, sla: float) -> int | None:
+        self._demand.add(function, sla)
         self._arrived += 1
         if self._arrived > self._renew:
-            self._prices.renew(self._demand)
-            self._renew = RENEW * self._arrived
-        self._demand.add(function, sla)
+            self._find_prices(nics)
         fits = np.flatnonzero(nics.most_promised(function) >= sla)
         if not len(fits):
             return None
         mine = np.arange(nics.promised.shape[1]) == function
         now = self._prices.values(nics.mix[fits], nics.promised[fits])
         promised = np.maximum(nics.promised[fits], sla * mine)
-        lost = _WAITING * (now - self._prices.values(nics.after(fits, function), promised))
+        lost = self._waiting * (now - self._prices.values(nics.after(fits, function), promised))
         best = int(lost.argmin())
         rest = self._prices.values(self._alone[[function]], (sla * mine)[None, :])[0]
-        is_new_cheaper = lost[best] > 1.0 - _WAITING * rest + _SAME
+        is_new_cheaper = lost[best] > 1.0 - self._waiting * rest + _SAME
         return None if is_new_cheaper and not nics.full else int(fits[best])
 
+    def _find_prices(self, nics: Nics) -> None:
+        """Finds prices by what is still to come, and says when to find them again."""
+        left = 0 if self._expected is None else self._expected - self._arrived + 1
+        if left > 0:
+            self._waiting, self._renew = 1.0, self._arrived + max(1, left // _PARTS)
+        else:  # nobody knows, or there are more than were expected
+            left = max(_AHEAD, self._arrived)
+            self._waiting, self._renew = _WAITING, _RENEW * self._arrived
+        used = slice(nics.count)
+        self._prices.renew(self._demand.futures(left), nics.mix[used], nics.promised[used])
 
-POLICIES: Mapping[str, Callable[[Fleet, Predicted], Choose]] = {
-    "monopolise": lambda _fleet, _predicted: _monopolise,
-    "greedy": lambda _fleet, _predicted: _greedy,
-    "contention-aware": lambda _fleet, _predicted: _contention_aware,
+
+POLICIES: Mapping[str, Callable[[Fleet, Predicted, int | None], Choose]] = {
+    "monopolise": lambda *_: _monopolise,
+    "greedy": lambda *_: _greedy,
+    "contention-aware": lambda *_: _contention_aware,
     "bid-price": _BidPrice,
 }
 """By name; each sequence has its own."""
 _PREDICTING = ("contention-aware", "bid-price")
 
 
-def place(fleet: Fleet, arrivals: Arrivals, policy: str, predicted: Predicted) -> Placement:
-    """Places a sequence.
+def place(
+    fleet: Fleet,
+    arrivals: Arrivals,
+    policy: str,
+    predicted: Predicted,
+    expected: int | None = None,
+) -> Placement:
+    """Places a sequence, of which it may be known how many are expected in all.
 
     Raises:
         InputError: when there are too many mixes for prices.
     """
-    choose, knows = POLICIES[policy](fleet, predicted), policy in _PREDICTING
+    choose, knows = POLICIES[policy](fleet, predicted, expected), policy in _PREDICTING
     most = min(len(arrivals.function), fleet.most or len(arrivals.function))
     nics = Nics(fleet, most, predicted)
     where = np.full(len(arrivals.function), AWAY, dtype=np.intp)

@@ -1,12 +1,12 @@
 """`bid-price`: the place that costs least of what later arrivals are expected to need.
 
-A linear program finds the fewest NICs, in parts, for arrivals as they are expected: by what fleets
-declare at first, by what has come more and more. Its dual variables are prices, in NICs, of a
-place that keeps a promise of a function. What a NIC may still be filled with, at these prices, is
-what its free places are worth; a newcomer goes where that falls least, or to a new NIC where this
-is cheaper. (Bid-price control: Talluri and van Ryzin, "An analysis of bid-price controls for
-network revenue management", Management Science 44, 1998.) First-fit, which the paper has, puts
-promises of 80 and of 95 % on the same NICs, where the strictest one decides for all.
+A linear program (`covering.py`) finds the fewest NICs, in parts, for arrivals as they are expected:
+by what fleets declare at first, by what has come more and more. What a NIC may still be filled
+with, at the prices of places there, is what its free places are worth; a newcomer goes where that
+falls least, or to a new NIC where this is cheaper. (Bid-price control: Talluri and van Ryzin, "An
+analysis of bid-price controls for network revenue management", Management Science 44, 1998.)
+First-fit, which the paper has, puts promises of 80 and of 95 % on the same NICs, where the
+strictest one decides for all.
 """
 
 from collections.abc import Sequence
@@ -15,40 +15,68 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.fleet import Fleet
-from slowpath.contention.placement.shares import Shares
-from slowpath.contention.placement.truth import Mix
+from slowpath.contention.placement.covering import Column, Grown, Wanted, cover
+from slowpath.contention.placement.known.fleet import Fleet
+from slowpath.contention.placement.known.shares import Shares
+from slowpath.contention.placement.known.truth import Mix, counts_of
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-_PRIOR = 100.0
-"""What a fleet declares counts as so many arrivals."""
-RENEW = 1.25
-"""Prices are found again when there are so many times as many arrivals."""
+_DECLARED = np.array([30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0])
+"""What a fleet declares counts as so many arrivals: as many as make likeliest what has come."""
+DRAWS = 4
+"""Futures that prices are averages of: one is too few where a function and promise comes once or
+not at all, and more than four are no better."""
 
 
 class Demand:
     """Arrivals as they are expected: so many of each function and promise, in proportion."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._weights = dict[tuple[int, float], float]()
+        self._declared = dict[tuple[int, float], float]()
         for at, function in enumerate(fleet.functions):
             for promise in function.sla:
-                share = _PRIOR / len(fleet.functions) / len(function.sla)
-                self._weights[at, promise] = self._weights.get((at, promise), 0.0) + share
+                self._declared[at, promise] = 1 / len(fleet.functions) / len(function.sla)
+        self._come = dict.fromkeys(self._declared, 0)
+        self._draw = np.random.default_rng(0)
 
     def add(self, function: int, promise: float) -> None:
         """One has come."""
         key = function, promise
-        self._weights[key] = self._weights.get(key, 0.0) + 1.0
+        self._come[key] = self._come.get(key, 0) + 1
 
-    def promises(self, function: int) -> tuple[Floats, Floats]:
-        """Of a function: promises, rising, and how much of the demand wants that much or more."""
-        found = sorted((p, w) for (of, p), w in self._weights.items() if of == function)
-        promises = np.array([p for p, _ in found])
-        weights = np.array([w for _, w in found])
-        return promises, weights[::-1].cumsum()[::-1]
+    def expected(self, arrivals: float) -> Wanted:
+        """So many arrivals, of each function and promise as many as there are in proportion."""
+        keys = sorted(self._come)
+        come = np.array([self._come[key] for key in keys], dtype=float)
+        declared = np.array([self._declared.get(key, 0.0) for key in keys])
+        weights = come + _trust(declared, come) * declared
+        return Wanted(
+            np.array([function for function, _ in keys], dtype=np.intp),
+            np.array([promise for _, promise in keys]),
+            weights * arrivals / weights.sum(),
+        )
+
+    def futures(self, arrivals: int) -> list[Wanted]:
+        """So many arrivals as they may come, drawn several times."""
+        mean = self.expected(arrivals)
+        shares = mean.arrivals / mean.arrivals.sum()
+        return [
+            mean._replace(arrivals=self._draw.multinomial(arrivals, shares).astype(float))
+            for _ in range(DRAWS)
+        ]
+
+
+def _trust(declared: Floats, come: Floats) -> float:
+    """What is declared, as a number of arrivals: by the likelihood of what has come (Dirichlet)."""
+    from scipy.special import gammaln
+
+    known = declared > 0
+    prior = _DECLARED[:, None] * declared[known]
+    likely = (gammaln(prior + come[known]) - gammaln(prior)).sum(axis=1)
+    likely += gammaln(_DECLARED) - gammaln(_DECLARED + come[known].sum())
+    return float(_DECLARED[likely.argmax()])
 
 
 class Room(NamedTuple):
@@ -64,41 +92,42 @@ class Prices:
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
         """Of a table in which all these mixes are."""
         self._kept = shares.kept
-        functions = self._kept.shape[1]
         self._rows = np.array([shares.place(mix) for mix in mixes], dtype=np.intp)
-        self._counts = np.zeros((len(mixes), functions))
-        for at, mix in enumerate(mixes):
-            np.add.at(self._counts[at], list(mix), 1.0)
+        self._counts = counts_of(mixes, self._kept.shape[1])
         self._at = {int(row): at for at, row in enumerate(self._rows)}
         self._room = dict[int, Room]()
         self._values = dict[int, Floats]()
         self._worth = np.zeros_like(self._counts)
 
-    def renew(self, demand: Demand) -> None:
-        """Finds prices for arrivals that are expected.
+    def renew(self, futures: Sequence[Wanted], rows: Places, promised: Floats) -> None:
+        """Finds prices for what may arrive, by NICs in use with these mixes and promises.
 
-        Promises that no mix keeps are left out: they get a NIC of their own, or are broken there.
+        Futures have the same functions and promises. Their prices are averaged, as of one future
+        they are those of its last arrivals. (Talluri and van Ryzin, "A randomized linear
+        programming method for computing network bid prices", Transportation Science 33, 1999.)
         """
-        from scipy.optimize import linprog
-
-        kept, counts = self._kept[self._rows], self._counts
-        places, needed, whose = [], [], []
-        for function in range(counts.shape[1]):
-            promises, wanted = demand.promises(function)
-            for promise, weight in zip(promises, wanted, strict=True):
-                has = counts[:, function] * (kept[:, function] >= promise)
-                if has.any():
-                    places.append(has)
-                    needed.append(weight)
-                    whose.append((function, promise))
-        found = linprog(
-            np.ones(len(counts)), A_ub=-np.array(places), b_ub=-np.array(needed), method="highs"
-        )
-        # A place that keeps a promise keeps all smaller ones, so it has the prices of all.
-        self._worth = np.zeros_like(counts)
-        for (function, promise), price in zip(whose, -found.ineqlin.marginals, strict=True):
-            self._worth[:, function] += price * (kept[:, function] >= promise)
+        levels = futures[0].levels(self._kept[self._rows])
+        mixes, grown = Column(self._counts, levels), self._grown(levels, rows, promised)
+        prices = np.mean([cover(one, mixes, grown).prices for one in futures], axis=0)
+        # Whoever keeps no promise is worth nothing.
+        self._worth = np.append(prices, 0.0)[levels]
         self._values.clear()
+
+    def _grown(self, levels: Places, rows: Places, promised: Floats) -> list[Grown]:
+        """What NICs may become, those that are alike together."""
+        if not len(rows):
+            return []
+        alike, nics = np.unique(
+            np.column_stack([rows.astype(float), promised]), axis=0, return_counts=True
+        )
+        found = []
+        for (row, *least), count in zip(alike, nics, strict=True):
+            room = self._room_of(int(row))
+            fits = np.flatnonzero((self._kept[room.rows] >= least).all(axis=1))
+            at = [self._at[int(one)] for one in room.rows[fits]]
+            if len(at) > 1:  # else there is room for nobody
+                found.append(Grown(int(count), Column(room.more[fits], levels[at])))
+        return found
 
     def worth(self) -> Floats:
         """What all places of each mix are worth, by function: no more than a NIC in all."""

@@ -13,13 +13,13 @@ from slowpath.contention.placement.documents import (
     Reference,
     SequenceOutcome,
 )
-from slowpath.contention.placement.fleet import Arrivals, Fleet, drawn
 from slowpath.contention.placement.judging import Judge, Judged, judge
+from slowpath.contention.placement.known.fleet import Arrivals, Fleet, drawn
+from slowpath.contention.placement.known.possible import possible_mixes
+from slowpath.contention.placement.known.shares import Predicted, measured_shares
+from slowpath.contention.placement.known.truth import Truth
 from slowpath.contention.placement.optimum import Plan, carried_out, fewest
 from slowpath.contention.placement.policies import AWAY, POLICIES, Placement, place
-from slowpath.contention.placement.possible import possible_mixes
-from slowpath.contention.placement.shares import Predicted, measured_shares
-from slowpath.contention.placement.truth import Truth
 from slowpath.fleet.pool import Pool
 
 OPTIMAL = "optimal"
@@ -38,6 +38,7 @@ class Fleets(NamedTuple):
     truth: Truth | None
     policies: tuple[str, ...]
     reference: bool  # whether the best plan is wanted
+    expected: int | None = None  # how many arrivals policies are told of
 
     def judge(self) -> Judge:
         """Who says what functions really keep."""
@@ -91,7 +92,7 @@ def run(fleets: Fleets, arrivals: Arrivals, *, each: bool = True) -> SequenceOut
     outcomes = []
     for policy in fleets.policies:
         if policy != OPTIMAL:
-            placement = place(fleets.fleet, arrivals, policy, fleets.predicted)
+            placement = place(fleets.fleet, arrivals, policy, fleets.predicted, fleets.expected)
         elif planned is None:
             raise InputError(fleets.fleet.file, "no plan was found in which all promises are kept")
         else:

@@ -9,6 +9,22 @@ from slowpath.commands.contention.place.defaults import LENGTH, POLICIES, POLICY
 
 ARRIVALS = "Arrivals"
 PLACING = "How to place"
+KNOWN = "What was measured"
+MEASURED = option(
+    KNOWN,
+    "--measured",
+    metavar="FILE",
+    help="Table of mixes that were measured (`mix`, `function`, `throughput`), with several rows "
+    "where they were repeated: taken instead of predictions.",
+)
+NOISE = option(
+    KNOWN,
+    "--noise",
+    metavar="SHARE",
+    type=within(float, 0, 1),
+    help="By how much one such measurement scatters (0.01: a standard deviation of 1 %%; default: "
+    "learnt from those that were repeated).",
+)
 
 
 def _place(given: Namespace) -> int:
@@ -51,6 +67,14 @@ PLACE = Command(
         ),
         option(
             ARRIVALS,
+            "--expect",
+            metavar="N",
+            type=within(int, 1, 1_000_000),
+            help="So many arrivals are expected in all: bid-price plans for those still to come "
+            "(default: nobody knows).",
+        ),
+        option(
+            ARRIVALS,
             "--seed",
             metavar="N",
             type=within(int, 0),
@@ -70,8 +94,10 @@ PLACE = Command(
             metavar="SHARE",
             type=within(float, 0.51, 0.999),
             help="Count on what functions keep with this probability (0.9), rather than on what "
-            "is predicted, of which they keep less in half of all cases.",
+            "is predicted or measured, of which they keep less in half of all cases.",
         ),
+        MEASURED,
+        NOISE,
         option(
             PLACING,
             "--truth",

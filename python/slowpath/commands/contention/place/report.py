@@ -109,13 +109,17 @@ def _kept(one: Placed) -> str:
 
 
 def _judge(report: PlacementReport) -> str:
-    if report["judged_by"] == "models":
-        return (
-            "Promises are judged by the models that placed: nothing was measured of these mixes, "
-            "so contention-aware, bid-price and optimal break none. --truth names a table of "
-            "measured ones."
-        )
-    return f"Promises are judged by {report['judged_by']}."
+    if report["judged_by"] != "models":
+        return f"Promises are judged by {report['judged_by']}."
+    known = (
+        "nothing was measured of these mixes"
+        if report["measured"] is None
+        else f"what they say, but for the mixes of {report['measured']}"
+    )
+    return (
+        f"Promises are judged by the models that placed: {known}, so contention-aware, bid-price "
+        "and optimal break none. --truth names a table of measured ones."
+    )
 
 
 def _reference(report: PlacementReport) -> str:

@@ -9,6 +9,7 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.contention.options import quiet_libraries
 from slowpath.commands.contention.place.defaults import LENGTH, POLICY
+from slowpath.commands.contention.place.options import check_noise
 from slowpath.contention.packages import need, need_solver
 from slowpath.engine import identity
 from slowpath.fleet.pool import check_place
@@ -55,24 +56,33 @@ def _check(given: Namespace) -> None:
     for name in (one for one, value in random.items() if value is not None):
         if given.sequences is None:
             raise OptionError(name, "is of random sequences; --arrivals says what arrives")
+    check_noise(given)
     check_place(given.scheduler, given.jobs)
 
 
 def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
-    from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
+    from slowpath.contention.placement.known.mix_tables import read_measured, read_truth
+    from slowpath.contention.placement.known.reading import read_arrivals, read_fleet
+    from slowpath.contention.placement.known.shares import Predicted
     from slowpath.contention.placement.running import Fleets, run, summary
-    from slowpath.contention.placement.shares import Predicted
 
     fleet = read_fleet(given.fleet)
     arrivals = None if given.arrivals is None else read_arrivals(given.arrivals, fleet)
     truth = None if given.truth is None else read_truth(given.truth, fleet)
-    fleets = Fleets(fleet, Predicted(fleet, given.sure), truth, policies, not given.no_reference)
+    measured = None
+    if given.measured is not None:
+        measured = read_measured(given.measured, fleet, given.noise)
+    predicted = Predicted(fleet, given.sure, measured)
+    fleets = Fleets(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
     return {
         "slowpath": identity.version(),
         "fleet": given.fleet,
         "device": fleet.device,
+        "measured": given.measured,
+        "noise": None if measured is None else measured.noise,
         "judged_by": "models" if given.truth is None else given.truth,
+        "expected": given.expect,
         "guesses": fleets.predicted.shares.guesses,
         "summary": summary(found),
         "sequences": found,

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.cli.errors import InputError
-from slowpath.contention.placement.fleet import Fleet
-from slowpath.contention.placement.truth import Mix
+from slowpath.contention.placement.known.fleet import Fleet
+from slowpath.contention.placement.known.truth import Mix
 
 Places = NDArray[np.intp]
 

@@ -1,8 +1,7 @@
-"""Fleets from YAML, arrivals and measured mixes from tables; errors name file, row and key."""
+"""Fleets from YAML, and arrivals from tables; errors name file, row and key."""
 
 import os
 import re
-from collections import Counter
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from slowpath.contention import saved
 from slowpath.contention.beside import check_together, contention_of
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.placement.fleet import Arrivals, Fleet, Function
-from slowpath.contention.placement.truth import Truth
+from slowpath.contention.placement.known.fleet import Arrivals, Fleet, Function
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import ATTRIBUTES, THROUGHPUT, Column
 from slowpath.contention.tables.values import column_of, has
@@ -27,9 +25,7 @@ _FAR = 100.0
 SLA = Column(
     "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
 )
-FUNCTION, MIX = "function", "mix"
-BETWEEN = "+"
-"""Between the functions of a mix."""
+FUNCTION = "function"
 
 
 def read_fleet(file: str) -> Fleet:
@@ -80,14 +76,21 @@ def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Fun
 
 
 def _solo(found: Marked, model: FunctionModel) -> float:
-    """Throughput alone, in the unit of the model: not far from all that it was learnt from."""
+    """Throughput alone, in the unit of the model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
-    rows, unit = model.memory.throughput, model.memory.origin.unit
-    if not rows.min() / _FAR <= value <= rows.max() * _FAR:
-        measured = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
-        reason = f"{value:g} is far from what the model is of, {measured}"
-        found.place.refuse(f"{reason}; is it in another unit?")
+    far = far_from(model, value)
+    if far is not None:
+        found.place.refuse(far)
     return value
+
+
+def far_from(model: FunctionModel, throughput: float) -> str | None:
+    """Why a throughput is too far from all that a model was learnt from; None where it is not."""
+    rows, unit = model.memory.throughput, model.memory.origin.unit
+    if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
+        return None
+    seen = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
+    return f"{throughput:g} is far from what the model is of, {seen}; is it in another unit?"
 
 
 def _promises(found: Marked) -> tuple[float, ...]:
@@ -133,8 +136,8 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     found = read_cells(file)
     if not found.rows:
         raise InputError(file, "has no rows")
-    _check_device(found, fleet)
-    function = np.array([_place(found, at, fleet) for at in range(len(found.rows))])
+    check_device(found, fleet)
+    function = np.array([function_of(found, at, fleet) for at in range(len(found.rows))])
     if has(found, SLA):
         return Arrivals(function, column_of(found, SLA), found.names())
     several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
@@ -149,78 +152,39 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     )
 
 
-def _place(found: Table, at: int, fleet: Fleet) -> int:
-    """Which function of the fleet a row names."""
+def function_of(found: Table, at: int, fleet: Fleet) -> int:
+    """Which function of the fleet a row names.
+
+    Raises:
+        InputError: when it names none.
+    """
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
         raise InputError(found.file, f"has no column {FUNCTION!r}; it has {have}")
-    return _known(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
+    return known_function(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
 
 
-def _known(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
+def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
+    """The place of a function in the fleet, by the name in a cell.
+
+    Raises:
+        InputError: when the fleet has none of that name.
+    """
     if name not in fleet.names:
         known = ", ".join(fleet.names)
         raise found.error(at, column, f"{name[:40]!r} is no function of {fleet.file}: {known}")
     return fleet.names.index(name)
 
 
-def read_truth(file: str, fleet: Fleet) -> Truth:
-    """Throughput of mixes as it was measured or simulated.
-
-    Columns: `mix`, the functions of a NIC with plus signs between them; `function`, one of them;
-    `throughput` of that. A function by itself is a mix of one, and has to be there.
+def check_device(found: Table, fleet: Fleet) -> None:
+    """Finds out whether a table is of the NICs that the fleet has.
 
     Raises:
-        InputError: when the file cannot be used, a row is of another fleet, or one is missing.
+        InputError: when it says that it is of others.
     """
-    found = read_cells(file)
-    throughput = column_of(found, THROUGHPUT)
-    if MIX not in found.header:
-        raise InputError(file, f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)")
-    _check_remarks(found, fleet)
-    known = dict[tuple[int, ...], dict[int, float]]()
-    for at in range(len(found.rows)):
-        parts = [part.strip() for part in found.text(at, MIX).split(BETWEEN)]
-        mix = tuple(sorted(_known(found, at, MIX, part, fleet) for part in parts))
-        function = _place(found, at, fleet)
-        if function not in mix:
-            raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
-        values = known.setdefault(mix, {})
-        if function in values:
-            raise found.error(at, FUNCTION, "there is a row for the same function of the same mix")
-        values[function] = float(throughput[at])
-    for mix, values in known.items():
-        missing = next((one for one in mix if one not in values), None)
-        if missing is not None:
-            words = mix_text(mix, fleet)
-            raise InputError(file, f"mix {words}: there is no row for {fleet.names[missing]!r}")
-    for at, name in enumerate(fleet.names):
-        if (at,) not in known:
-            raise InputError(
-                file, f"has no row for {name!r} by itself, which promises are shares of"
-            )
-    return Truth(file, known)
-
-
-def _check_device(found: Table, fleet: Fleet) -> None:
-    """Finds out whether a table is of the NICs that the fleet has."""
     of = {one.kind.model.memory.origin.device for one in fleet.functions}
     known = {fleet.device} if fleet.device is not None else of
     device = found.remarks.get("device")
     if device is not None and None not in known and device not in known:
         names = ", ".join(repr(one) for one in sorted(map(str, known)))
         raise found.remark_error("device", f"is {device!r}; the NICs are {names}")
-
-
-def _check_remarks(found: Table, fleet: Fleet) -> None:
-    _check_device(found, fleet)
-    units = Counter(one.kind.model.memory.origin.unit for one in fleet.functions)
-    unit = found.remarks.get("unit throughput")
-    if unit is not None and None not in units and unit not in units:
-        known = ", ".join(sorted(map(str, units)))
-        raise found.remark_error("unit throughput", f"is {unit!r}; models have it in {known}")
-
-
-def mix_text(mix: tuple[int, ...], fleet: Fleet) -> str:
-    """A mix as tables have it."""
-    return BETWEEN.join(fleet.names[at] for at in mix)

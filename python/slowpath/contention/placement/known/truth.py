@@ -1,8 +1,12 @@
 """Throughput of mixes as it was measured or simulated, to judge placements by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 Mix = tuple[int, ...]
 
 
@@ -18,3 +22,11 @@ class Truth(NamedTuple):
         if values is None:
             return None
         return {at: value / self.known[at,][at] for at, value in values.items()}
+
+
+def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
+    """How many of each function there are, `[mix, function]`."""
+    counts = np.zeros((len(mixes), functions))
+    for at, mix in enumerate(mixes):
+        np.add.at(counts[at], list(mix), 1.0)
+    return counts

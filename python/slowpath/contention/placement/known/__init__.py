@@ -1,0 +1,1 @@
+"""What a fleet has, and what is known of mixes of its functions."""
