@@ -187,7 +187,7 @@ def test_what_is_right_is_read(folder: Path) -> None:
         ),
     ):
         (folder / "memory.csv").write_bytes(other.encode())
-        assert said_by(f"{TRAINED} {FAST}", 0) == ""
+        assert said_by(f"{TRAINED} {FAST} --pattern pipeline", 0) == ""
     rows = [
         {"row": name, "flow_count": 9, "packet_size_bytes": 64, "score": at, "throughput": 9 - at}
         for at, name in enumerate("abcdefgh")

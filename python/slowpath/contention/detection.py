@@ -4,7 +4,7 @@ The paper takes the equation that fits better. We also say how sure that is: how
 equation wins when co-runs are drawn again with replacement.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from slowpath.contention.composition import Pattern, pipeline, run_to_completion
 
 Floats = NDArray[np.float64]
+Source = Literal["given", "detected", "declared", "assumed"]
 
 _DRAWS = 2000
 _SURE = 0.9
@@ -29,6 +30,14 @@ class Detected(NamedTuple):
     co_runs: int
 
 
+class Reason(NamedTuple):
+    """Why a model has its execution pattern."""
+
+    source: Source
+    declared: Pattern | None = None  # by the record of the profile
+    detected: Detected | None = None  # None where no co-runs could tell
+
+
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
     """The pattern that explains co-runs.
 
@@ -40,9 +49,19 @@ def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
     Returns:
         The pattern, or none where fewer than 90 % of the draws agree; draws are the same each time.
     """
-    off_p = np.abs(pipeline(parts, solo) / measured - 1)
-    off_r = np.abs(run_to_completion(parts, solo) / measured - 1)
-    count = len(measured)
+    return better_of(
+        np.abs(pipeline(parts, solo) / measured - 1),
+        np.abs(run_to_completion(parts, solo) / measured - 1),
+    )
+
+
+def better_of(off_p: Floats, off_r: Floats) -> Detected:
+    """The pattern that explains co-runs, by how far off either is: a pipeline, run-to-completion.
+
+    Returns:
+        As `detect`.
+    """
+    count = len(off_p)
     better: Pattern = "pipeline" if off_p.sum() <= off_r.sum() else "run-to-completion"
     confidence = 0.5
     if count >= _FEWEST:

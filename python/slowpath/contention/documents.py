@@ -1,6 +1,6 @@
 """The shape of a saved model: what `slowpath contention train` writes."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class SavedOrigin(TypedDict):
@@ -55,6 +55,34 @@ class Checked(TypedDict):
     """Lower end of its 90 % interval."""
 
 
+class SavedDetection(TypedDict):
+    """What co-runs with contention for several resources say of the execution pattern."""
+
+    pattern: Literal["pipeline", "run-to-completion"] | None
+    """Which it is; null where that is less than 90 % sure."""
+    confidence: float
+    """How sure that of the smaller error is, a share: how often it has the smaller one when co-runs
+    are drawn again."""
+    pipeline_error: float
+    """Mean relative error of a pipeline (Eq. 3)."""
+    run_to_completion_error: float
+    """The same of run-to-completion (Eq. 4)."""
+    co_runs: int
+    """How many there are."""
+
+
+class SavedReason(TypedDict):
+    """Why the model has its execution pattern."""
+
+    source: Literal["given", "detected", "declared", "assumed"]
+    """`given` by `--pattern`, `detected` from co-runs, `declared` by the record of the profile, or
+    `assumed`, as nothing tells."""
+    declared: Literal["pipeline", "run-to-completion"] | None
+    """By the record of the profile; null where there is none that says it."""
+    detected: SavedDetection | None
+    """From co-runs; null where there are none that could tell."""
+
+
 class SavedModel(TypedDict):
     """What `slowpath contention train` writes: enough to learn the model again."""
 
@@ -64,6 +92,8 @@ class SavedModel(TypedDict):
     """Of this format: 1."""
     pattern: Literal["pipeline", "run-to-completion"]
     """How the function uses resources: in stages, or one after the other for each packet."""
+    pattern_reason: NotRequired[SavedReason]
+    """Why; missing in files of older versions."""
     queues: int
     """Its request queues at the accelerator."""
     recipe: str

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
 from slowpath.contention.composition import Pattern
+from slowpath.contention.detection import Reason
 from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
 from slowpath.contention.memory.learning.features import CACHE_MB
 from slowpath.contention.memory.learning.recipes import Recipe
@@ -15,7 +16,12 @@ from slowpath.contention.memory.learning.stage import Stage, fit_stage
 from slowpath.contention.memory.ranges import Range, range_of
 from slowpath.contention.memory.selection import Score, end_errors, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import AcceleratorProfile, MemoryProfile, OwnContention
+from slowpath.contention.tables.profiles import (
+    AcceleratorProfile,
+    MemoryProfile,
+    Mixes,
+    OwnContention,
+)
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +49,7 @@ class FunctionModel(NamedTuple):
     intervals: Conformal
     range: Range
     request_time: RequestTime | None
+    why: Reason | None = None  # of the pattern; None where a file of an older slowpath does not say
 
     @property
     def name(self) -> str:
@@ -71,6 +78,7 @@ class Profiles(NamedTuple):
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None = None
     contention: OwnContention | None = None
+    mixes: Mixes | None = None
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
@@ -94,7 +102,7 @@ def learn(
     Raises:
         InputError: when request times make no line.
     """
-    memory, accelerator, contention = profiles
+    memory, accelerator, contention, _ = profiles
     rows = rows_of(memory)
     stage = fit_stage(choice.recipe, rows)
     return FunctionModel(

@@ -14,7 +14,8 @@ import numpy as np
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.cli.printable import json_line
-from slowpath.contention.documents import Checked, SavedModel
+from slowpath.contention.detection import Detected, Reason
+from slowpath.contention.documents import Checked, SavedDetection, SavedModel, SavedReason
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
@@ -62,6 +63,8 @@ def written(model: FunctionModel) -> str:
         else saved_rows(model.contention.origin, model.contention.rows, model.contention.columns),
         "checks": _checks(model),
     }
+    if model.why is not None:
+        document["pattern_reason"] = _saved_reason(model.why)
     return json_line(document)
 
 
@@ -83,10 +86,42 @@ def read(file: str) -> FunctionModel:
     profiles = _profiles(file, document)
     try:
         model = learn(profiles, choice, document["pattern"], document["queues"])
+        model = model._replace(why=_read_reason(document.get("pattern_reason")))
     except InputError as problem:  # of the table that rows once were in
         raise no_model(file, problem.reason) from None
     _check(file, model, document["checks"])
     return model
+
+
+def _saved_reason(why: Reason) -> SavedReason:
+    """Why the pattern is taken, as a part of the document."""
+    detected: SavedDetection | None = None
+    if why.detected is not None:
+        pattern, confidence, pipeline, completion, co_runs = why.detected
+        detected = {
+            "pattern": pattern,
+            "confidence": confidence,
+            "pipeline_error": pipeline,
+            "run_to_completion_error": completion,
+            "co_runs": co_runs,
+        }
+    return {"source": why.source, "declared": why.declared, "detected": detected}
+
+
+def _read_reason(saved: SavedReason | None) -> Reason | None:
+    if saved is None:
+        return None
+    found = saved["detected"]
+    detected = None
+    if found is not None:
+        detected = Detected(
+            found["pattern"],
+            found["confidence"],
+            found["pipeline_error"],
+            found["run_to_completion_error"],
+            found["co_runs"],
+        )
+    return Reason(saved["source"], saved["declared"], detected)
 
 
 def _profiles(file: str, document: SavedModel) -> Profiles:

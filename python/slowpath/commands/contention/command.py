@@ -49,17 +49,16 @@ _PATTERN = option(
     MODEL,
     "--pattern",
     choices=("pipeline", "run-to-completion"),
-    default="pipeline",
     help="How the function uses resources: in stages, of which the slowest decides, or one after "
-    "the other for each packet, so that times add up (default: %(default)s).",
+    "the other for each packet, so that times add up (default: what mixes with competitors for "
+    "several resources surely tell, else what the record of a profile says, else pipeline).",
 )
 _QUEUES = option(
     MODEL,
     "--queues",
     metavar="N",
     type=within(int, 1, 4096),
-    default=1,
-    help="Request queues that the function has at the accelerator (default: %(default)s).",
+    help="Request queues that the function has at the accelerator (default: 1).",
 )
 _METHOD = option(
     MODEL,
@@ -111,8 +110,9 @@ TRAIN = Command(
     (
         "Learn how fast a function is beside others, from tables of measurements.",
         "What a table is follows from its columns: `throughput` beside counters of competitors, "
-        "`inverse_throughput` by match ratio, or counters alone, which are what the function does "
-        "to others. The memory model is chosen by how well it predicts rows that are held out.",
+        "`inverse_throughput` by match ratio, mixes with clients of the accelerator, or counters "
+        "alone, which are what the function does to others. The memory model is chosen by how well "
+        "it predicts rows that are held out.",
         NEEDS,
         CODES,
     ),

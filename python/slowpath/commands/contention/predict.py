@@ -67,7 +67,11 @@ def _check(given: Namespace) -> None:
             raise OptionError("--traffic", "a model takes either --query or --traffic")
         if given.query is not None and given.beside is not None:
             raise OptionError("--with", "the query says already who else is there")
-        trained = {"--recipe": given.recipe}
+        trained = {
+            "--recipe": given.recipe,
+            "--pattern": given.pattern,
+            "--queues": given.queues,
+        }
         for name in (one for one, value in trained.items() if value is not None):
             raise OptionError(name, "the model has been trained already")
     if given.recipe is not None and given.method == _SLOMO:
@@ -92,7 +96,7 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     from slowpath.contention.tables.values import missing
 
     for file in given.memory:
-        if kind_of(file) != "memory":
+        if kind_of(file) not in ("memory", "mixes"):  # the latter say which rows are none
             raise missing(read_cells(file), THROUGHPUT)
     tables = list(given.memory)
     if given.accelerator is not None:

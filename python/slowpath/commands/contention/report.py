@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from slowpath.cli.printable import csv_line, json_line, one_line
 from slowpath.cli.terminal import Line
+from slowpath.contention.detection import Reason
 from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
 from slowpath.contention.methods.selected import METHODS, Method
 from slowpath.contention.model import FunctionModel
@@ -129,6 +130,8 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
             f"Accelerator: {time.words()} for each request"
             f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
         )
+    if model.why is not None:
+        yield from _pattern(model, model.why)
     yield Line("")
     rows = [
         (
@@ -143,6 +146,26 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     yield from grid(columns, rows, right=columns[1:3])
     yield Line("")
     yield Line("Errors are means of |predicted - measured| / measured on rows that were held out.")
+
+
+def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
+    """Which pattern the model has, why, and how sure that is."""
+    said = {
+        "given": "as given",
+        "detected": "as mixes tell",
+        "declared": "as the record of the profile says",
+        "assumed": "which is assumed: nothing tells",
+    }[why.source]
+    if why.source == "assumed" and model.request_time is None:
+        said = "which makes no difference for one resource"
+    yield Line(f"Pattern: {model.pattern}, {said}")
+    found = why.detected
+    if found is not None:
+        yield Line(
+            f"{found.co_runs} mixes with contention for both resources: a pipeline is off by"
+            f" {_percent(found.pipeline_error)}, run-to-completion by"
+            f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % sure"
+        )
 
 
 def model_csv(model: FunctionModel) -> Iterator[str]:

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_text
-from slowpath.cli.terminal import out, out_lines
+from slowpath.cli.terminal import note, out, out_lines
+from slowpath.commands.contention.declared import Declared, declared_by
 from slowpath.commands.contention.options import check_output, quiet_libraries, read_recipe
 from slowpath.contention.packages import need
 
 if TYPE_CHECKING:
-    from slowpath.contention.model import FunctionModel
+    from slowpath.contention.composition import Pattern
+    from slowpath.contention.detection import Reason
+    from slowpath.contention.model import FunctionModel, Profiles
+    from slowpath.contention.tables.profiles import MemoryProfile
 
-_HAVE = {"accelerator": "request times", "contention": "what the function does to others"}
+_HAVE = {
+    "accelerator": "request times",
+    "contention": "what the function does to others",
+    "mixes": "mixes with clients of an accelerator",
+}
+_COMPLETION = "run-to-completion"
 
 
 def train(given: Namespace) -> ExitCode:
@@ -31,8 +40,9 @@ def train(given: Namespace) -> ExitCode:
 
     tables = tables_of(given.table)
     check_output("--output", given.output, tables)
+    declared = declared_by(given.table)
     with quiet_libraries():
-        model = learned(tables, given)
+        model = learned(tables, given, declared)
         document = written(model)
     if given.output is not None:
         write_text(given.output, document + "\n")
@@ -42,7 +52,35 @@ def train(given: Namespace) -> ExitCode:
         out_lines(model_csv(model))
     else:
         out_lines(model_text(model))
+    _warn(model, declared)
     return ExitCode.FINE
+
+
+def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
+    """Says where what is said of the execution pattern contradicts itself, or nothing is."""
+    why = model.why
+    if why is None:
+        return
+    found = None if why.detected is None else why.detected.pattern
+    if why.source == "given":
+        if found not in (None, model.pattern):
+            note(f"warning: --pattern: {_surely(why)}, which is not what is given")
+    elif found is not None and declared is not None and found != declared.pattern:
+        reason = f"declares {declared.pattern}, and {_surely(why)}, which is taken"
+        note(f"warning: {declared.file}: {reason}; --pattern says which it is")
+    elif why.source == "assumed" and model.request_time is not None:
+        note(
+            f"warning: {model.memory.origin.files[0]}: nothing tells the execution pattern: "
+            f"{model.pattern} is assumed; --pattern says which it is"
+        )
+
+
+def _surely(why: "Reason") -> str:
+    """What mixes say."""
+    found = why.detected
+    if found is None:
+        return ""
+    return f"{found.co_runs} mixes say {found.pattern} ({100 * found.confidence:.0f} % sure)"
 
 
 def tables_of(named: Sequence[str]) -> list[str]:
@@ -65,7 +103,9 @@ def tables_of(named: Sequence[str]) -> list[str]:
     return found
 
 
-def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
+def learned(
+    tables: Sequence[str], given: Namespace, declared: Declared | None = None
+) -> "FunctionModel":
     """The model of tables, whatever each is.
 
     Raises:
@@ -74,36 +114,70 @@ def learned(tables: Sequence[str], given: Namespace) -> "FunctionModel":
     """
     from slowpath.contention.accelerator.service import fit_request_time
     from slowpath.contention.memory.learning.recipes import RECIPES
-    from slowpath.contention.model import Profiles, choose, learn
+    from slowpath.contention.methods.patterns import decided, detected
+    from slowpath.contention.model import choose, learn
+
+    profiles = _measured(tables)
+    memory, mixes = profiles.memory, profiles.mixes
+    if profiles.accelerator is not None:
+        _check_match_ratio(memory, given.pattern, declared)
+        # Wrong ones are told before the choice, which takes longer.
+        fit_request_time(profiles.accelerator)
+    recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
+    model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
+    found = None if mixes is None else detected(model, mixes)
+    said = None if declared is None else declared.pattern
+    pattern, why = decided(given.pattern, said, found)
+    return model._replace(pattern=pattern, why=why)
+
+
+def _measured(tables: Sequence[str]) -> "Profiles":
+    """What was measured of the function.
+
+    Raises:
+        InputError: when a table cannot be used, or there are two for the same.
+    """
+    from slowpath.contention.model import Profiles
     from slowpath.contention.tables import reading
+    from slowpath.contention.tables.mixes import read_mixes
 
     kinds = {file: reading.kind_of(file) for file in dict.fromkeys(tables)}
     memory_files = [file for file in tables if kinds[file] == "memory"]
     if not memory_files:
         others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
-        reason = f"no table has a column 'throughput' beside competitors: {others}"
+        reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
         raise InputError(tables[0], reason)
-    for kind in ("accelerator", "contention"):
-        same = [file for file in tables if kinds[file] == kind]
-        if len(same) > 1:
-            raise InputError(same[1], f"is a second table of the same kind as {same[0]}")
     memory = reading.read_memory(memory_files)
-    accelerator = contention = None
+    found = Profiles(memory)
+    by_kind = dict[str, str]()
     for file, kind in kinds.items():
+        if kind in by_kind:
+            raise InputError(file, f"is a second table of the same kind as {by_kind[kind]}")
         if kind == "accelerator":
-            accelerator = reading.read_accelerator(file, memory.origin)
+            found = found._replace(accelerator=reading.read_accelerator(file, memory.origin))
         elif kind == "contention":
-            contention = reading.read_own_contention(file, memory.origin)
-            reading.check_columns(contention, memory)
-    added_up = given.pattern == "run-to-completion" and accelerator is not None
-    if added_up and memory.origin.mtbr is None:
-        reason = (
-            "run-to-completion needs the match ratio of the memory rows: `# mtbr: N` above them"
-        )
-        raise OptionError("--pattern", reason)
-    if accelerator is not None:
-        fit_request_time(accelerator)  # wrong ones are told before the choice, which takes longer
-    recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
-    choice = choose(memory, recipe)
-    profiles = Profiles(memory, accelerator, contention)
-    return learn(profiles, choice, given.pattern, given.queues)
+            own = reading.read_own_contention(file, memory.origin)
+            reading.check_columns(own, memory)
+            found = found._replace(contention=own)
+        elif kind == "mixes":
+            found = found._replace(mixes=read_mixes(file, memory))
+        if kind != "memory":
+            by_kind[kind] = file
+    return found
+
+
+def _check_match_ratio(
+    memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
+) -> None:
+    """Finds out whether it is known which time of the accelerator memory rows contain.
+
+    Raises:
+        InputError, OptionError: when it is not, and the function is to run to completion.
+    """
+    if memory.origin.mtbr is not None:
+        return
+    reason = "needs the match ratio of the memory rows: `# mtbr: N` above them"
+    if given == _COMPLETION:
+        raise OptionError("--pattern", f"{given} {reason}")
+    if given is None and declared is not None and declared.pattern == _COMPLETION:
+        raise InputError(declared.file, f"declares {_COMPLETION}, which {reason}")

@@ -3,7 +3,7 @@
 The machine itself is in `environment.json` beside it (`measurements/environment.py`).
 """
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 
 class BubbleLevel(TypedDict):
@@ -65,6 +65,8 @@ class ProfileRecord(TypedDict):
     """Version of slowpath."""
     function: str
     """Its name."""
+    pattern: Literal["pipeline", "run-to-completion"]
+    """Its execution pattern, as its description has it; programs run to completion."""
     device: str
     """The machine, as tables name it."""
     cpus: list[int]

@@ -16,9 +16,9 @@ from slowpath.contention.host.score import MEGABYTE
 from slowpath.contention.host.setup import Setup
 from slowpath.measurements.environment import Environment
 
-TABLES = ("memory.csv", "accelerator.csv", "contention.csv")
-"""What `slowpath contention train` takes of a folder, as far as it is there."""
 MIXES = "mixes.csv"
+TABLES = ("memory.csv", "accelerator.csv", "contention.csv", MIXES)
+"""What `slowpath contention train` takes of a folder, as far as it is there."""
 RECORD = "profile.json"
 _TRAFFIC = ("flow_count", "packet_size_bytes")
 _MIX_COLUMNS = (

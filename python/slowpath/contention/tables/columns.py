@@ -85,8 +85,18 @@ QUEUED = Column(
     1e13,
     zero=True,
 )
+CLIENT_QUEUES = Column("client_queues", "", "queues of a client of the accelerator", 1e6, least=1)
+CLIENT_TIME = Column(
+    "client_request_time", "", "time of the client's requests alone", 1e13, least=1e-13
+)
+CLIENT_RATE = Column("client_rate", "", "requests that the client sends", 1e13, zero=True)
+"""Of mixes; empty where there is no client, the last one also where it always has requests."""
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
 """Columns of traffic by the names that options have for them."""
-ALL = (*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE, THROUGHPUT, ALONE, REQUEST_TIME, QUEUED)
+CLIENTS = (CLIENT_QUEUES, CLIENT_TIME, CLIENT_RATE)
+ALL = (
+    *(*TRAFFIC, MTBR, *COUNTERS, DEVICES, *SCORE),
+    *(THROUGHPUT, ALONE, REQUEST_TIME, QUEUED, *CLIENTS),
+)
 """All of them."""

@@ -10,6 +10,7 @@ import math
 from slowpath.contention.tables.cells import Table
 from slowpath.contention.tables.columns import (
     ALL,
+    CLIENT_TIME,
     MTBR,
     QUEUED,
     REQUEST_TIME,
@@ -59,7 +60,7 @@ def check_times(table: Table, unit: str | None) -> None:
     Raises:
         InputError: when they are in another one.
     """
-    for column in (REQUEST_TIME, QUEUED):
+    for column in (REQUEST_TIME, QUEUED, CLIENT_TIME):
         key = f"{UNIT} {column.name}"
         time = table.remarks.get(key)
         if unit is not None and time is not None and not reciprocal(unit, time):

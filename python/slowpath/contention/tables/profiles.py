@@ -61,6 +61,35 @@ class Query(NamedTuple):
     alone: Floats | None = None  # throughput without competitors, where it was measured
 
 
+class Mixes(NamedTuple):
+    """A function beside competitors of several kinds, as it ran.
+
+    `columns` are those of a memory profile: the function's traffic, and the contention of the
+    competitors for memory, none of which is zero in all columns. `queues` is 0 where there is no
+    client of the accelerator.
+    """
+
+    origin: Origin
+    rows: tuple[str, ...]
+    columns: Mapping[str, Floats]
+    mtbr: Floats  # matches per MB, of the function
+    queues: Floats  # of the client
+    request_time: Floats  # of the client
+    rate: Floats  # requests that it sends; infinite where it always has some
+    queued: Floats  # what the client takes of the accelerator, as in a query
+    alone: Floats  # throughput without competitors, under the same traffic
+    throughput: Floats
+
+    def where(self, rows: NDArray[np.bool_]) -> "Mixes":
+        """Some of them."""
+        return Mixes(
+            self.origin,
+            tuple(name for name, kept in zip(self.rows, rows, strict=True) if kept),
+            {name: values[rows] for name, values in self.columns.items()},
+            *(values[rows] for values in self[3:]),
+        )
+
+
 class OwnContention(NamedTuple):
     """What a function does to others: its own counters, or score, while it runs alone."""
 

@@ -12,6 +12,7 @@ from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import (
     ALL,
     ALONE,
+    CLIENT_TIME,
     COUNTERS,
     DEVICES,
     MTBR,
@@ -39,12 +40,14 @@ FEWEST_REQUESTS = 2
 
 SAME = ("function", "device", "unit")
 """What profiles that go together have in common, as far as they say it."""
-Kind = Literal["memory", "accelerator", "contention"]
+Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
     """Which profile a file is, by its columns; the others say what is missing."""
     table = read_cells(file)
+    if has(table, CLIENT_TIME):
+        return "mixes"
     if has(table, THROUGHPUT):
         return "memory"
     if has(table, REQUEST_TIME):
@@ -98,7 +101,7 @@ def _joined(origins: Sequence[Origin]) -> Origin:
 def _memory(file: str) -> MemoryProfile:
     table = read_cells(file)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
-    origin, throughput = _origin(table), column_of(table, THROUGHPUT)
+    origin, throughput = origin_of(table), column_of(table, THROUGHPUT)
     if has(table, QUEUED):
         for at in np.flatnonzero(column_of(table, QUEUED)):
             reason = "is above zero; memory rows are without competitors at an accelerator"
@@ -115,7 +118,7 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
     """
     table = read_cells(file)
     mtbr, request_time = column_of(table, MTBR), column_of(table, REQUEST_TIME)
-    origin = _origin(table)
+    origin = origin_of(table)
     if beside is not None:
         check_same(beside, origin)
         own.check_times(table, beside.unit)
@@ -136,7 +139,7 @@ def read_own_contention(file: str, beside: Origin | None = None) -> OwnContentio
     table = read_cells(file)
     if not table.rows:
         raise InputError(file, "has no rows")
-    origin = _origin(table)
+    origin = origin_of(table)
     if beside is not None:
         check_same(beside, origin)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
@@ -191,7 +194,8 @@ def _contention(table: Table) -> Sequence[Column]:
     return SCORE
 
 
-def _origin(table: Table) -> Origin:
+def origin_of(table: Table) -> Origin:
+    """What a table says of itself, or what is known of the published ones."""
     return bluefield2.origin(table) if bluefield2.recognised(table) else own.origin(table)
 
 

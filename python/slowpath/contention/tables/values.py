@@ -18,19 +18,37 @@ def column_of(table: Table, column: Column) -> Floats:
     Raises:
         InputError: when the column is missing or in another unit, or has a value that none can be.
     """
+    _check(table, column)
+    return np.array([_number(table, at, column) for at in range(len(table.rows))], dtype=float)
+
+
+def optional_column(table: Table, column: Column) -> Floats:
+    """The same of a column with empty cells, which are not numbers."""
+    _check(table, column)
+    found = np.full(len(table.rows), np.nan)
+    for at, row in enumerate(table.rows):
+        cell = row.get(column.name)
+        if cell is not None and str(cell).strip():
+            found[at] = _number(table, at, column)
+    return found
+
+
+def _check(table: Table, column: Column) -> None:
+    """Finds out whether the column is there, in its unit."""
     if column.name not in table.header:
         raise missing(table, column)
     unit = table.remarks.get(f"unit {column.name}")
     if column.unit and unit is not None and unit != column.unit:
         reason = f"is in {unit[:40]}; profiles have it in {column.unit}"
         raise table.remark_error(f"unit {column.name}", reason)
-    values = np.empty(len(table.rows))
-    for at in range(len(table.rows)):
-        values[at] = table.number(at, column.name)
-        why = wrong(column, float(values[at]))
-        if why is not None:
-            raise table.error(at, column.name, why)
-    return values
+
+
+def _number(table: Table, at: int, column: Column) -> float:
+    value = table.number(at, column.name)
+    why = wrong(column, value)
+    if why is not None:
+        raise table.error(at, column.name, why)
+    return value
 
 
 def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:

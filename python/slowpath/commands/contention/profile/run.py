@@ -86,6 +86,7 @@ def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -
     return {
         "slowpath": identity.version(),
         "function": setup.function.name,
+        "pattern": setup.function.pattern,
         "device": machine.name,
         "cpus": list(machine.places.cpus),
         "cache_bytes": machine.cache_bytes,
