@@ -84,12 +84,13 @@ system:
 		echo "error: Python 3.11 or newer is needed; name it with make PYTHON=..." >&2; exit 1
 	fi
 
-# Z3 and clang, which tests compare with; the product does without.
+# Z3, clang and the headers of BPF programs, which tests compare with; the product does without.
 oracle: | system
 	@missing=()
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
 	compgen -c | grep -E '^clang(-[0-9]+)?$$' >/dev/null || missing+=(clang-16)
+	[[ -e /usr/include/bpf/bpf_endian.h ]] || missing+=(libbpf-dev)
 	$(install_missing)
 
 # Rust's linters, from where the toolchain came.
