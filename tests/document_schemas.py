@@ -32,6 +32,7 @@ from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
+from slowpath.insights.placement.advice.documents import StatePlacement
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -121,6 +122,7 @@ DOCUMENTS: dict[str, Any] = {
     "placement": PlacementReport,
     "plan": PlanReport,
     "profile": ProfileRecord,
+    "state_placement": StatePlacement,
     "sweep": Sweep,
 }
 

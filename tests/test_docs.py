@@ -31,6 +31,8 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "evaluate"],
     ["contention", "diagnose"],
     ["contention", "place"],
+    ["insights"],
+    ["insights", "placement"],
     ["annotate"],
     ["diff"],
     ["compile"],

@@ -20,5 +20,7 @@ INSIGHTS = Group(
         "it.",
     ),
     (),
-    {},
+    {
+        "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
+    },
 )
