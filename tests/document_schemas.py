@@ -32,6 +32,7 @@ from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
+from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
@@ -113,6 +114,7 @@ DOCUMENTS: dict[str, Any] = {
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,
     "chain": ChainReport,
+    "coalescing": CoalescingReport,
     "contention": SavedModel,
     "diagnosis": DiagnosisReport,
     "diff": DiffDocument,

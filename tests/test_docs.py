@@ -33,6 +33,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "place"],
     ["insights"],
     ["insights", "placement"],
+    ["insights", "coalescing"],
     ["annotate"],
     ["diff"],
     ["compile"],

@@ -50,11 +50,11 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "two of a name": (
         lambda found: structure(found, 1).update(name="a"),
-        "in.json:48: case small.structures[2].name: there is a structure 'a' already",
+        "in.json:48: case small.structures[2].name: there is 'a' already",
     ),
     "two cases of a name": (
         lambda found: found["cases"].append(found["cases"][0]),
-        "cases[2].name: there is a case 'small' already",
+        "cases[2].name: there is 'small' already",
     ),
     "unknown operation": (
         lambda found: structure(found)["accesses"][0].update(operation="peek"),

@@ -17,6 +17,6 @@ def named(found: Marked, kind: str, above: str = "") -> list[Marked]:
             one.place.refuse("lacks name")
         said = text(name)
         if said in known:
-            name.place.refuse(f"there is a {kind} {said!r} already")
+            name.place.refuse(f"there is {said!r} already")
         known[said] = called(one, f"{above}{kind} {said}")
     return [*known.values()]

@@ -22,5 +22,6 @@ INSIGHTS = Group(
     (),
     {
         "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
+        "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
     },
 )
