@@ -32,6 +32,8 @@ from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
+from slowpath.insights.coalescing.documents import CoalescingReport
+from slowpath.insights.placement.advice.documents import StatePlacement
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -112,6 +114,7 @@ DOCUMENTS: dict[str, Any] = {
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,
     "chain": ChainReport,
+    "coalescing": CoalescingReport,
     "contention": SavedModel,
     "diagnosis": DiagnosisReport,
     "diff": DiffDocument,
@@ -122,6 +125,7 @@ DOCUMENTS: dict[str, Any] = {
     "plan": PlanReport,
     "profile": ProfileRecord,
     "suggestion": SuggestionReport,
+    "state_placement": StatePlacement,
     "sweep": Sweep,
 }
 

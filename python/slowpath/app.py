@@ -41,6 +41,7 @@ ROOT = Group(
         "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",
         "chain": "slowpath.commands.chain.command:CHAIN",
         "contention": "slowpath.commands.contention.command:CONTENTION",
+        "insights": "slowpath.commands.insights.command:INSIGHTS",
         "annotate": "slowpath.commands.annotate.command:ANNOTATE",
         "diff": "slowpath.commands.diff.command:DIFF",
         "compile": "slowpath.commands.compile.command:COMPILE",

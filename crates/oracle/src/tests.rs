@@ -43,7 +43,8 @@ fn counts_are_added_up_and_reasons_shown() {
          listings             -  not asked\n\
          objects              -  not asked\n\
          results              -  not asked\n\
-         bluefield-2          -  not asked\n"
+         bluefield-2          -  not asked\n\
+         insights             -  not asked\n"
     );
 }
 

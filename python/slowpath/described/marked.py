@@ -31,6 +31,21 @@ class Marked(NamedTuple):
     value: "str | list[Marked] | dict[str, Marked]"
 
 
+def called(found: Marked, key: str) -> Marked:
+    """The value, and all that is in it, under another key: a name says more than a number."""
+    return _renamed(found, len(found.place.key), key)
+
+
+def _renamed(found: Marked, length: int, key: str) -> Marked:
+    place = found.place._replace(key=key + found.place.key[length:])
+    if isinstance(found.value, list):
+        return Marked(place, [_renamed(one, length, key) for one in found.value])
+    if isinstance(found.value, dict):
+        renamed = {name: _renamed(one, length, key) for name, one in found.value.items()}
+        return Marked(place, renamed)
+    return Marked(place, found.value)
+
+
 def read_marked(file: str, text: str) -> Marked:
     """The one document of a YAML file.
 

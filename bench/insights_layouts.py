@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""How many accesses published variables take in several orders, and how fast placements are proved.
+
+    bench/insights_layouts.py ../shared/validation
+
+Two tables of docs/insights.md. Layouts: the order of the source, the published one, clusters of
+the published way (shares of accesses, as the paper has it, and weights, as the published program
+does), and the advised order. Placements: generated cases of 100 structures, of the published
+capacities and prices, with times of this machine (of its CPU, so that others do not disturb).
+"""
+
+import argparse
+import random
+import time
+from pathlib import Path
+
+from slowpath.insights.coalescing.clusters import access_vectors, clustered, clusters
+from slowpath.insights.coalescing.layout import Order, accesses, weighted
+from slowpath.insights.coalescing.optimum import by_clusters, layout
+from slowpath.insights.coalescing.reading import Described, read_elements
+from slowpath.insights.placement.problem import COPY, Access, Card, Case, Structure
+from slowpath.insights.placement.reading import read_cases
+from slowpath.insights.placement.solving import place
+from slowpath.insights.placement.value import COST
+
+WIDTHS = (8, 16, 32)
+STRUCTURES, INSTANCES, SECONDS = 100, 5, 30.0
+_MANY, _FEW = "one of a kind", "ten kinds"
+
+
+def layouts(folder: Path) -> None:
+    """By element and width, accesses for each packet."""
+    print(
+        "| element | bytes | source | published | clusters, shares | clusters, weights | advised |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for one in read_elements(str(folder / "coalescing.json")).elements:
+        for width in WIDTHS:
+            cells = _layout(one, width)
+            print(f"| {one.element.name} | {width} | {' | '.join(cells)} |", flush=True)
+
+
+def _layout(one: Described, width: int) -> list[str]:
+    element, k = one.element, one.clusters or 1
+    of = weighted(element, width)
+    plain = clustered(clusters(access_vectors(element, shares=False), k))
+    orders: list[Order] = [
+        range(len(element.variables)),
+        one.published or [],
+        by_clusters(element, width, k),
+        plain,
+    ]
+    found = layout(element, width, [order for order in orders if order])
+    advised = f"{float(found.accesses):g}{'' if found.proven else ' (not proved)'}"
+    return [*(f"{accesses(of, order) / of.unit:g}" for order in orders), advised]
+
+
+def placements(folder: Path) -> None:
+    """By how instances are made, how long it took to prove the best placement."""
+    print("\n| structures | copies | levels without a price | proved | seconds, median | longest |")
+    print("|---|---|---|---|---|---|")
+    card = next(
+        one.case.card for one in read_cases(str(folder / "placement.json")) if one.scope == "local"
+    )
+    for kinds, copies, free in (
+        (STRUCTURES, 0, False),
+        (STRUCTURES, 0, True),
+        (10, 0, False),
+        (10, 0, True),
+        (STRUCTURES, 50, False),
+        (STRUCTURES, 100, False),
+        (STRUCTURES, 50, True),
+        (STRUCTURES, 100, True),
+    ):
+        times, proved, gaps = list[float](), 0, list[float]()
+        for seed in range(INSTANCES):
+            case = _generated(card, kinds, copies, seed)
+            started = time.process_time()
+            found = place(case, COST, free=free, seconds=SECONDS)
+            times.append(time.process_time() - started)
+            if found is not None:
+                proved += found.proven
+                gaps.append(1 - found.bound / found.value.first if found.value.first else 0.0)
+        middle, longest = sorted(times)[INSTANCES // 2], max(times)
+        kind = _MANY if kinds == STRUCTURES else _FEW
+        gap = "" if proved == INSTANCES else f", gaps up to {100 * max(gaps):.2g} %"
+        print(
+            f"| {kind} | {copies} | {'free' if free else 'forbidden'} "
+            f"| {proved} of {INSTANCES}{gap} | {middle:.2f} | {longest:.2f} |",
+            flush=True,
+        )
+
+
+def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
+    """Sizes from 30 B to 2 MB, evenly by order of magnitude."""
+    dice = random.Random(seed)  # noqa: S311 - instances, no secrets
+    operations = [*card.access_cost]
+    each = [
+        Structure(
+            "",
+            int(10 ** dice.uniform(1.5, 6.3)),
+            [
+                Access(dice.choice(operations), dice.randint(1, 200))
+                for _ in range(dice.randint(1, 3))
+            ],
+        )
+        for _ in range(kinds)
+    ]
+    structures = [each[at % kinds]._replace(name=f"s{at}") for at in range(STRUCTURES)]
+    for _ in range(copies):
+        one, other = dice.sample(range(STRUCTURES), 2)
+        copy = Access(COPY, dice.randint(1, 50), f"s{other}")
+        structures[one] = structures[one]._replace(accesses=[*structures[one].accesses, copy])
+    return Case("generated", card, structures)
+
+
+def main() -> None:
+    """Both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the folder that has state-placement")
+    folder = parser.parse_args().folder / "state-placement"
+    layouts(folder)
+    placements(folder)
+
+
+if __name__ == "__main__":
+    main()

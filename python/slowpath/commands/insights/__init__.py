@@ -1,0 +1,1 @@
+"""The command `slowpath insights`: what a function will need on a SmartNIC before it is ported."""

@@ -1,0 +1,27 @@
+"""The command line of `slowpath insights`, and what its commands have in common."""
+
+from slowpath.cli.command import Group, option
+
+OUTPUT = "Output"
+FORMATS = ("table", "json", "csv")
+CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
+NEEDS = "Needs the extra `insights`: pip install slowpath[insights]."
+FORMAT = option(
+    OUTPUT,
+    "--format",
+    choices=FORMATS,
+    default="table",
+    help="How to write to standard output; json and csv are stable (default: %(default)s).",
+)
+
+INSIGHTS = Group(
+    (
+        "Tell what a network function will need on a SmartNIC before it is ported, and how to port "
+        "it.",
+    ),
+    (),
+    {
+        "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
+        "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
+    },
+)

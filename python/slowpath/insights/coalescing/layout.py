@@ -1,0 +1,101 @@
+"""What orders of variables cost: accesses of a width that fetch all that blocks of code touch.
+
+A struct begins at a multiple of the width. Members are where C puts them: each at the next multiple
+of its alignment. A block takes one access for each window of the width, from multiple to multiple,
+in which it touches anything, whatever it does there; sums are by how often blocks run, in whole
+numbers, so that equal costs are equal.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+from slowpath.insights.coalescing.problem import Element, Variable
+
+Order = Sequence[int]
+"""Places of variables in the element, each once."""
+
+
+class Weighted(NamedTuple):
+    """An element for one width of accesses."""
+
+    sizes: Sequence[int]
+    aligns: Sequence[int]
+    masks: Sequence[int]
+    """Of each variable, a bit for each kind of block that touches it."""
+    weights: Sequence[int]
+    """Of each kind of block, how often it runs, in `1 / unit`."""
+    unit: int
+    width: int
+
+    def weight(self, mask: int) -> int:
+        """How often all of these blocks run together."""
+        total = 0
+        while mask:
+            lowest = mask & -mask
+            total += self.weights[lowest.bit_length() - 1]
+            mask ^= lowest
+        return total
+
+
+def weighted(element: Element, width: int) -> Weighted:
+    """Blocks that touch the same variables become one; those that never run, none."""
+    kinds = dict[frozenset[str], Fraction]()
+    for block in element.blocks:
+        touched = frozenset(block.touches)
+        if touched and block.weight:
+            kinds[touched] = kinds.get(touched, Fraction(0)) + Fraction(repr(block.weight))
+    unit = lcm(*(one.denominator for one in kinds.values()))
+    masks = [
+        sum(1 << at for at, touched in enumerate(kinds) if one.name in touched)
+        for one in element.variables
+    ]
+    return Weighted(
+        [one.size for one in element.variables],
+        [one.align for one in element.variables],
+        masks,
+        [int(one * unit) for one in kinds.values()],
+        unit,
+        width,
+    )
+
+
+def accesses(of: Weighted, order: Order) -> int:
+    """What an order takes, in `1 / of.unit` accesses for each packet."""
+    total, end, fetched, window = 0, 0, 0, 0
+    for at in order:
+        begin = -(-end // of.aligns[at]) * of.aligns[at]
+        end = begin + of.sizes[at]
+        first, last = begin // of.width, (end - 1) // of.width
+        mask = of.masks[at]
+        if first != window:
+            fetched = 0
+        total += of.weight(mask & ~fetched) + of.weight(mask) * (last - first)
+        fetched, window = (mask | fetched, last) if last == first else (mask, last)
+    return total
+
+
+def offsets(variables: Sequence[Variable]) -> list[int]:
+    """Where C puts these members of a struct."""
+    found, end = list[int](), 0
+    for one in variables:
+        found.append(-(-end // one.align) * one.align)
+        end = found[-1] + one.size
+    return found
+
+
+def size_of(variables: Sequence[Variable]) -> int:
+    """Bytes of the struct, with what is left empty behind its last member."""
+    if not variables:
+        return 0
+    align = max(one.align for one in variables)
+    return -(-(offsets(variables)[-1] + variables[-1].size) // align) * align
+
+
+def windows(variables: Sequence[Variable], width: int) -> list[range]:
+    """Of each member, the windows that it is in."""
+    return [
+        range(at // width, (at + one.size - 1) // width + 1)
+        for at, one in zip(offsets(variables), variables, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""The advised placement of a case, and what is said about it."""

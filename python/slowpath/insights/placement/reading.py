@@ -1,0 +1,205 @@
+"""Files of placements: JSON; errors name file, line, case, structure and key."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.cli.inputs import read_text
+from slowpath.described.json_marked import read_marked_json
+from slowpath.described.marked import Marked
+from slowpath.described.values import Table, decimal, items, table, text, word, words_of
+from slowpath.insights.named import named
+from slowpath.insights.placement.described import Before, Described
+from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Structure
+
+_MOST = 1e18
+_BYTES = 2**62
+_PARTS = 1000
+_ACCESS_BYTES = 4
+_OF_A_CARD = ("cores", "threads", "compute", "rate")
+_RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
+
+
+class _Memories(NamedTuple):
+    """What all cases of a file have in common."""
+
+    levels: Sequence[str]
+    scopes: dict[str, dict[str, int]]
+    access_cost: dict[str, dict[str, float]]
+    copy_cost: dict[str, dict[str, float]]
+    clock: float | None
+    busy: dict[str, dict[str, float]]
+
+
+def read_cases(file: str) -> list[Described]:
+    """The cases of a file.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    found = read_marked_json(file, read_text(file))
+    whole = table(
+        found,
+        ("levels", "capacity_bytes", "access_cost", "cases"),
+        ("about", "access_bytes", "copy_cost_from_to", *_RATES),
+    )
+    memories = _memories(whole)
+    cases = [_case(one, memories) for one in named(whole["cases"], "case")]
+    if not cases:
+        whole["cases"].place.refuse("has no case")
+    return cases
+
+
+def _memories(whole: Table) -> _Memories:
+    levels = [text(one) for one in items(whole["levels"])]
+    for at, one in enumerate(items(whole["levels"])):
+        if levels[at] in levels[:at]:
+            one.place.refuse(f"{levels[at]!r} stands here twice")
+    if not levels:
+        whole["levels"].place.refuse("has no level")
+    scopes = {
+        name: {level: _bytes(one) for level, one in table(sizes, levels).items()}
+        for name, sizes in words_of(whole["capacity_bytes"]).items()
+    }
+    if not scopes:
+        whole["capacity_bytes"].place.refuse("has no scope")
+    access_cost = {
+        operation: _prices(prices, levels)
+        for operation, prices in words_of(whole["access_cost"]).items()
+    }
+    if COPY in access_cost:
+        words_of(whole["access_cost"])[COPY].place.refuse("copies are priced by copy_cost_from_to")
+    copies = table(whole["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in whole else {}
+    copy_cost = {level: _prices(one, levels) for level, one in copies.items()}
+    clock = decimal(whole["clock_hz"], 1e-9, _MOST) if "clock_hz" in whole else None
+    size = decimal(whole["access_bytes"], 1, _BYTES) if "access_bytes" in whole else _ACCESS_BYTES
+    unit = word(whole["bandwidth_unit"], ("accesses", "bytes")) if "bandwidth_unit" in whole else ""
+    each = size if unit == "bytes" else 1.0
+    busy = {
+        level: _busy(one, [*access_cost, COPY], each)
+        for level, one in (
+            table(whole["bandwidth"], (), levels) if "bandwidth" in whole else {}
+        ).items()
+    }
+    return _Memories(levels, scopes, access_cost, copy_cost, clock, busy)
+
+
+def _bytes(found: Marked) -> int:
+    value = decimal(found, 0, _BYTES)
+    if not value.is_integer():
+        found.place.refuse(f"{value:g} is no whole number of bytes")
+    return int(value)
+
+
+def _prices(found: Marked, levels: Sequence[str]) -> dict[str, float]:
+    return {level: decimal(one, 0, _MOST) for level, one in table(found, (), levels).items()}
+
+
+def _busy(found: Marked, operations: Sequence[str], each: float) -> dict[str, float]:
+    """Seconds for an access by operation; bandwidth is one number, or one for each of them."""
+    if not isinstance(found.value, dict):
+        return dict.fromkeys(operations, each / decimal(found, 1e-9, _MOST))
+    return {
+        operation: each / decimal(one, 1e-9, _MOST)
+        for operation, one in table(found, (), operations).items()
+    }
+
+
+def _case(found: Marked, memories: _Memories) -> Described:
+    keys = ("about", "scope", "published", "placement", *_OF_A_CARD)
+    case = table(found, ("name", "structures"), keys)
+    scope = _scope(found, case, memories)
+    card = Card(memories.levels, memories.scopes[scope], memories.access_cost, memories.copy_cost)
+    above = f"{found.place.key}, "
+    described = named(case["structures"], "structure", above)
+    names = [text(words_of(one)["name"]) for one in described]
+    structures = [_structure(one, names, card, scope) for one in described]
+    rates = _rates(found, case, memories, structures)
+    before = []
+    if "published" in case:
+        inner = table(case["published"], ("placement",), ("cost",))
+        cost = decimal(inner["cost"], 0, _MOST) if "cost" in inner else None
+        before.append(Before("published", _levels(inner["placement"], names, memories), cost))
+    if "placement" in case:
+        before.append(Before("as it is", _levels(case["placement"], names, memories), None))
+    return Described(Case(text(case["name"]), card, structures, rates), scope, before)
+
+
+def _scope(found: Marked, case: Table, memories: _Memories) -> str:
+    if "scope" in case:
+        return word(case["scope"], memories.scopes)
+    if len(memories.scopes) > 1:
+        found.place.refuse(f"lacks scope, one of {', '.join(memories.scopes)}")
+    return next(iter(memories.scopes))
+
+
+def _structure(found: Marked, names: Sequence[str], card: Card, scope: str) -> Structure:
+    one = table(found, ("name", "size_bytes", "accesses"), ("about", "declared", "parts"))
+    size, parts = _bytes(one["size_bytes"]), 1
+    if "parts" in one:
+        parts = int(decimal(one["parts"], 1, _PARTS))
+        if parts != decimal(one["parts"], 1):
+            one["parts"].place.refuse("is no whole number")
+    accesses = [_access(each, names, card) for each in items(one["accesses"])]
+    if parts > 1 and any(each.to is not None for each in accesses):
+        one["parts"].place.refuse(f"a structure with {COPY} is in one place, and has no parts")
+    largest = max(card.levels, key=lambda level: card.capacity[level])
+    if math.ceil(size / parts) > card.capacity[largest]:
+        room = f"the largest level of scope {scope}, {largest}, has {card.capacity[largest]:,}"
+        one["size_bytes"].place.refuse(f"{size:,} bytes are on no level; {room}")
+    return Structure(text(one["name"]), size, accesses, parts)
+
+
+def _access(found: Marked, names: Sequence[str], card: Card) -> Access:
+    one = table(found, ("operation", "count"), ("to",))
+    operation = word(one["operation"], [*card.access_cost, COPY])
+    count = decimal(one["count"], 0, _MOST)
+    if operation != COPY:
+        if "to" in one:
+            one["to"].place.refuse(f"only {COPY} has a structure that it copies to")
+        return Access(operation, count)
+    if "to" not in one:
+        found.place.refuse(f"lacks to, the structure that {COPY} writes")
+    to = text(one["to"])
+    if to not in names:
+        one["to"].place.refuse(f"{to!r} is no structure of this case: {', '.join(names)}")
+    return Access(operation, count, to)
+
+
+def _levels(found: Marked, names: Sequence[str], memories: _Memories) -> dict[str, str]:
+    """Level by structure; of all structures."""
+    return {name: word(one, memories.levels) for name, one in table(found, names).items()}
+
+
+def _rates(
+    found: Marked, case: Table, memories: _Memories, structures: Sequence[Structure]
+) -> Rates | None:
+    given = [key for key in _OF_A_CARD if key in case]
+    if not given:
+        return None
+    if "cores" not in case:
+        case[given[0]].place.refuse("is of throughput, for which cores have to be there, too")
+    if memories.clock is None:
+        found.place.refuse("has cores; the file lacks clock_hz, units of cost in a second")
+    cores = _count(case["cores"])
+    compute = decimal(case["compute"], 0, _MOST) if "compute" in case else 0.0
+    wanted = decimal(case["rate"], 1e-9, _MOST) if "rate" in case else None
+    contexts = cores * (_count(case["threads"]) if "threads" in case else 1)
+    _check_bandwidth(found, memories, structures)
+    return Rates(memories.clock, contexts, memories.busy, compute, cores, wanted)
+
+
+def _count(found: Marked) -> int:
+    value = decimal(found, 1, 1e6)
+    if not value.is_integer():
+        found.place.refuse(f"{value:g} is no whole number")
+    return int(value)
+
+
+def _check_bandwidth(found: Marked, memories: _Memories, structures: Sequence[Structure]) -> None:
+    """Finds out whether each operation that is used has a bandwidth on levels that have some."""
+    used = {access.operation for one in structures for access in one.accesses if access.times}
+    for level, busy in memories.busy.items():
+        lacking = sorted(used - busy.keys())
+        if lacking:
+            found.place.refuse(f"uses {', '.join(lacking)}, and bandwidth.{level} lacks it")

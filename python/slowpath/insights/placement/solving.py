@@ -1,0 +1,147 @@
+"""The best placement, and how sure that is.
+
+HiGHS calculates with floating-point numbers: it takes a count of 0.999999 for 1, by which a level
+may get more bytes than it has. What it finds is counted again in whole numbers. Where a level
+overflows, parts are told apart, and that very combination is forbidden until none does.
+"""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.placement.highs import Solved, least_cost, least_time
+from slowpath.insights.placement.improving import first_fit, fits, improved
+from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.programme import Programme, Row, programme
+from slowpath.insights.placement.units import Units, spread_of, units
+from slowpath.insights.placement.value import THROUGHPUT, Objective, Value, value
+
+Floats = NDArray[np.float64]
+
+_SLACK = 1e-7
+"""The share of the throughput that a placement may have less which costs less."""
+
+
+class Placement(NamedTuple):
+    """Where structures are."""
+
+    spread: Spread
+    value: Value
+    bound: float
+    """No placement has a smaller `value.first`."""
+    proven: bool
+    """Whether none is better."""
+
+
+class OutOfTime(Exception):  # noqa: N818 - it is no error, there is just no answer
+    """The time was over before there was any placement."""
+
+
+class _Asked(NamedTuple):
+    """What is asked for."""
+
+    case: Case
+    objective: Objective
+    free: bool
+    until: float
+
+    def value(self, spread: Spread) -> Value:
+        return value(self.case, self.objective, spread, free=self.free)
+
+
+class _Written(NamedTuple):
+    """A case as a programme, and back."""
+
+    found: Units
+    problem: Programme
+
+    def spread(self, case: Case, x: Floats) -> Spread:
+        counts = self.problem.counts(x, len(self.found.units), len(case.card.levels))
+        return spread_of(case, self.found, counts)
+
+
+def place(
+    case: Case, objective: Objective, *, free: bool = False, seconds: float | None = None
+) -> Placement | None:
+    """The best placement; None where structures do not fit, or one has no level with prices.
+
+    Args:
+        case: what is to be placed.
+        objective: least cost; or most throughput, and then least cost.
+        free: whether accesses without a price cost nothing, rather than being forbidden.
+        seconds: how long it may take; None: as long as it takes.
+
+    Raises:
+        OutOfTime: when that was over before there was any placement.
+    """
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    asked = _Asked(case, objective, free, until)
+    if not case.structures:
+        return Placement([], asked.value([]), 0.0, proven=True)
+    found = _placed(asked, alike=True)
+    if found is not None and not fits(case, found.spread):
+        found = _placed(asked, alike=False)
+    return found
+
+
+def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
+    """The best placement; of parts that are alike and not told apart, one that may overflow."""
+    found = units(asked.case, free=asked.free, alike=alike)
+    written = _Written(found, programme(asked.case, found))
+    if not all(row.terms for row in written.problem.rows):
+        return None
+    cuts = list[Row]()
+    while True:
+        least = least_time if asked.objective == THROUGHPUT else least_cost
+        solved = least(written.problem, cuts, asked.until)
+        if solved is None:
+            return None
+        spread = None if solved.x is None else written.spread(asked.case, solved.x)
+        if spread is None or alike or fits(asked.case, spread):
+            break
+        cuts += _overfull(asked.case, written, solved.x)
+    if spread is None or not solved.proven:
+        return _stopped(asked, spread, solved)
+    if asked.objective == THROUGHPUT:
+        spread = _cheapest(asked, written, spread, cuts)
+    best = asked.value(spread)
+    return Placement(spread, best, best.first, proven=True)
+
+
+def _stopped(asked: _Asked, spread: Spread | None, solved: Solved) -> Placement:
+    """The best that was found when the time was over, and what is near it."""
+    start = first_fit(asked.case, free=asked.free) if spread is None else spread
+    if start is None:
+        raise OutOfTime
+    near = improved(asked.case, asked.objective, start, free=asked.free)
+    best = asked.value(near)
+    return Placement(near, best, min(solved.bound, best.first), proven=False)
+
+
+def _cheapest(asked: _Asked, written: _Written, best: Spread, cuts: list[Row]) -> Spread:
+    """Of placements with as much throughput, the one that costs least, if there is time left."""
+    within = asked.value(best).first * (1 + _SLACK)
+    solved = least_cost(written.problem, cuts, asked.until, within)
+    if solved is None or solved.x is None:
+        return best
+    other = written.spread(asked.case, solved.x)
+    found = asked.value(other)
+    better = found.first <= within * (1 + _SLACK) and found.second < asked.value(best).second
+    return other if better and fits(asked.case, other) else best
+
+
+def _overfull(case: Case, written: _Written, x: Floats | None) -> list[Row]:
+    """For each level that has more than it holds: not all of that together again."""
+    rows = []
+    for level, name in enumerate(case.card.levels):
+        those = {
+            at: written.found.units[unit].size
+            for (unit, on), at in written.problem.placed.items()
+            if on == level and x is not None and round(x[at])
+        }
+        if sum(those.values()) > case.card.capacity[name]:
+            rows.append(Row(dict.fromkeys(those, 1.0), 0.0, len(those) - 1.0))
+    return rows

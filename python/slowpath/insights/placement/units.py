@@ -1,0 +1,136 @@
+"""What is placed as one: parts of structures, those that are alike counted rather than told apart.
+
+A programme with a variable for each of two equal structures has two optima for every one that
+there is; a solver that has to refute both takes time that doubles with every pair. So structures
+that are alike in size, prices, use of memories and copies are one integer variable for each level.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.placement.costs import (
+    accesses_by_structure,
+    busy_seconds,
+    copy_price,
+    price,
+)
+from slowpath.insights.placement.problem import Case, Spread
+
+Floats = NDArray[np.float64]
+
+
+class Unit(NamedTuple):
+    """Parts that are alike."""
+
+    members: Sequence[int]
+    """Their structures, one for each part."""
+    size: int
+    """Bytes of one part."""
+    cost: Floats
+    """Of one part, by level; infinite where it cannot be."""
+    busy: Floats
+    """Seconds for which it keeps each level busy."""
+
+
+class Units(NamedTuple):
+    """A case as a solver sees it."""
+
+    units: Sequence[Unit]
+    pairs: Mapping[tuple[int, int], Floats]
+    """By two units, of which the second has one member: what copies between one member of the first
+    and that one cost, by their levels."""
+
+
+def units(case: Case, *, free: bool, alike: bool) -> Units:
+    """The parts of all structures; `alike` puts those together that need not be told apart."""
+    alone, pairs = _alone(case, free=free), _pairs(case, free=free)
+    partners = dict[int, dict[int, Floats]]()
+    for (first, second), cost in pairs.items():
+        partners.setdefault(first, {})[second] = cost
+        partners.setdefault(second, {})[first] = cost.T
+    groups = dict[object, list[int]]()
+    singles = set[int]()
+    for at, (one, unit) in enumerate(zip(case.structures, alone, strict=True)):
+        beside = partners.get(at, {})
+        looks = tuple((to, beside[to].tobytes()) for to in sorted(beside))
+        key = (unit.size, unit.cost.tobytes(), unit.busy.tobytes(), looks)
+        if not alike:
+            groups |= {(at, part): [at] for part in range(one.parts)}
+        elif at in singles:
+            groups[at] = [at]
+        else:
+            groups.setdefault(key, []).extend([at] * one.parts)
+            singles |= beside.keys()
+    found = [alone[members[0]]._replace(members=members) for members in groups.values()]
+    where = {member: at for at, unit in enumerate(found) for member in unit.members}
+    joined = dict[tuple[int, int], Floats]()
+    for (first, second), cost in pairs.items():
+        here, there = where[first], where[second]
+        if len(found[there].members) == 1:
+            joined[here, there] = cost
+        else:
+            joined[there, here] = cost.T
+    return Units(found, joined)
+
+
+def _alone(case: Case, *, free: bool) -> list[Unit]:
+    """Each structure's part by itself: what is no copy between two structures."""
+    found = []
+    for one, accesses in zip(case.structures, accesses_by_structure(case), strict=True):
+        size = one.part_size
+        cost = [
+            math.fsum(
+                access.times
+                / one.parts
+                * (
+                    price(case.card, access.operation, level, free=free)
+                    if access.to is None
+                    else copy_price(case.card, level, level, free=free)
+                )
+                for access in one.accesses
+                if access.times and access.to in {None, one.name}
+            )
+            if size <= case.card.capacity[level]
+            else math.inf
+            for level in case.card.levels
+        ]
+        rates = case.rates
+        seconds = [
+            0.0 if rates is None else busy_seconds(rates, level, accesses) / one.parts
+            for level in case.card.levels
+        ]
+        found.append(Unit([], size, np.array(cost), np.array(seconds)))
+    return found
+
+
+def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
+    """By two structures, the first before the second, what all copies between them cost."""
+    at = {one.name: index for index, one in enumerate(case.structures)}
+    levels = case.card.levels
+    copies = np.array(
+        [[copy_price(case.card, read, to, free=free) for to in levels] for read in levels]
+    )
+    found = dict[tuple[int, int], Floats]()
+    for index, one in enumerate(case.structures):
+        for access in one.accesses:
+            if access.to is None or access.to == one.name or not access.times:
+                continue
+            other, cost = at[access.to], access.times * copies
+            key, cost = ((index, other), cost) if index < other else ((other, index), cost.T)
+            found[key] = found[key] + cost if key in found else cost
+    return found
+
+
+def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> Spread:
+    """Where parts of structures are, of how many members of each unit are on each level."""
+    spread = [[0] * len(case.card.levels) for _ in case.structures]
+    for unit, there in zip(found.units, counts, strict=True):
+        members = iter(unit.members)
+        for level, count in enumerate(there):
+            for _ in range(count):
+                spread[next(members)][level] += 1
+    return spread

@@ -1,0 +1,37 @@
+"""Files of `slowpath insights` that tests change."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def small() -> dict[str, Any]:
+    """A case of two structures, one of which is copied to the other."""
+    return {
+        "levels": ["near", "far"],
+        "capacity_bytes": {"one": {"near": 64, "far": 4096}},
+        "access_cost": {"read": {"near": 1, "far": 3}},
+        "copy_cost_from_to": {"near": {"near": 1, "far": 4}, "far": {"near": 4, "far": 6}},
+        "cases": [
+            {
+                "name": "small",
+                "structures": [
+                    {
+                        "name": "a",
+                        "size_bytes": 32,
+                        "accesses": [
+                            {"operation": "read", "count": 2},
+                            {"operation": "memcpy", "to": "b", "count": 1},
+                        ],
+                    },
+                    {"name": "b", "size_bytes": 40, "accesses": []},
+                ],
+            }
+        ],
+    }
+
+
+def write(folder: Path, found: object) -> Path:
+    file = folder / "in.json"
+    file.write_text(json.dumps(found, indent=1))
+    return file

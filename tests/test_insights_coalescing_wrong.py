@@ -1,0 +1,115 @@
+"""Files of variables that cannot be used: one line that names file, line, element and variable."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from insights_files import write
+from support import slowpath
+
+Found = dict[str, Any]
+
+
+def small() -> Found:
+    blocks = [{"weight": 1, "variables": ["a", "b"]}, {"weight": 0.5, "variables": ["c"]}]
+    element = {"name": "small", "field_bytes": 4, "variables": ["a", "b", "c"], "blocks": blocks}
+    return {"elements": [element]}
+
+
+def element(found: Found) -> Found:
+    one: Found = found["elements"][0]
+    return one
+
+
+def with_variable(**keys: object) -> Callable[[Found], object]:
+    return lambda found: element(found)["variables"].append(keys)
+
+
+WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
+    "no elements": (lambda found: found.update(elements=[]), "elements: has no element"),
+    "two of a name": (
+        lambda found: found["elements"].append(small()["elements"][0]),
+        "elements[2].name: there is 'small' already",
+    ),
+    "no variable": (
+        lambda found: element(found).update(variables=[], blocks=[]),
+        "element small.variables: has no variable",
+    ),
+    "two variables": (
+        lambda found: element(found)["variables"].append("a"),
+        "in.json:10: element small.variables[4]: there is a variable 'a' already",
+    ),
+    "no size": (
+        lambda found: element(found).pop("field_bytes"),
+        "element small.variables[1]: has no size; write {name, bytes}, or field_bytes for all",
+    ),
+    "negative size": (
+        with_variable(name="d", bytes=-4),
+        "element small.variables[4].bytes: '-4' is no number from 1",
+    ),
+    "alignment": (
+        with_variable(name="d", bytes=12, align=3),
+        "element small.variables[4].align: 3 is no power of two",
+    ),
+    "no name in C": (
+        with_variable(name="d[2]", bytes=4),
+        "element small.variables[4].name: 'd[2]' is no name of a variable in C",
+    ),
+    "no type in C": (
+        with_variable(name="d", bytes=4, type="int; int"),
+        "element small.variables[4].type: 'int; int' is no name of a type in C",
+    ),
+    "unknown variable": (
+        lambda found: element(found)["blocks"][0]["variables"].append("d"),
+        "element small.blocks[1].variables[3]: 'd' is no variable of this element",
+    ),
+    "negative weight": (
+        lambda found: element(found)["blocks"][1].update(weight=-1),
+        "element small.blocks[2].weight: '-1' is no number from 0",
+    ),
+    "two blocks": (
+        lambda found: [one.update(name="one") for one in element(found)["blocks"]],
+        "element small.blocks[2]: there is a block 'one' already",
+    ),
+    "order with too few": (
+        lambda found: element(found).update(published_field_order=["a", "b"]),
+        "element small.published_field_order: lacks c; an order has every variable",
+    ),
+    "order with one twice": (
+        lambda found: element(found).update(published_field_order=["a", "b", "a"]),
+        "element small.published_field_order[3]: 'a' is in the order twice",
+    ),
+    "too many clusters": (
+        lambda found: element(found).update(clusters=4),
+        "element small.clusters: '4' is no number from 1 to 3",
+    ),
+    "width": (
+        lambda found: found.update(access_bytes=12),
+        "access_bytes: 12 is no power of two",
+    ),
+    "unknown key": (
+        lambda found: element(found).update(fields=[]),
+        "element small.fields: is not known here; there are name, variables, blocks",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_files_are_named_with_element_and_variable(tmp_path: Path, name: str) -> None:
+    change, said = WRONG[name]
+    found = small()
+    change(found)
+    run = slowpath("insights", "coalescing", write(tmp_path, found))
+    assert (run.returncode, run.stdout) == (3, "")
+    assert len(run.stderr.splitlines()) == 1
+    assert "in.json" in run.stderr
+    assert said in run.stderr
+
+
+def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text('{"elements": [\n{"name": }]}')
+    run = slowpath("insights", "coalescing", tmp_path / "in.json")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "in.json:2: is not JSON: Expecting value, in column 10" in run.stderr

@@ -1,0 +1,356 @@
+"""Placements of data structures: against the enumeration of all, and what was published."""
+
+import csv
+import io
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from insights_files import small, write
+from oracles import compared, folder
+from slowpath.insights.placement.improving import first_fit, fits, improved
+from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread, Structure
+from slowpath.insights.placement.solving import OutOfTime, place
+from slowpath.insights.placement.units import units
+from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, value
+from slowpath.schema.json_schema import schema
+from support import GOLDEN, ROOT, check_golden, slowpath
+
+EXAMPLE = ROOT / "examples/insights/udp_counter.json"
+LEVELS = ("near", "middle", "far")
+OPERATIONS = ("read", "write")
+Prices = dict[str, dict[str, float]]
+
+
+# --- all placements -------------------------------------------------------------------------------
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int = 4) -> Case:
+    """Small ones, also with missing prices, several that are alike, and too little room."""
+    names = [f"s{at}" for at in range(draw(st.integers(1, most)))]
+    price = st.one_of(st.none(), st.integers(0, 50))
+
+    def prices(rows: tuple[str, ...]) -> Prices:
+        found = {row: {level: draw(price) for level in LEVELS} for row in rows}
+        return {
+            row: {at: float(one) for at, one in each.items() if one is not None}
+            for row, each in found.items()
+        }
+
+    copying = draw(st.sets(st.sampled_from(names)))
+    access = st.builds(Access, st.sampled_from(OPERATIONS), st.integers(0, 5).map(float), st.none())
+    structures = []
+    for name in names:
+        accesses = draw(st.lists(access, max_size=2))
+        parts = draw(st.integers(1, 2))
+        if name in copying:
+            parts = 1
+            to = st.sampled_from(sorted(copying))
+            copy = st.builds(Access, st.just(COPY), st.integers(0, 5).map(float), to)
+            accesses += draw(st.lists(copy, max_size=2))
+        structures.append(Structure(name, draw(st.sampled_from((1, 2, 5))), accesses, parts))
+    capacity = {level: draw(st.integers(1, 8)) for level in LEVELS[:2]} | {"far": 100}
+    card = Card(LEVELS, capacity, prices(OPERATIONS), prices(LEVELS))
+    return Case("case", card, structures, draw(st.none() | rates()))
+
+
+@st.composite
+def rates(draw: st.DrawFn) -> Rates:
+    seconds = st.integers(0, 3).map(float)
+    each = st.fixed_dictionaries(dict.fromkeys((*OPERATIONS, COPY), seconds))
+    busy = draw(st.dictionaries(st.sampled_from(LEVELS), each))
+    wanted = draw(st.none() | st.floats(0.01, 10))
+    return Rates(10.0, draw(st.integers(1, 4)), busy, draw(st.sampled_from((0.0, 7.0))), 2, wanted)
+
+
+def spreads(case: Case) -> Iterator[Spread]:
+    """All of them."""
+    each = [
+        [
+            counts
+            for counts in itertools.product(range(one.parts + 1), repeat=len(LEVELS))
+            if sum(counts) == one.parts
+        ]
+        for one in case.structures
+    ]
+    for spread in itertools.product(*each):
+        sizes = [
+            sum(
+                one.part_size * counts[at]
+                for one, counts in zip(case.structures, spread, strict=True)
+            )
+            for at in range(len(LEVELS))
+        ]
+        if all(
+            size <= case.card.capacity[level] for size, level in zip(sizes, LEVELS, strict=True)
+        ):
+            yield spread
+
+
+def worth(case: Case, spread: Spread, objective: Objective, *, free: bool) -> tuple[float, float]:
+    """Cost, or seconds and cost, by the definition: every access of every part by itself."""
+    missing = 0.0 if free else math.inf
+    cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
+    places = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
+    seconds = {} if case.rates is None else case.rates.busy
+    for one in case.structures:
+        for access in one.accesses:
+            if not access.times:
+                continue
+            for level, parts in zip(LEVELS, places[one.name], strict=True):
+                if not parts:
+                    continue
+                count = access.times * parts / one.parts
+                busy[level] += count * seconds.get(level, {}).get(access.operation, 0.0)
+                if access.to is None:
+                    cost += count * case.card.access_cost[access.operation].get(level, missing)
+                    continue
+                to = LEVELS[places[access.to].index(1)]
+                busy[to] += count * seconds.get(to, {}).get(COPY, 0.0)
+                cost += count * case.card.copy_cost[level].get(to, missing)
+    if objective == COST:
+        return (cost, 0.0)
+    assert case.rates is not None
+    of = case.rates
+    times = [(cost + of.compute) / of.clock / of.contexts, of.compute / of.clock / (of.cores or 1)]
+    times += [*busy.values(), 0.0 if of.wanted is None else 1 / of.wanted]
+    return (max(times), cost)
+
+
+@settings(deadline=None, max_examples=300)
+@given(cases(), st.booleans())
+def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
+    objective = COST if case.rates is None else THROUGHPUT
+    best = min((worth(case, one, objective, free=free) for one in spreads(case)), default=None)
+    found = place(case, objective, free=free)
+    if best is None or math.isinf(best[0]):
+        assert found is None
+        return
+    assert found is not None
+    assert found.proven
+    assert fits(case, found.spread)
+    assert found.value == pytest.approx(worth(case, found.spread, objective, free=free))
+    assert found.value.first == pytest.approx(best[0], rel=1e-6)
+    assert found.value.second == pytest.approx(best[1], rel=1e-6)
+    assert found.bound == pytest.approx(best[0], rel=1e-6)
+
+
+@settings(deadline=None, max_examples=100)
+@given(cases(), st.booleans())
+def test_what_is_found_without_a_solver_fits_and_is_near(case: Case, free: bool) -> None:
+    objective = COST if case.rates is None else THROUGHPUT
+    start = first_fit(case, free=free)
+    if start is None:
+        return
+    assert fits(case, start)
+    found = improved(case, objective, start, free=free)
+    assert fits(case, found)
+    assert value(case, objective, found, free=free) <= value(case, objective, start, free=free)
+    best = place(case, objective, free=free)
+    assert best is not None
+    assert best.value.first <= value(case, objective, found, free=free).first * (1 + 1e-6)
+
+
+@settings(deadline=None, max_examples=100)
+@given(cases(), st.booleans())
+def test_a_search_that_is_stopped_has_a_bound_all_the_same(case: Case, free: bool) -> None:
+    objective = COST if case.rates is None else THROUGHPUT
+    try:
+        found = place(case, objective, free=free, seconds=0.0)
+    except OutOfTime:
+        return
+    best = place(case, objective, free=free)
+    if found is None:  # seen before there was anything to search for
+        assert best is None
+        return
+    assert best is not None
+    assert fits(case, found.spread)
+    assert found.bound <= best.value.first * (1 + 1e-6)
+    assert found.value.first >= best.value.first * (1 - 1e-6)
+
+
+def reads(name: str, size: int, count: float) -> Structure:
+    return Structure(name, size, [Access("read", count)])
+
+
+def card(near: int, far: int) -> Card:
+    prices = {"near": 1.0, "far": 3.0}
+    return Card(("near", "far"), {"near": near, "far": far}, {"read": prices}, {})
+
+
+@pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
+def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
+    """Within the tolerance of floating-point numbers it is not."""
+    structures = [reads("a", 4_000_000_000, 4.0), reads("b", 4_000_000_001, 4.0)]
+    found = place(Case("full", card(room, 10**10), structures), COST)
+    assert found is not None
+    assert (found.value.first, found.proven) == (cost, True)
+
+
+def test_parts_that_are_alike_are_counted_not_told_apart() -> None:
+    """Of forty equal structures, as many are near as there is room for."""
+    structures = [reads(f"s{at}", 10, 2.0) for at in range(40)]
+    case = Case("alike", card(179, 10_000), structures)
+    found = units(case, free=False, alike=True)
+    assert [len(one.members) for one in found.units] == [40]
+    placed = place(case, COST)
+    assert placed is not None
+    assert (placed.value.first, placed.proven) == (17 * 2.0 + 23 * 6.0, True)
+
+
+def test_structures_that_copy_to_the_same_one_are_alike_too() -> None:
+    copies = {one: {"near": 1.0, "far": 5.0} for one in ("near", "far")}
+    each = [Structure(f"s{at}", 10, [Access(COPY, 2.0, "hub")]) for at in range(12)]
+    structures = [*each, reads("hub", 10, 1.0)]
+    case = Case("star", card(35, 10_000)._replace(copy_cost=copies), structures)
+    found = units(case, free=False, alike=True)
+    assert [len(one.members) for one in found.units] == [12, 1]
+    placed = place(case, COST)
+    assert placed is not None
+    assert (placed.value.first, placed.proven) == (12 * 2.0 + 1.0, True)
+
+
+def test_a_hundred_structures_are_placed_and_proved() -> None:
+    """Of ten kinds, and of as many as there are."""
+    for kinds in (10, 100):
+        structures = [
+            reads(f"s{at}", 50 + 37 * (at % kinds) % 400, 1.0 + at % kinds * 7 % 23)
+            for at in range(100)
+        ]
+        case = Case("many", card(4000, 10**6), structures)
+        found = place(case, COST)
+        assert found is not None
+        assert found.proven
+        assert fits(case, found.spread)
+
+
+# --- throughput -----------------------------------------------------------------------------------
+
+
+def test_two_memories_of_one_kind_share_accesses() -> None:
+    """Of a table in parts, each memory gets half, and throughput is twice that of one."""
+    both = {"read": {"first": 10.0, "second": 10.0}}
+    levels = Card(("first", "second"), {"first": 100, "second": 100}, both, {})
+    busy = {level: {"read": 1e-8} for level in levels.levels}
+    table = Structure("table", 80, [Access("read", 4.0)], parts=8)
+    case = Case("two", levels, [table], Rates(1e9, 1000, busy))
+    found = place(case, THROUGHPUT)
+    assert found is not None
+    assert found.spread == [[4, 4]]
+    assert 1 / found.value.first == pytest.approx(1 / (2 * 1e-8))
+
+
+def test_where_contexts_limit_nothing_is_spread() -> None:
+    """Bandwidth is left: the nearest memory is the best."""
+    busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
+    structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
+    case = Case("few", card(100, 100), structures, Rates(1e6, 1, busy))
+    found = place(case, THROUGHPUT)
+    assert found is not None
+    assert found.spread == [[1, 0], [1, 0]]
+    assert 1 / found.value.first == pytest.approx(1e6 / 4)
+
+
+def test_beyond_the_rate_that_is_wanted_cost_decides() -> None:
+    busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
+    structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
+    of = Rates(1e12, 1000, busy)
+    spread = place(Case("fast", card(100, 100), structures, of), THROUGHPUT)
+    slow = place(Case("slow", card(100, 100), structures, of._replace(wanted=1e8)), THROUGHPUT)
+    assert spread is not None
+    assert slow is not None
+    assert (spread.value.second, slow.value.second) == (2.0 + 6.0, 4.0)
+
+
+def test_the_example_is_what_the_documentation_says() -> None:
+    """A UDP counter in one memory is limited by that, and in two by nothing but the card."""
+    run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), "--format", "json")
+    (whole, divided) = json.loads(run.stdout)["cases"]
+    assert {one["level"] for one in whole["structures"]} == {"imem", "emem"}
+    rates = [case["throughput"]["packetrate_pps"] / 1e6 for case in (whole, divided)]
+    assert rates == pytest.approx([54.4, 22.71], abs=0.05)
+    others = [{one["placement"]: one for one in case["compared"]} for case in (whole, divided)]
+    alone = [other["least cost"]["throughput"] for other in others]
+    assert [one["packetrate_pps"] / 1e6 for one in alone] == pytest.approx([29.99, 11.36], abs=0.05)
+    assert {one["bottleneck"] for one in alone} == {"imem"}
+    (table,) = {one["level"] for one in whole["structures"] if one["structure"] == "flow_table"}
+    assert table == "imem"
+    both = [one["level"] for one in divided["structures"] if one["structure"] == "flow_table"]
+    assert both == ["imem", "emem"]
+
+
+# --- what was published ---------------------------------------------------------------------------
+
+
+def published() -> Path:
+    what = "published inputs and results for functions that are not ported yet"
+    return folder("insights", "SLOWPATH_INSIGHTS", what) / "state-placement/placement.json"
+
+
+@pytest.mark.parametrize(("words", "costs"), [((), (27904, 381074)), (("free",), (27904, 248276))])
+def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[int, int]) -> None:
+    file = published()
+    options = [f"--unpriced={word}" for word in words]
+    run = slowpath("insights", "placement", file, "--format", "json", *options)
+    assert (run.returncode, run.stderr) == (0, "")
+    found = json.loads(run.stdout)["cases"]
+    assert tuple(one["cost"] for one in found) == costs
+    assert [one["verdict"] for one in found] == ["optimal", "optimal"]
+    given = {one["name"]: one["published"] for one in json.loads(file.read_text())["cases"]}
+    for one in found:
+        (other,) = (each for each in one["compared"] if each["placement"] == "published")
+        assert other["cost"] == other["stated_cost"] == given[one["case"]]["cost"]
+    if words:
+        placed = {one["structure"]: one["level"] for one in found[0]["structures"]}
+        assert placed == given["click-5-structures"]["placement"]
+    else:
+        assert found[0]["unpriced"] is None
+        unpriced = found[1]["unpriced"]
+        assert (unpriced["cost"], unpriced["verdict"]) == (248276, "optimal")
+        assert [one["level"] for one in unpriced["levels"]] == ["lmem", "cls"]
+        assert len(unpriced["structures"]) == 5
+    compared("insights", len(found), "optimal placements")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_texts_are_as_expected() -> None:
+    """Of the case that only one placement is the best of."""
+    for name in ("txt", "csv"):
+        words = ("--format", "csv") if name == "csv" else ()
+        run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), *words)
+        assert (run.returncode, run.stderr) == (0, "")
+        first = run.stdout[: run.stdout.index("udp-counter-long-chains")]
+        check_golden(GOLDEN / f"insights/placement.{name}", first)
+
+
+def test_levels_without_a_price_are_named(tmp_path: Path) -> None:
+    found = small()
+    found["access_cost"]["read"].pop("near")
+    run = slowpath("insights", "placement", write(tmp_path, found))
+    check_golden(GOLDEN / "insights/placement_unpriced.txt", run.stdout)
+
+
+def test_json_has_its_shape(tmp_path: Path) -> None:
+    validator = Draft202012Validator(schema("state_placement"))
+    for words in ((EXAMPLE,), (write(tmp_path, small()), "--deadline", "0.000001")):
+        run = slowpath("insights", "placement", *words, "--format", "json")
+        validator.validate(json.loads(run.stdout))
+
+
+def test_csv_has_a_line_for_each_structure_and_level() -> None:
+    run = slowpath("insights", "placement", EXAMPLE, "--format", "csv")
+    rows = [*csv.DictReader(io.StringIO(run.stdout))]
+    parts = [int(one["parts"]) for one in rows if one["case"] == "udp-counter-long-chains"]
+    whole = [int(one["of_parts"]) for one in rows if one["case"] == "udp-counter-long-chains"]
+    assert sum(parts) == 4 + 8 + 8 + 1 + 1
+    assert {*whole} == {1, 4, 8}

@@ -1,0 +1,149 @@
+"""Files of placements that cannot be used: one line that names file, line, case and structure."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from insights_files import small, write
+from support import slowpath
+
+Found = dict[str, Any]
+
+
+def structure(found: Found, at: int = 0) -> Found:
+    one: Found = found["cases"][0]["structures"][at]
+    return one
+
+
+WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
+    "negative size": (
+        lambda found: structure(found).update(size_bytes=-5),
+        "in.json:34: case small, structure a.size_bytes: '-5' is no number from 0",
+    ),
+    "half a byte": (
+        lambda found: structure(found).update(size_bytes=1.5),
+        "case small, structure a.size_bytes: 1.5 is no whole number of bytes",
+    ),
+    "too large": (
+        lambda found: structure(found, 1).update(size_bytes=5000),
+        "case small, structure b.size_bytes: 5,000 bytes are on no level; the largest level of "
+        "scope one, far, has 4,096",
+    ),
+    "too large together": (
+        lambda found: [structure(found, at).update(size_bytes=4000) for at in (0, 1)],
+        "case small: 8,000 bytes of structures find no place on levels with prices, which have "
+        "4,160 in all",
+    ),
+    "copied to nobody": (
+        lambda found: structure(found)["accesses"][1].update(to="c"),
+        "case small, structure a.accesses[2].to: 'c' is no structure of this case: a, b",
+    ),
+    "copied without an end": (
+        lambda found: structure(found)["accesses"][1].pop("to"),
+        "case small, structure a.accesses[2]: lacks to, the structure that memcpy writes",
+    ),
+    "read to an end": (
+        lambda found: structure(found)["accesses"][0].update(to="b"),
+        "case small, structure a.accesses[1].to: only memcpy has a structure that it copies to",
+    ),
+    "two of a name": (
+        lambda found: structure(found, 1).update(name="a"),
+        "in.json:48: case small.structures[2].name: there is 'a' already",
+    ),
+    "two cases of a name": (
+        lambda found: found["cases"].append(found["cases"][0]),
+        "cases[2].name: there is 'small' already",
+    ),
+    "unknown operation": (
+        lambda found: structure(found)["accesses"][0].update(operation="peek"),
+        "structure a.accesses[1].operation: 'peek' is none of read, memcpy",
+    ),
+    "unknown level": (
+        lambda found: found["access_cost"]["read"].update(nearest=1),
+        "access_cost.read.nearest: is not known here; there are near, far",
+    ),
+    "level without capacity": (
+        lambda found: found["capacity_bytes"]["one"].pop("far"),
+        "capacity_bytes.one: lacks far",
+    ),
+    "unknown scope": (
+        lambda found: found["cases"][0].update(scope="two"),
+        "case small.scope: 'two' is none of one",
+    ),
+    "published elsewhere": (
+        lambda found: found["cases"][0].update(published={"placement": {"a": "near", "b": "x"}}),
+        "case small.published.placement.b: 'x' is none of near, far",
+    ),
+    "parts that copy": (
+        lambda found: structure(found).update(parts=2),
+        "case small, structure a.parts: a structure with memcpy is in one place",
+    ),
+    "no price": (
+        lambda found: found["access_cost"].update(read={}),
+        "case small: structure a fits on no level with prices for what it does (no price: near "
+        "read; far read); --unpriced free counts these as nothing",
+    ),
+    "cores without a clock": (
+        lambda found: found["cases"][0].update(cores=4),
+        "case small: has cores; the file lacks clock_hz",
+    ),
+    "threads without cores": (
+        lambda found: found["cases"][0].update(threads=4),
+        "case small.threads: is of throughput, for which cores have to be there",
+    ),
+    "no bandwidth for copies": (
+        lambda found: (
+            found.update(clock_hz=1e9, bandwidth={"far": {"read": 1e8}}),
+            found["cases"][0].update(cores=1),
+        ),
+        "case small: uses memcpy, and bandwidth.far lacks it",
+    ),
+    "unknown key": (
+        lambda found: structure(found).update(bytes=3),
+        "case small, structure a.bytes: is not known here; there are name, size_bytes",
+    ),
+    "infinite count": (
+        lambda found: structure(found)["accesses"][0].update(count=1e300),
+        "accesses[1].count: '1e+300' is no number from 0 to 1e+18",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_files_are_named_with_case_and_structure(tmp_path: Path, name: str) -> None:
+    change, said = WRONG[name]
+    found = small()
+    change(found)
+    run = slowpath("insights", "placement", write(tmp_path, found))
+    assert (run.returncode, run.stdout) == (3, "")
+    assert len(run.stderr.splitlines()) == 1
+    assert "in.json" in run.stderr
+    assert said in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "in.json:1: is not JSON: Expecting value, in column 1"),
+        ("{\n 'levels': 1}", "in.json:2: is not JSON: Expecting property name"),
+        ('{"levels": NaN}', "in.json:1: is not JSON: NaN is not a number of JSON"),
+        ("[" * 100_000, "in.json:1: is not JSON that can be read: it is nested too deeply"),
+        ("[]", "in.json:1: is no table; it has the keys levels"),
+        ('{"levels": [],\n "levels": []}', "in.json:2: levels: stands here twice"),
+        ('{"cases": []}', "in.json:1: lacks levels, capacity_bytes, access_cost"),
+    ],
+)
+def test_files_that_are_no_placements_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "in.json").write_text(text)
+    run = slowpath("insights", "placement", tmp_path / "in.json")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert said in run.stderr
+
+
+def test_throughput_of_a_case_without_cores_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, small())
+    run = slowpath("insights", "placement", file, "--objective", "throughput")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "case small: lacks cores, which throughput takes" in run.stderr
