@@ -31,8 +31,10 @@ from slowpath.contention.methods.baselines import constant
 from slowpath.contention.methods.selected import METHODS, predict_by
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.tables.cells import Table, read_cells
+from slowpath.contention.tables.mixes import read_mixes
 from slowpath.contention.tables.profiles import MemoryProfile, Query
 from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory
+from slowpath.contention.waits import co_runs_of
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +60,6 @@ FUNCTIONS = {
 }
 NAMES = (*FUNCTIONS, *PROGRAMS)
 PATTERN = "run-to-completion"
-COLUMNS = ("flow_count", "packet_size_bytes", "score")
 FOLDS = 5
 CONFIDENCE = 0.9
 PREDICTORS = ("slowpath", "slomo", "sum", "min", "constant")
@@ -95,12 +96,6 @@ def measure(given: argparse.Namespace) -> None:
         folder = given.folder / f"{name}.profile"
         words = [sys.executable, "-m", "slowpath", "contention", "profile", str(file)]
         subprocess.run([*words, "-o", str(folder)], check=True)
-
-
-def column(table: Table, name: str, empty: float = 0.0) -> Floats:
-    """Numbers of a column; what is empty is `empty`."""
-    cells = [str(row.get(name, "")) for row in table.rows]
-    return np.array([float(cell) if cell.strip() else empty for cell in cells])
 
 
 def configurations(table: Table) -> list[set[tuple[str, str]]]:
@@ -154,33 +149,40 @@ def answers(
 def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, object]]:
     """Every mix, predicted without the rows of its competitors."""
     place = folder / f"{name}.profile"
-    mixes = read_cells(str(place / "mixes.csv"))
+    table = read_cells(str(place / "mixes.csv"))
     memory = read_memory([str(place / "memory.csv")])
-    table = place / "accelerator.csv"
-    accelerator = read_accelerator(str(table)) if table.is_file() else None
-    has = configurations(mixes)
+    mixes = read_mixes(str(place / "mixes.csv"), memory)
+    requests = place / "accelerator.csv"
+    accelerator = read_accelerator(str(requests)) if requests.is_file() else None
+    has = configurations(table)
     of_row = {f"mix-{at}": competitors for at, competitors in enumerate(has, 1)}
-    measured, solo = column(mixes, "throughput"), column(mixes, "alone")
     found = list[dict[str, object]]()
-    for held_out in parts_of(mixes):
+    for held_out in parts_of(table):
         # A row without competitors belongs to the mix that it was measured with.
         kept = np.array(
             [not of_row[f"mix-{row.rpartition('-')[2]}"] & held_out for row in memory.rows]
         )
-        asked = [at for at, competitors in enumerate(has) if competitors & held_out]
-        if not asked or kept.sum() < FEWEST:
+        out = np.array([bool(competitors & held_out) for competitors in has])
+        if not out.any() or kept.sum() < FEWEST:
             continue
         rows = only(memory, kept)
         choice = choose(rows, RECIPES[recipe] if recipe else None)
-        model = learn(Profiles(rows, accelerator), choice, PATTERN)
-        traffic = {one: column(mixes, one)[asked] for one in COLUMNS}
-        mtbr, queued = (column(mixes, one)[asked] for one in ("mtbr", "inverse_throughput_sum"))
-        query = Query(str(place), tuple(map(str, asked)), traffic, mtbr, queued)
-        said, low, high = answers(model, query, solo[asked])
-        for at, mix in enumerate(asked):
+        profiles = Profiles(rows, accelerator, co_runs=co_runs_of(mixes.where(~out)))
+        model = learn(profiles, choice, PATTERN)
+        asked = mixes.where(out)
+        query = Query(
+            str(place),
+            asked.rows,
+            asked.columns,
+            asked.mtbr,
+            asked.queued,
+            clients=asked.clients,
+        )
+        said, low, high = answers(model, query, asked.alone)
+        for at, mix in enumerate(np.flatnonzero(out)):
             kinds = "+".join(sorted(kind for kind, _ in has[mix]))
-            inside = bool(low[at] <= measured[mix] <= high[at])
-            off = {one: abs(float(said[one][at]) / measured[mix] - 1) for one in PREDICTORS}
+            inside = bool(low[at] <= asked.throughput[at] <= high[at])
+            off = {one: abs(float(said[one][at]) / asked.throughput[at] - 1) for one in PREDICTORS}
             found.append({"function": name, "kinds": kinds, "inside": inside, **off})
     return found
 

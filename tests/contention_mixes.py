@@ -28,8 +28,13 @@ def nobody(of: dict[str, Floats]) -> dict[str, Floats]:
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 
-def mixes(pattern: Pattern, count: int = 12, noise: float = 0.005) -> list[list[object]]:
-    """Rows with competitors for both resources, one client that always has requests."""
+def mixes(
+    pattern: Pattern, count: int = 12, noise: float = 0.005, share: float = 1.0
+) -> list[list[object]]:
+    """Rows with competitors for both resources, one client that always has requests.
+
+    Run-to-completion waits for a share of each of its requests.
+    """
     of = columns(count, seed=3)
     draw = np.random.default_rng(4)
     queued = QUEUED * draw.uniform(0.3, 1.5, count)
@@ -40,7 +45,7 @@ def mixes(pattern: Pattern, count: int = 12, noise: float = 0.005) -> list[list[
         beside = np.minimum(memory, 1 / (own + queued))
     else:
         more = own - own_time(USUAL)
-        solo, beside = 1 / (1 / alone + more), 1 / (1 / memory + more + queued)
+        solo, beside = 1 / (1 / alone + more), 1 / (1 / memory + more + share * queued)
     beside = beside * np.exp(noise * draw.standard_normal(count))
     traffic = np.column_stack([of[name] for name in MEMORY[:-1]]).tolist()
     return [

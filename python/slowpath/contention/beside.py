@@ -10,7 +10,7 @@ from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.accelerator.service import RequestTime
 from slowpath.contention.competitors import contention_at, together
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.tables.profiles import OwnContention, Query
+from slowpath.contention.tables.profiles import Clients, OwnContention, Query
 
 Floats = NDArray[np.float64]
 
@@ -54,8 +54,9 @@ def query_beside(
     for at, other, time in users:
         beside = together([*parts[:at], *parts[at + 1 :]], names)
         clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
-    queued = _queued(clients, mtbr, size)
-    return Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
+    queued, them = _queued(clients, mtbr, size)
+    asked = Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
+    return asked._replace(clients=them if users else None)
 
 
 def check_together(file: str, model: FunctionModel, other_file: str, other: FunctionModel) -> None:
@@ -104,9 +105,16 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
-def _queued(clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float) -> float:
-    """Time that the others take of the accelerator for each request of a queue of the first."""
+def _queued(
+    clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
+) -> tuple[float, Clients]:
+    """Time that the others take of the accelerator for each request of a queue of the first.
+
+    And the others, as one row.
+    """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
-    served = throughputs(queues, times, np.array([rate for _, _, rate in clients]))[0]
-    return float(max(1 / served - times[0], 0.0) * queues[0])
+    rates = np.array([rate for _, _, rate in clients])
+    served = throughputs(queues, times, rates)[0]
+    them = Clients(*(one[None, 1:] for one in (queues, times, rates)))
+    return float(max(1 / served - times[0], 0.0) * queues[0]), them

@@ -109,5 +109,8 @@ class SavedModel(TypedDict):
     """Request times by match ratio; null where there are none."""
     contention: SavedRows | None
     """What the function does to others; null where that is not known."""
+    co_runs: NotRequired[SavedRows | None]
+    """Throughput beside one client of the accelerator that always has requests, which tells how
+    long requests wait; null where that is not known, missing in files of older versions."""
     checks: list[Checked]
     """Predictions that a model learnt from this has to repeat."""

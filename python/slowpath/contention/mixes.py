@@ -15,8 +15,8 @@ from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.beside import check_together, contention_of
 from slowpath.contention.competitors import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.prediction import Predictions, predict
-from slowpath.contention.tables.profiles import Query
+from slowpath.contention.prediction import predict
+from slowpath.contention.tables.profiles import Clients, Query
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -93,9 +93,10 @@ def predict_mixes(
     found = [np.empty(count) for _ in range(4)]
     accelerator = np.full(count, np.inf)
     outside: list[list[str]] = [[] for _ in range(count)]
-    queued = _queued(kinds, rows)
+    queued, clients = _queued(kinds, rows)
     for group in _groups(kinds, rows.kind):
-        part = _predicted(kinds, rows, group, queued, confidence)
+        query = _query(kinds, rows, group, queued, clients)
+        part = predict(kinds[rows.kind[group[0]]].model, query, confidence)
         for one, values in zip(
             found, (part.throughput, part.low, part.high, part.memory), strict=True
         ):
@@ -148,29 +149,34 @@ def _groups(kinds: Sequence[Kind], kind: Places) -> list[Places]:
     return [np.array(rows, dtype=np.intp) for rows in found.values()]
 
 
-def _predicted(
-    kinds: Sequence[Kind], rows: _Rows, group: Places, queued: Floats, confidence: float
-) -> Predictions:
+def _query(
+    kinds: Sequence[Kind], rows: _Rows, group: Places, queued: Floats, clients: Clients
+) -> Query:
+    """What is asked of rows of one model."""
     one = kinds[rows.kind[group[0]]]
     mtbr = None
     if one.accelerated:
         mtbr = np.array([kinds[at].mtbr for at in rows.kind[group]], dtype=float)
-    query = Query(
+    return Query(
         one.file,
         tuple(str(at) for at in group),
         {name: values[group] for name, values in rows.columns.items()},
         mtbr,
         queued[group] if one.accelerated else None,
+        clients=Clients(*(of[group] for of in clients)) if one.accelerated else None,
     )
-    return predict(one.model, query, confidence)
 
 
-def _queued(kinds: Sequence[Kind], rows: _Rows) -> Floats:
-    """By row, what others take of the accelerator for each request of a queue of the function."""
-    found = np.zeros(len(rows.kind))
+def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
+    """By row, what others take of the accelerator for each request of a queue of the function.
+
+    And who they are.
+    """
+    count = len(rows.kind)
+    found = np.zeros(count)
     users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
     if not users:
-        return found
+        return found, _nobody(count, 0)
     rates = _rates(kinds, rows, np.array(users, dtype=np.intp))
     where = {(int(rows.mix[at]), int(rows.kind[at])): at for at in users}
     clients = [_clients(kinds, rows, at) for at in users]
@@ -186,7 +192,16 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> Floats:
         arriving[row, 0] = np.inf
     served = throughputs(queues, times, arriving)[:, 0]
     found[users] = np.maximum(1 / served - times[:, 0], 0.0) * queues[:, 0]
-    return found
+    others = _nobody(count, widest - 1)
+    for values, of_users in zip(others, (queues, times, arriving), strict=True):
+        values[users] = of_users[:, 1:]
+    return found, others
+
+
+def _nobody(rows: int, clients: int) -> Clients:
+    """Clients that send nothing."""
+    shape = (rows, clients)
+    return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
 
 def _rates(kinds: Sequence[Kind], rows: _Rows, users: Places) -> Floats:

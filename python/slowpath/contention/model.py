@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
+from slowpath.contention.accelerator.waiting import Waits
 from slowpath.contention.composition import Pattern
 from slowpath.contention.detection import Reason
 from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
@@ -18,10 +19,11 @@ from slowpath.contention.memory.selection import Score, end_errors, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
+    CoRuns,
     MemoryProfile,
-    Mixes,
     OwnContention,
 )
+from slowpath.contention.waits import waits_by
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +51,8 @@ class FunctionModel(NamedTuple):
     intervals: Conformal
     range: Range
     request_time: RequestTime | None
+    co_runs: CoRuns | None = None  # that waits are known by
+    waits: Waits | None = None  # of run-to-completion; None: for a whole round of the others
     why: Reason | None = None  # of the pattern; None where a file of an older slowpath does not say
 
     @property
@@ -78,7 +82,7 @@ class Profiles(NamedTuple):
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None = None
     contention: OwnContention | None = None
-    mixes: Mixes | None = None
+    co_runs: CoRuns | None = None
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
@@ -102,7 +106,9 @@ def learn(
     Raises:
         InputError: when request times make no line.
     """
-    memory, accelerator, contention, _ = profiles
+    memory, accelerator, contention, co_runs = profiles
+    # Of several queues, nobody knows which waits.
+    waits = None if co_runs is None or queues > 1 else waits_by(co_runs)
     rows = rows_of(memory)
     stage = fit_stage(choice.recipe, rows)
     return FunctionModel(
@@ -116,4 +122,6 @@ def learn(
         conformal(stage, rows),
         range_of(memory.columns),
         None if accelerator is None else fit_request_time(accelerator),
+        co_runs=None if waits is None else co_runs,
+        waits=waits,
     )

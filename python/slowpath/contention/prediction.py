@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from slowpath.contention.memory.ranges import TOGETHER
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.tables.profiles import Query
+from slowpath.contention.waits import waits_in
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,10 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
     if model.pattern == "run-to-completion":
         # Memory rows have the accelerator's time at their own match ratio, with nobody else there.
         usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0), size)
+        if model.waits is not None:
+            nobody = model.stage.log_throughput(model.without_competitors(query.columns))
+            alone = np.maximum(np.exp(-nobody) + own - usual, _LEAST)
+            time = own + waits_in(model.waits, query, alone, own) / model.queues
         _mark(outside, request_time.outside(query.mtbr))
         return _added(model, query.columns, memory, (time - usual, margin), outside)
     served = 1 / np.maximum(time, _LEAST)

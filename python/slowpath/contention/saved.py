@@ -21,9 +21,11 @@ from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
 from slowpath.contention.saved_rows import (
     no_model,
+    read_co_runs,
     read_contention_rows,
     read_memory_rows,
     read_requests,
+    saved_co_runs,
     saved_requests,
     saved_rows,
 )
@@ -61,6 +63,7 @@ def written(model: FunctionModel) -> str:
         "contention": None
         if model.contention is None
         else saved_rows(model.contention.origin, model.contention.rows, model.contention.columns),
+        "co_runs": None if model.co_runs is None else saved_co_runs(model.co_runs),
         "checks": _checks(model),
     }
     if model.why is not None:
@@ -130,7 +133,9 @@ def _profiles(file: str, document: SavedModel) -> Profiles:
     requests, contention = document["accelerator"], document["contention"]
     accelerator = None if requests is None else read_requests(file, requests)
     own = None if contention is None else read_contention_rows(file, contention)
-    others = {"accelerator": accelerator, "contention": own}
+    saved = document.get("co_runs")
+    co_runs = None if saved is None else read_co_runs(file, saved)
+    others = {"accelerator": accelerator, "contention": own, "co_runs": co_runs}
     origins = {name: part.origin for name, part in others.items() if part is not None}
     for name, origin in origins.items():
         for key in SAME:
@@ -140,7 +145,7 @@ def _profiles(file: str, document: SavedModel) -> Profiles:
     added_up = document["pattern"] == "run-to-completion" and accelerator is not None
     if added_up and memory.origin.mtbr is None:
         raise no_model(file, "run-to-completion needs memory.origin.mtbr")
-    return Profiles(memory, accelerator, own)
+    return Profiles(memory, accelerator, own, co_runs)
 
 
 def _document(file: str) -> SavedModel:

@@ -10,6 +10,9 @@ from slowpath.cli.errors import InputError
 from slowpath.contention.documents import SavedOrigin, SavedRows
 from slowpath.contention.tables.columns import (
     ALL,
+    ALONE,
+    CLIENT_QUEUES,
+    CLIENT_TIME,
     COUNTERS,
     DEVICES,
     MTBR,
@@ -22,6 +25,7 @@ from slowpath.contention.tables.columns import (
 )
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
+    CoRuns,
     MemoryProfile,
     Origin,
     OwnContention,
@@ -34,6 +38,7 @@ _CONTENTION = tuple(
     {one.name for one in (*TRAFFIC, *columns)}
     for columns in (COUNTERS, (*COUNTERS, DEVICES), SCORE)
 )
+_CO_RUNS = (CLIENT_QUEUES.name, CLIENT_TIME.name, ALONE.name, THROUGHPUT.name)
 _REQUESTS = ({MTBR.name, REQUEST_TIME.name}, {MTBR.name, REQUEST_TIME.name, SIZE.name})
 
 
@@ -57,6 +62,12 @@ def saved_requests(profile: AcceleratorProfile) -> SavedRows:
     sizes = {} if profile.size is None else {SIZE.name: profile.size}
     columns = {MTBR.name: profile.mtbr, REQUEST_TIME.name: profile.request_time, **sizes}
     return saved_rows(profile.origin, profile.rows, columns)
+
+
+def saved_co_runs(runs: CoRuns) -> SavedRows:
+    """The same of co-runs."""
+    columns = dict(zip(_CO_RUNS, runs[2:], strict=True))
+    return saved_rows(runs.origin, runs.rows, columns)
 
 
 def read_memory_rows(file: str, saved: SavedRows) -> MemoryProfile:
@@ -87,6 +98,15 @@ def read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
         columns[REQUEST_TIME.name],
         columns.get(SIZE.name),
     )
+
+
+def read_co_runs(file: str, saved: SavedRows) -> CoRuns:
+    """The co-runs in a model file."""
+    columns = _columns(file, "co_runs", saved, [{*_CO_RUNS}])
+    if not saved["rows"]:
+        raise no_model(file, "co_runs has no rows")
+    found = [columns[name] for name in _CO_RUNS]
+    return CoRuns(_origin(file, "co_runs", saved), tuple(saved["rows"]), *found)
 
 
 def read_contention_rows(file: str, saved: SavedRows) -> OwnContention:

@@ -130,6 +130,8 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
             f"Accelerator: {time.words()} for each request"
             f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
         )
+    if model.request_time is not None and model.pattern == "run-to-completion":
+        yield Line(_waits(model))
     if model.why is not None:
         yield from _pattern(model, model.why)
     yield Line("")
@@ -146,6 +148,14 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     yield from grid(columns, rows, right=columns[1:3])
     yield Line("")
     yield Line("Errors are means of |predicted - measured| / measured on rows that were held out.")
+
+
+def _waits(model: FunctionModel) -> str:
+    """How long requests wait."""
+    if model.co_runs is None:
+        return "Waits at the accelerator: a whole round of the others' requests"
+    count = len(model.co_runs.rows)
+    return f"Waits at the accelerator: as {count} mixes beside a client that never pauses tell"
 
 
 def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:

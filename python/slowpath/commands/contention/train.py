@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slowpath.contention.composition import Pattern
     from slowpath.contention.detection import Reason
     from slowpath.contention.model import FunctionModel, Profiles
-    from slowpath.contention.tables.profiles import MemoryProfile
+    from slowpath.contention.tables.profiles import MemoryProfile, Mixes
 
 _HAVE = {
     "accelerator": "request times",
@@ -117,8 +117,8 @@ def learned(
     from slowpath.contention.methods.patterns import decided, detected
     from slowpath.contention.model import choose, learn
 
-    profiles = _measured(tables)
-    memory, mixes = profiles.memory, profiles.mixes
+    profiles, mixes = _measured(tables)
+    memory = profiles.memory
     if profiles.accelerator is not None:
         _check_match_ratio(memory, given.pattern, declared)
         # Wrong ones are told before the choice, which takes longer.
@@ -131,8 +131,8 @@ def learned(
     return model._replace(pattern=pattern, why=why)
 
 
-def _measured(tables: Sequence[str]) -> "Profiles":
-    """What was measured of the function.
+def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
+    """What was measured of the function, resource by resource and of several at once.
 
     Raises:
         InputError: when a table cannot be used, or there are two for the same.
@@ -140,6 +140,7 @@ def _measured(tables: Sequence[str]) -> "Profiles":
     from slowpath.contention.model import Profiles
     from slowpath.contention.tables import reading
     from slowpath.contention.tables.mixes import read_mixes
+    from slowpath.contention.waits import co_runs_of
 
     kinds = {file: reading.kind_of(file) for file in dict.fromkeys(tables)}
     memory_files = [file for file in tables if kinds[file] == "memory"]
@@ -148,7 +149,7 @@ def _measured(tables: Sequence[str]) -> "Profiles":
         reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
         raise InputError(tables[0], reason)
     memory = reading.read_memory(memory_files)
-    found = Profiles(memory)
+    found, mixes = Profiles(memory), None
     by_kind = dict[str, str]()
     for file, kind in kinds.items():
         if kind in by_kind:
@@ -160,10 +161,11 @@ def _measured(tables: Sequence[str]) -> "Profiles":
             reading.check_columns(own, memory)
             found = found._replace(contention=own)
         elif kind == "mixes":
-            found = found._replace(mixes=read_mixes(file, memory))
+            mixes = read_mixes(file, memory)
+            found = found._replace(co_runs=co_runs_of(mixes))
         if kind != "memory":
             by_kind[kind] = file
-    return found
+    return found, mixes
 
 
 def _check_match_ratio(

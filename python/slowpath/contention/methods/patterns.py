@@ -40,10 +40,15 @@ def detected(model: FunctionModel, mixes: Mixes) -> Detected | None:
 
 def _off(model: FunctionModel, mixes: Mixes) -> Floats:
     """How far a model is off in mixes."""
-    query = Query(mixes.origin.files[0], mixes.rows, mixes.columns, mixes.mtbr, mixes.queued)
-    nobody = query._replace(
-        columns=model.without_competitors(mixes.columns), queued=np.zeros_like(mixes.queued)
+    query = Query(
+        mixes.origin.files[0],
+        mixes.rows,
+        mixes.columns,
+        mixes.mtbr,
+        mixes.queued,
+        clients=mixes.clients,
     )
+    nobody = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
     beside, alone = (predict(model, one, _CONFIDENCE).throughput for one in (query, nobody))
     return np.asarray(np.abs(beside / alone * mixes.alone / mixes.throughput - 1))
 

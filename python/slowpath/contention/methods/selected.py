@@ -70,9 +70,8 @@ def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: 
     Of a pipeline this is what its stages let through. Of run-to-completion, each resource is asked
     about without the contention of the other.
     """
-    nobody = query._replace(columns=model.without_competitors(query.columns))
-    if query.queued is not None:
-        nobody = nobody._replace(queued=np.zeros_like(query.queued))
+    without = query.without_clients()
+    nobody = without._replace(columns=model.without_competitors(query.columns))
     solo = query.alone
     if solo is None:
         solo = predict(model, nobody, confidence).throughput
@@ -81,7 +80,7 @@ def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: 
     elif model.pattern == "pipeline":
         parts = [whole.memory, whole.accelerator]
     else:
-        asked = (nobody._replace(columns=query.columns), nobody._replace(queued=query.queued))
+        asked = (without, query._replace(columns=nobody.columns))
         parts = [predict(model, one, confidence).throughput for one in asked]
     return Partial(np.minimum(np.array(parts), solo), solo)
 

@@ -45,11 +45,31 @@ class AcceleratorProfile(NamedTuple):
     size: Floats | None = None  # of packets, bytes; None where the table does not say
 
 
+class CoRuns(NamedTuple):
+    """A function beside one client of its accelerator that always has requests, and nobody else."""
+
+    origin: Origin
+    rows: tuple[str, ...]
+    queues: Floats  # of the client
+    request_time: Floats  # of the client
+    alone: Floats  # throughput without it, under the same traffic
+    throughput: Floats
+
+
+class Clients(NamedTuple):
+    """Other clients of an accelerator, `[row, client]`."""
+
+    queues: Floats
+    request_time: Floats
+    rate: Floats  # requests that arrive; infinite where there always are some, 0 where nobody is
+
+
 class Query(NamedTuple):
     """What predictions are asked for: traffic, and the contention of all competitors together.
 
     `mtbr` and `queued` (sum of the competitors' 1 / throughput on the accelerator) are None where
-    no accelerator is asked about.
+    no accelerator is asked about. `clients` are these competitors, where more is known of them than
+    that; else they are one that always has a request, which takes `queued`.
     """
 
     file: str
@@ -59,6 +79,12 @@ class Query(NamedTuple):
     queued: Floats | None
     left_out: tuple[str, ...] = ()  # columns that say something of what the model does not know
     alone: Floats | None = None  # throughput without competitors, where it was measured
+    clients: Clients | None = None
+
+    def without_clients(self) -> "Query":
+        """The same with nobody else at the accelerator."""
+        queued = None if self.queued is None else np.zeros_like(self.queued)
+        return self._replace(queued=queued, clients=None)
 
 
 class Mixes(NamedTuple):
@@ -79,6 +105,12 @@ class Mixes(NamedTuple):
     queued: Floats  # what the client takes of the accelerator, as in a query
     alone: Floats  # throughput without competitors, under the same traffic
     throughput: Floats
+
+    @property
+    def clients(self) -> Clients:
+        """The clients of the accelerator."""
+        queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
+        return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
     def where(self, rows: NDArray[np.bool_]) -> "Mixes":
         """Some of them."""
