@@ -13,7 +13,7 @@ from slowpath.insights.coalescing.layout import Order
 from slowpath.insights.coalescing.problem import Element
 
 STARTS = 50
-_WORK = 500_000
+_WORK = 100_000
 """Of many variables, clusters and blocks there are fewer starts, such that their product is not
 larger than this."""
 _ROUNDS = 100
@@ -62,8 +62,11 @@ def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
 def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vector]:
     """Centres far from each other: each drawn by its squared distance to those before it."""
     centres = [vectors[int(dice.random() * len(vectors))]]
+    far = [math.inf] * len(vectors)
     while len(centres) < k:
-        far = [min(_distance(one, centre) for centre in centres) for one in vectors]
+        far = [
+            min(known, _distance(one, centres[-1])) for known, one in zip(far, vectors, strict=True)
+        ]
         total = math.fsum(far)
         if not total:  # fewer different vectors than clusters
             break
@@ -93,7 +96,7 @@ def _settled(vectors: Sequence[Vector], centres: list[Vector]) -> tuple[list[int
 
 
 def _distance(one: Vector, other: Vector) -> float:
-    return math.fsum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+    return sum([(a - b) * (a - b) for a, b in zip(one, other, strict=True)])
 
 
 def clustered(labels: Sequence[int]) -> Order:

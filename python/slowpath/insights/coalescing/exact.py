@@ -17,7 +17,8 @@ from typing import NamedTuple
 from slowpath.insights.coalescing.layout import Order, Weighted
 
 MOST = 600_000
-"""Steps, each a variable behind those of a state: seconds, and 300 MB at most."""
+"""Steps, each a variable behind those of a state, of many blocks several: seconds, 300 MB."""
+_BLOCKS = 16  # that cost as much as the rest of a step
 
 _State = tuple[int, int, int]
 """Variables left of each kind, as digits; where the last one ended; blocks that have its window."""
@@ -71,9 +72,13 @@ class _Search:
         self.known = known
         self.kinds = _kinds(of)
         self.period = lcm(of.width, *of.aligns)
-        self.left: dict[int, tuple[Sequence[int], int, int]] = {}
-        self.weights: dict[int, int] = {}
         start: _State = (sum(one.digit * len(one.members) for one in self.kinds), 0, 0)
+        blocks = range(len(of.weights))
+        needs = [
+            sum(of.sizes[at] for at, mask in enumerate(of.masks) if mask >> block & 1)
+            for block in blocks
+        ]
+        self.left: dict[int, tuple[Sequence[int], int]] = {start[0]: (needs, sum(of.sizes))}
         self.cost: dict[_State, _Cost] = {start: (0, 0)}
         self.before: dict[_State, tuple[_State, int]] = {}
         self.open: list[tuple[_Cost, tuple[int, int], _State, _Cost]] = [
@@ -81,7 +86,8 @@ class _Search:
         ]
 
     def run(self, most: int) -> Found:
-        steps = 0
+        steps, each = 0, 1 + len(self.of.weights) // _BLOCKS
+        number = 0
         while self.open:
             least, _, state, cost = heappop(self.open)
             if cost != self.cost[state]:
@@ -92,8 +98,9 @@ class _Search:
                 return Found(None, min(least[0], self.known[0]), proven=False)
             for at, kind in enumerate(self.kinds):
                 if state[0] // kind.digit % (len(kind.members) + 1):
-                    steps += 1
-                    self._reach(state, cost, at, steps)
+                    steps += each
+                    number += 1
+                    self._reach(state, cost, at, number)
         return Found(None, self.known[0], proven=True)
 
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
@@ -106,11 +113,11 @@ class _Search:
         same = first == end // width and end % width > 0
         spent = kind.weight * (last - first + 1)
         if same and kind.mask & fetched:
-            spent -= self._weight(kind.mask & fetched)
+            spent -= self.of.weight(kind.mask & fetched)
         mask = kind.mask | fetched if same and last == first else kind.mask
+        needs, size = self._left(left, kind)
         left -= kind.digit
-        needs, touched, size = self._left(left)
-        mask = mask & touched if behind % width else 0
+        mask = self._matters(mask, needs) if behind % width else 0
         other: _State = (left, behind % self.period, mask)
         through = (cost[0] + spent, cost[1] + behind - end)
         if through >= self.cost.get(other, self.known):
@@ -123,19 +130,28 @@ class _Search:
         # Of equal ones, those with less left first.
         heappush(self.open, (least, (size, number), other, through))
 
-    def _left(self, left: int) -> tuple[Sequence[int], int, int]:
-        """Of variables that are left: bytes by kind of block, blocks that touch any, all bytes."""
-        if left not in self.left:
-            needs, touched, size = [0] * len(self.of.weights), 0, 0
-            for kind in self.kinds:
-                there = left // kind.digit % (len(kind.members) + 1) * kind.size
-                if there:
-                    touched |= kind.mask
-                    size += there
-                    for block in range(len(needs)):
-                        needs[block] += there * (kind.mask >> block & 1)
-            self.left[left] = (needs, touched, size)
-        return self.left[left]
+    def _left(self, left: int, kind: _Kind) -> tuple[Sequence[int], int]:
+        """Of what is left without one of a kind: bytes by kind of block, and of all of it."""
+        behind = left - kind.digit
+        if behind not in self.left:
+            needs, size = self.left[left]
+            mask = kind.mask
+            fewer = [
+                need - kind.size if mask >> block & 1 else need for block, need in enumerate(needs)
+            ]
+            self.left[behind] = (fewer, size - kind.size)
+        return self.left[behind]
+
+    @staticmethod
+    def _matters(mask: int, needs: Sequence[int]) -> int:
+        """Of blocks, those that touch what is left: others are done with any window."""
+        found, rest = 0, mask
+        while rest:
+            lowest = rest & -rest
+            if needs[lowest.bit_length() - 1]:
+                found |= lowest
+            rest ^= lowest
+        return found
 
     def _least(self, needs: Sequence[int], mask: int, room: int) -> int:
         """Accesses that what is left takes at least."""
@@ -146,11 +162,6 @@ class _Search:
                 if beyond > 0:
                     total += self.of.weights[block] * -(-beyond // width)
         return total
-
-    def _weight(self, mask: int) -> int:
-        if mask not in self.weights:
-            self.weights[mask] = self.of.weight(mask)
-        return self.weights[mask]
 
     def _order(self, state: _State) -> Order:
         """The way to a state; variables of a kind in the order of the source."""

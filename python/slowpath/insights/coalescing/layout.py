@@ -29,14 +29,16 @@ class Weighted(NamedTuple):
     unit: int
     width: int
 
+    known: dict[int, int]
+    """Weights that were added up already."""
+
     def weight(self, mask: int) -> int:
         """How often all of these blocks run together."""
-        total = 0
-        while mask:
-            lowest = mask & -mask
-            total += self.weights[lowest.bit_length() - 1]
-            mask ^= lowest
-        return total
+        found = self.known.get(mask)
+        if found is None:
+            found = sum(one for at, one in enumerate(self.weights) if mask >> at & 1)
+            self.known[mask] = found
+        return found
 
 
 def weighted(element: Element, width: int) -> Weighted:
@@ -58,21 +60,28 @@ def weighted(element: Element, width: int) -> Weighted:
         [int(one * unit) for one in kinds.values()],
         unit,
         width,
+        {},
     )
 
 
 def accesses(of: Weighted, order: Order) -> int:
     """What an order takes, in `1 / of.unit` accesses for each packet."""
     total, end, fetched, window = 0, 0, 0, 0
+    sizes, aligns, masks, width, weight = of.sizes, of.aligns, of.masks, of.width, of.weight
     for at in order:
-        begin = -(-end // of.aligns[at]) * of.aligns[at]
-        end = begin + of.sizes[at]
-        first, last = begin // of.width, (end - 1) // of.width
-        mask = of.masks[at]
+        begin = -(-end // aligns[at]) * aligns[at]
+        end = begin + sizes[at]
+        first, last = begin // width, (end - 1) // width
+        mask = masks[at]
         if first != window:
             fetched = 0
-        total += of.weight(mask & ~fetched) + of.weight(mask) * (last - first)
-        fetched, window = (mask | fetched, last) if last == first else (mask, last)
+        total += weight(mask & ~fetched)
+        if last == first:
+            fetched |= mask
+        else:
+            total += weight(mask) * (last - first)
+            fetched = mask
+        window = last
     return total
 
 

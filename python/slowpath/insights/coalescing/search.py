@@ -11,8 +11,8 @@ from slowpath.insights.coalescing.layout import Order, Weighted, accesses
 
 STARTS = 8
 """Orders that are drawn."""
-MOST = 30_000
-"""Orders that are looked at from all starts together."""
+MOST = 2_000_000
+"""Variables in orders that are looked at from all starts together, which is seconds."""
 
 
 def cost(of: Weighted, order: Order) -> tuple[int, int]:
@@ -30,19 +30,19 @@ def good_order(of: Weighted, starts: Sequence[Order], most: int = MOST) -> Order
     for one in drawn:
         dice.shuffle(one)
     ranked = sorted([*starts, _by_affinity(of)], key=lambda one: cost(of, one))
-    best, looked = ranked[0], 0
+    best, left = ranked[0], most // max(1, len(of.sizes))
     for start in (*ranked, *drawn):
         order, known = start, cost(of, start)
         better = True
-        while better and looked < most:
+        while better and left > 0:
             better = False
             for other in _beside(order):
-                looked += 1
+                left -= 1
                 found = cost(of, other)
                 if found < known:
                     order, known, better = other, found, True
                     break
-                if looked >= most:
+                if left <= 0:
                     break
         if known < cost(of, best):
             best = order
