@@ -20,5 +20,8 @@ INSIGHTS = Group(
         "it.",
     ),
     (),
-    {},
+    {
+        "cores": "slowpath.commands.insights.cores.command:CORES",
+        "colocation": "slowpath.commands.insights.colocation.command:COLOCATION",
+    },
 )
