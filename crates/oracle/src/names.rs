@@ -30,10 +30,13 @@ pub enum Oracle {
     /// Published measurements beside competitors on BlueField-2, in the folder
     /// `SLOWPATH_BLUEFIELD2`.
     BlueField2,
+    /// Published measurements and optima of unported network functions on a Netronome Agilio CX, in
+    /// the folder `SLOWPATH_INSIGHTS`.
+    Insights,
 }
 
 /// All of them with their names, in the order in which they are printed.
-pub(crate) const NAMES: [(Oracle, &str); 12] = [
+pub(crate) const NAMES: [(Oracle, &str); 13] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
@@ -46,6 +49,7 @@ pub(crate) const NAMES: [(Oracle, &str); 12] = [
     (Oracle::Objects, "objects"),
     (Oracle::Results, "results"),
     (Oracle::BlueField2, "bluefield-2"),
+    (Oracle::Insights, "insights"),
 ];
 
 impl Oracle {
