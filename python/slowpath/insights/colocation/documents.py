@@ -5,7 +5,7 @@ from typing import TypedDict
 import numpy as np
 
 from slowpath.insights.colocation.groups import FUNCTIONS, PAIRS, Groups
-from slowpath.insights.colocation.model import PairsModel, predicted
+from slowpath.insights.colocation.model import PairsModel, predicted, surprising
 from slowpath.insights.colocation.scores import NAMES as SCORES
 from slowpath.insights.colocation.scores import Scores
 
@@ -30,7 +30,7 @@ class Group(TypedDict):
 
     group: str
     measured_alone: bool  # whether it has what its functions do alone
-    unusual: list[str]  # columns in which a function is unlike all that were measured
+    unusual: list[str]  # in what a function is unlike all that were measured
     pairs: list[Pair]
 
 
@@ -46,12 +46,12 @@ class ColocationReport(TypedDict):
 
 def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
     """What is predicted of each group."""
-    found = predicted(model, groups)
+    found, surprises = predicted(model, groups), surprising(model, groups)
     return [
         {
             "group": name,
             "measured_alone": not bool(np.isnan(groups.alone.throughput[at]).any()),
-            "unusual": _unusual(groups, at),
+            "unusual": [*_unusual(groups, at), *(["solo"] if surprises[at].any() else [])],
             "pairs": [_pair(found, at, place) for place in range(len(PAIRS))],
         }
         for at, name in enumerate(groups.names)

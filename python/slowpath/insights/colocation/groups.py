@@ -14,8 +14,8 @@ from slowpath.insights.functions.functions import (
     read_function,
     unusual,
 )
-from slowpath.insights.functions.rows import Row, read_json_lines
 from slowpath.insights.network.closed import Array
+from slowpath.insights.rows import Row, read_json_lines
 
 FUNCTIONS = 4
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))

@@ -8,8 +8,9 @@ the same of each: what no count of work explains of a function goes with it into
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from slowpath.insights.colocation.groups import CORES, FUNCTIONS, PAIRS, Groups
+from slowpath.insights.colocation.groups import CORES, FUNCTIONS, PAIRS, Alone, Groups
 from slowpath.insights.colocation.scores import FIRST, SECOND, Scores, scores
 from slowpath.insights.network import latency as delays
 from slowpath.insights.network.closed import Array, Demands, solve
@@ -71,17 +72,28 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
     shape = (count, len(PAIRS), 2)
     cycles = alone.latency(named).reshape(count, FUNCTIONS)
     beside = pairs.latency(paired).reshape(shape)
-    # What was measured alone is what latencies are compared with: both scale alike.
-    off = np.where(np.isnan(groups.alone.latency), 1.0, groups.alone.latency / cycles)
-    beside = beside * np.stack([off[:, FIRST], off[:, SECOND]], -1)
-    measured = groups.alone.throughput
+    # What was measured alone is what pairs are compared with: both are off alike.
     rates = alone.throughput.reshape(count, FUNCTIONS) * _GIGA
+    off = _off(groups.alone.throughput, rates), _off(groups.alone.latency, cycles)
+    both_off = [np.stack([one[:, FIRST], one[:, SECOND]], -1) for one in off]
     return Sharing(
-        np.where(np.isnan(measured), rates, measured),
-        cycles * off,
-        pairs.throughput.reshape(shape) * _GIGA,
-        beside,
+        rates * off[0],
+        cycles * off[1],
+        pairs.throughput.reshape(shape) * _GIGA * both_off[0],
+        beside * both_off[1],
     )
+
+
+def _off(measured: Array, predicted: Array) -> Array:
+    """Measured over predicted, 1 where nothing was measured."""
+    return np.where(np.isnan(measured), 1.0, measured / predicted)
+
+
+def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
+    """Which functions do alone something far from what was ever measured; shape (groups, 4)."""
+    expected = shared(model, groups._replace(alone=Alone(*(one * np.nan for one in groups.alone))))
+    gap = np.log(groups.alone.throughput / expected.alone)
+    return np.nan_to_num(np.abs(gap)) > _FARTHEST
 
 
 def predicted(model: PairsModel, groups: Groups) -> Scores:

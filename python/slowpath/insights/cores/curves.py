@@ -15,8 +15,8 @@ from slowpath.insights.functions.functions import (
     read_function,
     unusual,
 )
-from slowpath.insights.functions.rows import Row, read_csv
 from slowpath.insights.network.closed import Array
+from slowpath.insights.rows import Row, read_csv
 
 _NAME, _CORES, _THROUGHPUT, _LATENCY = "function", "cores", "throughput_pps", "latency_cycles"
 _MEASURED = (_THROUGHPUT, _LATENCY, "elapsed_s")

@@ -21,6 +21,8 @@ _PARTS = (
 )
 _CARD = 60
 """Cores of the card, for the unit of a term."""
+_FEWEST = 0.4
+"""The fewest that were measured, as a share of these."""
 _ROUNDS = 10
 _OUTLIER = 0.02
 _RIDGE = 1e-3
@@ -60,7 +62,8 @@ def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
 def _columns(works: Mapping[str, Array], found: Times) -> Array:
     """Shape (settings, classes, COUNT); works of shape (settings, classes)."""
     inside = found.packet - found.line
-    share = found.cores / _CARD
+    # Beyond what was measured, these terms are those of its ends.
+    share = np.clip(found.cores / _CARD, _FEWEST, 1)
     return np.stack([inside, share, share * inside, *(works[name] for name in _PARTS)], -1)
 
 
