@@ -33,6 +33,8 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "place"],
     ["contention", "suggest"],
     ["insights"],
+    ["insights", "cores"],
+    ["insights", "colocation"],
     ["insights", "placement"],
     ["insights", "coalescing"],
     ["annotate"],

@@ -30,8 +30,8 @@ pub enum Oracle {
     /// Published measurements beside competitors on BlueField-2, in the folder
     /// `SLOWPATH_BLUEFIELD2`.
     BlueField2,
-    /// Published inputs and results for functions that are not ported yet, in the folder
-    /// `SLOWPATH_INSIGHTS`.
+    /// Published measurements and optima of unported network functions on a Netronome Agilio CX, in
+    /// the folder `SLOWPATH_INSIGHTS`.
     Insights,
 }
 

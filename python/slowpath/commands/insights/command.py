@@ -21,6 +21,8 @@ INSIGHTS = Group(
     ),
     (),
     {
+        "cores": "slowpath.commands.insights.cores.command:CORES",
+        "colocation": "slowpath.commands.insights.colocation.command:COLOCATION",
         "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
         "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
     },

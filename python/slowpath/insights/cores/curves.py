@@ -1,0 +1,136 @@
+"""Files of curves (throughput and latency at each number of cores) and of queries."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.functions.functions import (
+    Functions,
+    check_columns,
+    functions_of,
+    positive,
+    read_function,
+    unusual,
+)
+from slowpath.insights.network.closed import Array
+from slowpath.insights.rows import Row, read_csv
+
+_NAME, _CORES, _THROUGHPUT, _LATENCY = "function", "cores", "throughput_pps", "latency_cycles"
+_MEASURED = (_THROUGHPUT, _LATENCY, "elapsed_s")
+_FEWEST = 50
+"""Functions that the model takes at least."""
+_MOST_CORES = 1000
+
+
+class Curves(NamedTuple):
+    """Functions that were measured at all of CORES."""
+
+    names: tuple[str, ...]
+    functions: Functions
+    throughput: Array  # packets/s, shape (functions, 7)
+    latency: Array  # cycles, the same
+
+
+class Asked(NamedTuple):
+    """Functions and numbers of cores to predict for."""
+
+    file: str
+    names: tuple[str, ...]  # of functions, once each
+    functions: Functions
+    unusual: tuple[tuple[str, ...], ...]  # of each, in what it is unlike what was measured
+    rows: tuple[tuple[int, int], ...]  # in the order of the file: place of the function, cores
+
+
+def read_curves(file: str) -> Curves:
+    """Measured curves.
+
+    Raises:
+        InputError: when the file cannot be used.
+    """
+    header, rows = read_csv(file)
+    _check(file, header, (*_MEASURED[:2],))
+    named = _functions(file, rows)
+    measured = dict[tuple[str, int], tuple[float, float]]()
+    for row in rows:
+        name, cores = _name(file, row), _cores(file, row)
+        if cores not in CORES:
+            reason = f"{cores} is none of {', '.join(map(str, CORES))}, which the knee is read off"
+            raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
+        if (name, cores) in measured:
+            raise InputError(file, f"{row.place}: {name} has a row with {cores} cores already")
+        measured[name, cores] = (
+            positive(file, row.place, _THROUGHPUT, row.values[_THROUGHPUT]),
+            positive(file, row.place, _LATENCY, row.values[_LATENCY]),
+        )
+    for name, (row, _) in named.items():
+        if missing := [cores for cores in CORES if (name, cores) not in measured]:
+            reason = f"{name} has no row with {', '.join(map(str, missing))} cores"
+            raise InputError(file, f"{row.place}: {reason}")
+    if len(named) < _FEWEST:
+        raise InputError(file, f"has {len(named)} functions; a model takes at least {_FEWEST}")
+    table = np.array([[measured[name, cores] for cores in CORES] for name in named])
+    functions = functions_of([values for _, values in named.values()])
+    return Curves(tuple(named), functions, table[..., 0], table[..., 1])
+
+
+def read_asked(file: str) -> Asked:
+    """What is to be predicted.
+
+    Raises:
+        InputError: when the file cannot be used.
+    """
+    header, rows = read_csv(file)
+    _check(file, header, ())
+    named = _functions(file, rows)
+    places = {name: at for at, name in enumerate(named)}
+    asked = [(places[_name(file, row)], _cores(file, row)) for row in rows]
+    described = [values for _, values in named.values()]
+    return Asked(
+        file,
+        tuple(named),
+        functions_of(described),
+        tuple(tuple(unusual(one)) for one in described),
+        tuple(asked),
+    )
+
+
+def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
+    if missing := [name for name in (_NAME, _CORES, *measured) if name not in header]:
+        raise InputError(file, f"has no column {', '.join(missing)}")
+    check_columns(file, "", header, (_NAME, _CORES, *_MEASURED))
+
+
+def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
+    """By name, the first row of each function and its description, which is the same in all."""
+    found = dict[str, tuple[Row, dict[str, int]]]()
+    for row in rows:
+        name = _name(file, row)
+        values = read_function(file, row.place, row.values)
+        first, known = found.setdefault(name, (row, values))
+        if known != values:
+            other = _different(known, values)
+            reason = f"{name} differs from the function of that name in {first.place}"
+            raise InputError(file, f"{row.place}, column {other}: {reason}")
+    return found
+
+
+def _different(one: Mapping[str, int], other: Mapping[str, int]) -> str:
+    return next(name for name, value in one.items() if other[name] != value)
+
+
+def _name(file: str, row: Row) -> str:
+    name = str(row.values[_NAME]).strip()
+    if not name:
+        raise InputError(file, f"{row.place}, column {_NAME}: there is no name")
+    return name
+
+
+def _cores(file: str, row: Row) -> int:
+    cores = positive(file, row.place, _CORES, row.values[_CORES])
+    if cores != int(cores) or cores > _MOST_CORES:
+        reason = f"{cores:g} is no whole number from 1 to {_MOST_CORES}"
+        raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
+    return int(cores)

@@ -1,0 +1,62 @@
+"""How well curves and knees of functions that were left out are predicted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.cores.curves import Curves
+from slowpath.insights.cores.knee import CORES, at_cores, knees
+from slowpath.insights.cores.learning import MEMBERS, learn
+from slowpath.insights.cores.model import CoresModel, advised, predict
+from slowpath.insights.network.closed import Array
+
+
+class Outcome(NamedTuple):
+    """Predictions for functions that were left out, by function."""
+
+    knee: Array  # |predicted - measured| in cores
+    plain: Array  # the same of the knee of the predicted curve itself
+    throughput: Array  # |predicted / measured - 1|, mean over the curve
+    latency: Array  # the same
+    covered: Array  # 1 where the interval has the measured knee
+    width: Array  # of the interval, cores
+    share: Array  # measured throughput at the advised cores over the most that was measured
+
+
+def cross_validate(
+    curves: Curves, seed: int, folds: int = 5, members: int = MEMBERS, confidence: float = 0.9
+) -> Outcome:
+    """Every function once, by a model that has not seen it."""
+    count = len(curves.names)
+    fold = np.random.default_rng(seed).permutation(count) % folds
+    parts = []
+    for one in range(folds):
+        seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+        model = learn(taken(curves, seen), members, seed)
+        parts.append(compared(model, taken(curves, left), confidence))
+    order = np.argsort(np.concatenate([np.flatnonzero(fold == one) for one in range(folds)]))
+    return Outcome(*(np.concatenate(part)[order] for part in zip(*parts, strict=True)))
+
+
+def taken(curves: Curves, places: np.ndarray) -> Curves:
+    """Functions at some places."""
+    names = tuple(curves.names[at] for at in places)
+    functions = curves.functions.taken(places)
+    return Curves(names, functions, curves.throughput[places], curves.latency[places])
+
+
+def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
+    """What a model says of curves, beside what was measured."""
+    points = predict(model, curves.functions, CORES)
+    advice = advised(model, curves.functions, confidence).advice
+    truth = knees(curves.throughput)
+    inside = (advice.low <= truth) & (truth <= advice.high)
+    return Outcome(
+        np.abs(advice.cores - truth).astype(float),
+        np.abs(knees(points.throughput) - truth).astype(float),
+        np.abs(points.throughput / curves.throughput - 1).mean(1),
+        np.abs(points.latency / curves.latency - 1).mean(1),
+        inside.astype(float),
+        (advice.high - advice.low).astype(float),
+        at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
+    )

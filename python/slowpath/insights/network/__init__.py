@@ -1,0 +1,1 @@
+"""Cores and what they share as a closed queueing network: threads go round between them."""

@@ -1,0 +1,146 @@
+"""Rows of files: CSV or JSON lines, as they are or compressed with gzip.
+
+What columns mean is not known here. An error names the file and the line, counted in what was
+compressed.
+"""
+
+import csv
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, NoReturn
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_program, text_of
+
+_GZIP = b"\x1f\x8b"
+_COMPRESSED = ".gz"
+_WINDOW = 16 + zlib.MAX_WBITS
+_LARGEST = 256 << 20
+"""Bytes that a file may have once it is unpacked."""
+
+
+class Row(NamedTuple):
+    """A line of a file."""
+
+    place: str  # as errors say it: `line 3`
+    values: Mapping[str, object]
+
+
+def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
+    """The columns and the rows of a CSV file.
+
+    Raises:
+        InputError: when it cannot be read or is no table.
+    """
+    text = unpacked(file).removeprefix("\ufeff")
+    if text.lstrip().startswith(("{", "[")):
+        raise InputError(
+            file, "line 1: is JSON; a CSV table is wanted, with names of columns first"
+        )
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    lines = [*_lines(file, reader)]
+    if not lines:
+        raise InputError(file, "is empty; the first line has to name the columns")
+    header = tuple(name.strip() for name in lines[0][1])
+    _check_header(file, header)
+    rows = []
+    for number, cells in lines[1:]:
+        if len(cells) != len(header):
+            reason = f"there are {len(cells)} values, and {len(header)} columns"
+            raise InputError(file, f"line {number}: {reason}")
+        rows.append(Row(f"line {number}", dict(zip(header, cells, strict=True))))
+    if not rows:
+        raise InputError(file, "has no rows below the names of columns")
+    return header, rows
+
+
+def read_json_lines(file: str) -> list[Row]:
+    """The objects of a file that has one on each line.
+
+    Raises:
+        InputError: when it cannot be read, or a line is no object.
+    """
+    found = []
+    for number, line in enumerate(unpacked(file).removeprefix("\ufeff").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
+        except (ValueError, RecursionError) as problem:
+            reason = f"is not JSON: {problem}; one object on each line is wanted"
+            raise InputError(file, f"line {number}: {reason}") from None
+        if not isinstance(value, dict):
+            raise InputError(file, f"line {number}: is no object")
+        found.append(Row(f"line {number}", value))
+    if not found:
+        raise InputError(file, "is empty; one object on each line is wanted")
+    return found
+
+
+def unpacked(file: str) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: when it cannot be read, is damaged, or is no text.
+    """
+    data = read_program(file)
+    if data.startswith(_GZIP):
+        data = _decompressed(file, data)
+    elif file.endswith(_COMPRESSED):
+        raise InputError(file, "is not compressed with gzip, as its name says; rename it")
+    return text_of(file, data)
+
+
+def _decompressed(file: str, data: bytes) -> bytes:
+    """All members of a gzip file."""
+    found, left = list[bytes](), _LARGEST
+    try:
+        while data:
+            member = zlib.decompressobj(_WINDOW)
+            found.append(member.decompress(data, left))
+            left -= len(found[-1])
+            if left <= 0:
+                raise InputError(file, f"is larger than {_LARGEST >> 20} MiB when unpacked")
+            if not member.eof:
+                raise InputError(file, "is damaged: the compressed data ends early")
+            data = member.unused_data.lstrip(b"\0")
+    except zlib.error as problem:
+        raise InputError(file, f"is damaged: {problem}") from None
+    return b"".join(found)
+
+
+def _lines(file: str, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Lines that have something, with their numbers."""
+    number = 0
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise InputError(file, f"line {number + 1}: {problem}") from None
+        number = reader.line_num  # type: ignore[attr-defined]  # of the module's own type
+        if any(cell.strip() for cell in cells):
+            yield number, cells
+
+
+def _check_header(file: str, header: Sequence[str]) -> None:
+    for name in header:
+        if name and header.count(name) > 1:
+            reason = f"has {header.count(name)} columns {name[:40]!r}; rename all but one"
+            raise InputError(file, f"line 1: {reason}")
+
+
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has {twice[:40]!r} twice")
+    return found
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")

@@ -1,0 +1,114 @@
+"""Made-up functions, curves and groups of `slowpath insights`, and files of them."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slowpath.insights.colocation.groups import FUNCTIONS, PAIRS
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.functions import vocabulary
+from slowpath.insights.functions.vocabulary import COMPUTE, CRC, ELEMENTS, flag
+
+Function = dict[str, int]
+
+
+def plain(**changes: int) -> Function:
+    """A chain without elements, whose parameters are what is usual."""
+    found = dict.fromkeys((*vocabulary.NEEDED, *vocabulary.OPTIONAL), 0)
+    found |= {name: least for name, (least, _) in vocabulary.USUAL.items()}
+    assert changes.keys() <= found.keys()
+    return found | changes
+
+
+def drawn(count: int, seed: int) -> list[Function]:
+    """Random functions of the kind that was published."""
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        one = plain()
+        for element in (*ELEMENTS, *COMPUTE, *CRC):
+            one[flag(element)] = int(random.integers(2))
+        for name, (least, most) in vocabulary.USUAL.items():
+            one[name] = int(random.integers(least, most + 1))
+        found.append(one)
+    return found
+
+
+def curve_rows(
+    functions: Sequence[Function], throughput: np.ndarray, latency: np.ndarray
+) -> list[dict[str, Any]]:
+    """Rows of a table of curves; shape of both (functions, 7)."""
+    return [
+        {
+            "function": f"f{at}",
+            **one,
+            "cores": cores,
+            "throughput_pps": throughput[at, place],
+            "latency_cycles": latency[at, place],
+        }
+        for at, one in enumerate(functions)
+        for place, cores in enumerate(CORES)
+    ]
+
+
+def query_rows(functions: Sequence[Function], cores: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows of a query."""
+    return [
+        {"function": f"f{at}", **one, "cores": number}
+        for at, one in enumerate(functions)
+        for number in cores
+    ]
+
+
+def group_rows(
+    functions: Sequence[Function],
+    alone: np.ndarray | None = None,
+    pairs: np.ndarray | None = None,
+) -> list[dict[str, Any]]:
+    """Groups of four in a row; alone of shape (groups, 4, 2), pairs (groups, 6, 2, 2)."""
+    found = []
+    for at in range(len(functions) // FUNCTIONS):
+        members: list[dict[str, Any]] = [
+            dict(one) for one in functions[at * FUNCTIONS : (at + 1) * FUNCTIONS]
+        ]
+        if alone is not None:
+            for member, (rate, cycles) in zip(members, alone[at], strict=True):
+                member["solo"] = {"throughput_pps": float(rate), "latency_cycles": float(cycles)}
+        group: dict[str, Any] = {"group": at, "functions": members}
+        if pairs is not None:
+            group["pairs"] = [
+                {
+                    "members": [first + 1, second + 1],
+                    "throughput_pps": [float(one) for one in pair[:, 0]],
+                    "latency_cycles": [float(one) for one in pair[:, 1]],
+                }
+                for (first, second), pair in zip(PAIRS, pairs[at], strict=True)
+            ]
+        found.append(group)
+    return found
+
+
+def write_csv(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+    """Writes a table, compressed where the name ends in `.gz`."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return _write(file, text.getvalue())
+
+
+def write_lines(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+    """Writes objects, one on each line."""
+    return _write(file, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def _write(file: Path, text: str) -> Path:
+    data = text.encode()
+    file.write_bytes(gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
+    return file

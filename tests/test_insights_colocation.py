@@ -1,0 +1,197 @@
+"""`slowpath insights colocation`: scores, symmetry, and published groups."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracles
+from insights_tables import drawn, group_rows, plain, write_lines
+from slowpath.insights.colocation import saved
+from slowpath.insights.colocation.evaluation import agreement, taken, truth, without_solo
+from slowpath.insights.colocation.groups import PAIRS, Groups, read_groups, read_measured
+from slowpath.insights.colocation.learning import favour, learn
+from slowpath.insights.colocation.model import predicted, shared
+from slowpath.insights.colocation.scores import NAMES, friendlier, loss, overlap, scores, totals
+from slowpath.insights.network.closed import Array
+from support import slowpath
+
+ORDER = (2, 0, 3, 1)
+"""Where functions stand that are put in another order."""
+
+
+def groups_of(folder: Path, count: int, seed: int) -> Groups:
+    file = folder / f"{count}-{seed}.jsonl"
+    return read_groups(str(write_lines(file, group_rows(drawn(4 * count, seed)))))
+
+
+def measured(groups: Groups, file: Path, seed: int, favoured: float = 0.0) -> Path:
+    """A file of groups as the shipped model has them, with a little noise."""
+    found = shared(saved.shipped(), groups)
+    random = np.random.default_rng(seed)
+    alone = np.stack([found.alone, found.alone_latency], -1)
+    pairs = np.stack([found.pairs, found.pairs_latency], -1)
+    pairs[..., 0] *= np.exp(np.array([favoured, -favoured]))
+    pairs = pairs * np.exp(0.003 * random.standard_normal(pairs.shape))
+    rows = group_rows(drawn(4 * groups.size, seed), alone, pairs)
+    return write_lines(file, rows)
+
+
+def test_scores_are_those_described() -> None:
+    alone = np.array([[10.0, 20.0, 30.0, 40.0]])
+    pairs = np.array([[[5.0, 10.0], [8, 15], [9, 20], [10, 24], [16, 20], [15, 20]]])
+    total, average = totals(alone, pairs)
+    assert total[0, :2] == pytest.approx([15 / 30, 23 / 40])
+    assert average[0, :2] == pytest.approx([0.5 + 0.5, 0.8 + 0.5])
+    found = scores(alone, 100 * alone, pairs, 200 * pairs)
+    assert found.latency_total == pytest.approx(2 * total)
+    assert friendlier(found, "latency_average") == pytest.approx(-2 * average)
+
+
+def test_overlap_and_loss_by_hand() -> None:
+    true = np.array([[6.0, 5, 4, 3, 2, 1]])
+    guess = np.array([[5.0, 6, 1, 4, 3, 2]])
+    assert [overlap(true, guess, count)[0] for count in (1, 2, 3)] == [0, 1, pytest.approx(2 / 3)]
+    assert loss(true, guess) == pytest.approx([1 / 6])
+    assert loss(-true, -guess) == pytest.approx([3.0])
+    one, other = np.random.default_rng(0).random((2, 60_000, 6))
+    chance = [overlap(one, other, count).mean() for count in (1, 2, 3)]
+    assert chance == pytest.approx([1 / 6, 1 / 3, 1 / 2], abs=0.01)
+
+
+def reordered(values: Array) -> Array:
+    """Scores of pairs of groups whose functions stand in ORDER, in the order of the originals."""
+    places = {frozenset(members): at for at, members in enumerate(PAIRS)}
+    now = {old: new for new, old in enumerate(ORDER)}
+    return values[:, np.array([places[frozenset((now[a], now[b]))] for a, b in PAIRS])]
+
+
+@pytest.mark.parametrize("solo", [False, True])
+def test_the_order_of_functions_carries_no_signal(tmp_path: Path, solo: bool) -> None:
+    groups = groups_of(tmp_path, 12, 3)
+    rows = [json.loads(line) for line in Path(groups.file).read_text().splitlines()]
+    if solo:
+        random = np.random.default_rng(7)
+        for row in rows:
+            for one in row["functions"]:
+                rate, cycles = random.uniform((2e6, 5e3), (2e7, 3e4))
+                one["solo"] = {"throughput_pps": rate, "latency_cycles": cycles}
+    straight = read_groups(str(write_lines(tmp_path / "straight.jsonl", rows)))
+    for row in rows:
+        row["functions"] = [row["functions"][at] for at in ORDER]
+    mixed = read_groups(str(write_lines(tmp_path / "mixed.jsonl", rows)))
+    model = saved.shipped()
+    for one, other in zip(predicted(model, straight), predicted(model, mixed), strict=True):
+        assert reordered(other) == pytest.approx(one, rel=1e-9)
+
+
+def test_one_in_a_pair_is_not_faster_than_alone(tmp_path: Path) -> None:
+    groups = groups_of(tmp_path, 30, 5)
+    found = predicted(saved.shipped(), groups)
+    assert (found.throughput_total < 1).all()
+    assert (found.throughput_average < 2).all()
+    assert (found.throughput_total > 0.3).all()
+
+
+def test_with_solo_functions_do_alone_what_was_measured(tmp_path: Path) -> None:
+    groups = groups_of(tmp_path, 20, 6)
+    file = measured(groups, tmp_path / "measured.jsonl", 6)
+    known, pairs = read_measured(str(file))
+    model = saved.shipped()
+    # The truth is the model: nothing is left to scale.
+    found = predicted(model, known)
+    assert found.throughput_total == pytest.approx(truth(known, pairs).throughput_total, rel=0.01)
+    # A function that is slower alone than it should be is slower beside others, too.
+    alone = known.alone.throughput.copy()
+    alone[:, 0] *= 0.9
+    slower = shared(model, known._replace(alone=known.alone._replace(throughput=alone)))
+    before = shared(model, known)
+    assert slower.alone == pytest.approx(alone)
+    assert (slower.pairs[:, :3, 0] < before.pairs[:, :3, 0]).all()
+    assert slower.pairs[:, 3:] == pytest.approx(before.pairs[:, 3:])
+
+
+def test_what_the_place_favours_is_taken_out(tmp_path: Path) -> None:
+    groups = groups_of(tmp_path, 100, 8)
+    even = read_measured(str(measured(groups, tmp_path / "even.jsonl", 8)))
+    odd = read_measured(str(measured(groups, tmp_path / "odd.jsonl", 8, favoured=0.05)))
+    gap = favour(*odd) - favour(*even)
+    assert gap == pytest.approx([0.05, -0.05], abs=1e-6)
+
+
+def test_training_finds_the_truth_again(tmp_path: Path) -> None:
+    groups = groups_of(tmp_path, 40, 9)
+    known, pairs = read_measured(str(measured(groups, tmp_path / "measured.jsonl", 9)))
+    model = learn(known, pairs)
+    again = learn(known, pairs)
+    assert np.array_equal(model.parameters, again.parameters)
+    others = groups_of(tmp_path, 30, 10)
+    true, found = predicted(saved.shipped(), others), predicted(model, others)
+    assert np.abs(found.throughput_total - true.throughput_total).mean() < 0.03
+    assert agreement(true, found, "throughput_total").overlap[:, 0].mean() > 0.5
+
+
+def test_a_query_is_answered_pair_by_pair(tmp_path: Path) -> None:
+    groups = groups_of(tmp_path, 3, 4)
+    packed = write_lines(tmp_path / "groups.jsonl.gz", group_rows(drawn(12, 4)))
+    answer = tmp_path / "out.csv"
+    run = slowpath("insights", "colocation", "--query", packed, "-o", answer)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    rows = list(csv.DictReader(io.StringIO(answer.read_text())))
+    assert list(rows[0]) == ["group", "first", "second", *NAMES]
+    wanted = [(str(at), str(a + 1), str(b + 1)) for at in range(3) for a, b in PAIRS]
+    assert [(row["group"], row["first"], row["second"]) for row in rows] == wanted
+    found = predicted(saved.shipped(), groups)
+    for name in NAMES:
+        said = [float(row[name]) for row in rows]
+        assert said == pytest.approx(getattr(found, name).ravel(), rel=1e-5)
+    document = json.loads(
+        slowpath("insights", "colocation", "--query", packed, "--format", "json").stdout
+    )
+    assert [one["measured_alone"] for one in document["groups"]] == [False] * 3
+    text = slowpath("insights", "colocation", "--query", groups.file).stdout
+    best = found.throughput_total[0].argmax()
+    assert f"{PAIRS[best][0] + 1}-{PAIRS[best][1] + 1}" in text.splitlines()[3]
+
+
+def test_groups_unlike_those_that_were_measured_are_named(tmp_path: Path) -> None:
+    functions = [plain(has_webgen=1, webgen_slots=9), *drawn(7, 1)]
+    file = write_lines(tmp_path / "groups.jsonl", group_rows(functions))
+    run = slowpath("insights", "colocation", "--query", file)
+    assert run.returncode == 0
+    assert "1 of 2 groups have functions unlike those" in run.stderr
+    assert "0 (webgen_slots)" in run.stderr
+
+
+def test_a_file_to_learn_from_can_be_named(tmp_path: Path) -> None:
+    train = measured(groups_of(tmp_path, 20, 2), tmp_path / "train.jsonl", 2)
+    run = slowpath("insights", "colocation", "--train", train, "--query", train)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert f"learnt from 20 groups of {train}" in run.stdout
+    assert " measured " in run.stdout
+
+
+def test_the_shipped_model_is_small_and_holds_parameters_only() -> None:
+    assert saved.SHIPPED.stat().st_size < 10_000
+    assert json.loads(saved.SHIPPED.read_text()).keys() == {"groups", "network", "latency"}
+    model = saved.shipped()
+    again = saved.read(saved.written(model))
+    assert np.array_equal(model.parameters, again.parameters)
+
+
+def test_published_groups_that_were_left_out() -> None:
+    """The targets of cross-validation, on one part of the groups."""
+    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
+    groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
+    order = np.random.default_rng(0).permutation(groups.size)
+    model = learn(*taken(groups, pairs, np.sort(order[:200])))
+    left = taken(groups, pairs, np.sort(order[200:]))
+    true = truth(*left)
+    for asked, least in ((left[0], (0.74, 0.83, 0.91)), (without_solo(left[0]), (0.68, 0.8, 0.89))):
+        found = agreement(true, predicted(model, asked), "throughput_total")
+        assert (found.overlap.mean(0) >= least).all()
+        assert found.loss.mean() <= 0.01
+    oracles.compared("insights", left[0].size, "groups of four functions")

@@ -1,0 +1,261 @@
+"""What is wrong with tables of `slowpath insights cores` and `colocation` is said by place."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from insights_tables import curve_rows, drawn, group_rows, plain, query_rows, write_csv, write_lines
+from slowpath.cli.errors import InputError
+from slowpath.insights.colocation.groups import read_groups, read_measured
+from slowpath.insights.cores.curves import read_asked, read_curves
+from support import slowpath
+
+Rows = list[dict[str, Any]]
+
+
+def said(*words: str | Path, code: int = 3) -> str:
+    """The one line that a run ends with."""
+    run = slowpath("insights", *words)
+    assert (run.returncode, run.stdout) == (code, ""), run.stderr
+    (line,) = run.stderr.splitlines()[-1:]
+    return line
+
+
+def why(read: Callable[[str], object], file: Path) -> str:
+    """Why a file is refused."""
+    with pytest.raises(InputError) as refused:
+        read(str(file))
+    assert refused.value.file == str(file)
+    return refused.value.reason
+
+
+def changed(column: str, value: object) -> Callable[[Rows], object]:
+    return lambda rows: rows[1].update({column: value})
+
+
+def without(column: str) -> Callable[[Rows], object]:
+    return lambda rows: [row.pop(column) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (without("cores"), "has no column cores"),
+        (without("webgen_slots"), "has no column webgen_slots"),
+        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is neither 0 nor 1"),
+        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is neither 0 nor 1"),
+        (changed("has_webgen", ""), "line 3, column has_webgen: '' is neither 0 nor 1"),
+        (changed("webgen_slots", -1), "line 3, column webgen_slots: '-1' is no whole number"),
+        (changed("webgen_slots", 2.5), "line 3, column webgen_slots: '2.5' is no whole number"),
+        (changed("webgen_slots", "inf"), "line 3, column webgen_slots: 'inf' is no whole number"),
+        (changed("cores", 0), "line 3, column cores: '0' is no number above zero"),
+        (changed("cores", 24.5), "line 3, column cores: 24.5 is no whole number from 1 to 1000"),
+        (changed("cores", 2000), "line 3, column cores: 2000 is no whole number from 1 to 1000"),
+        (changed("function", " "), "line 3, column function: there is no name"),
+        (changed("ipfilter1_rules", 33), "line 3, column ipfilter1_rules: f0 differs"),
+    ],
+)
+def test_wrong_queries_of_cores(
+    tmp_path: Path, change: Callable[[Rows], object], reason: str
+) -> None:
+    rows = query_rows([plain(), plain(has_counter=1)], (24, 30))
+    change(rows)
+    file = write_csv(tmp_path / "query.csv", rows)
+    assert why(read_asked, file).startswith(reason)
+
+
+def test_unknown_columns_are_named(tmp_path: Path) -> None:
+    rows = query_rows([plain()], (24,))
+    file = write_csv(tmp_path / "query.csv", [{**rows[0], "has_ipfilter3": 1}])
+    assert "column 'has_ipfilter3' is neither a flag nor a parameter" in why(read_asked, file)
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.csv"
+    assert said("cores", "--query", missing) == f"error: {missing}: no such file"
+    query = write_csv(tmp_path / "query.csv", query_rows([plain()], (24,)))
+    assert said("cores", "--query", query, "--train", missing).endswith("no such file")
+    rows = group_rows(drawn(4, 1))
+    rows[0]["functions"].pop()
+    groups = write_lines(tmp_path / "groups.jsonl", rows)
+    assert said("colocation", "--query", groups) == (
+        f"error: {groups}: line 1, functions: has 3 functions; a group is 4"
+    )
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert "is empty; the first line has to name the columns" in why(read_asked, empty)
+    alone = tmp_path / "alone.csv"
+    alone.write_text("function,cores\n")
+    assert "has no rows below the names of columns" in why(read_asked, alone)
+    named = tmp_path / "named.csv.gz"
+    named.write_text("function,cores\nf,24\n")
+    assert "is not compressed with gzip, as its name says" in why(read_asked, named)
+    packed = gzip.compress(b"function,cores\nf,24\n" * 50)
+    short = tmp_path / "short.csv.gz"
+    short.write_bytes(packed[:-12])
+    assert "is damaged: the compressed data ends early" in why(read_asked, short)
+    damaged = tmp_path / "damaged.csv.gz"
+    damaged.write_bytes(packed[:12] + b"\xff\xff\xff" + packed[15:])
+    assert "is damaged" in why(read_asked, damaged)
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes(b"function\xe4,cores\n")
+    assert "is not UTF-8 text" in why(read_asked, latin)
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text("function,cores\nf,24,7\n")
+    assert "line 2: there are 3 values, and 2 columns" in why(read_asked, ragged)
+    twice = tmp_path / "twice.csv"
+    twice.write_text("function,cores,cores\nf,24,24\n")
+    assert "has 2 columns 'cores'; rename all but one" in why(read_asked, twice)
+    other = write_lines(tmp_path / "groups.jsonl", group_rows(drawn(4, 1)))
+    assert "is JSON; a CSV table is wanted" in why(read_asked, other)
+
+
+def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
+    functions = drawn(50, 1)
+    rows = curve_rows(functions, np.full((50, 7), 1e6), np.full((50, 7), 1e4))
+
+    def refused(changed: Rows) -> str:
+        return why(read_curves, write_csv(tmp_path / "train.csv", changed))
+
+    assert refused(rows[:-1]) == "line 345: f49 has no row with 60 cores"
+    assert refused([*rows, rows[0]]) == "line 352: f0 has a row with 24 cores already"
+    assert refused(rows[:-7]) == "has 49 functions; a model takes at least 50"
+    assert refused([{**rows[0], "cores": 25}, *rows[1:]]).startswith(
+        "line 2, column cores: 25 is none of 24, 30, 36"
+    )
+    assert refused([{**rows[0], "throughput_pps": -1}, *rows[1:]]) == (
+        "line 2, column throughput_pps: '-1' is no number above zero"
+    )
+    for row in rows:
+        del row["latency_cycles"]
+    assert refused(rows) == "has no column latency_cycles"
+
+
+def test_options_that_do_not_fit_together(tmp_path: Path) -> None:
+    rows = query_rows([plain()], (24,))
+    query = write_csv(tmp_path / "query.csv", rows)
+    words = ("cores", "--query", query)
+    assert "'--traffic': is of the model without --train" in said(
+        *words, "--train", query, "--traffic", "hit", code=2
+    )
+    assert "the file has to end in .csv or .json" in said(*words, "-o", tmp_path / "x.txt", code=2)
+    assert "is read, and would be overwritten" in said(*words, "-o", query, code=2)
+    lines = write_lines(tmp_path / "groups.json", group_rows(drawn(4, 1)))
+    assert "is read, and would be overwritten" in said(
+        "colocation", "--query", lines, "-o", lines, code=2
+    )
+    assert "cannot be written" in said(*words, "-o", tmp_path / "none" / "x.csv")
+
+
+def solo(rate: object = 1e6, cycles: object = 1e4) -> dict[str, object]:
+    return {"throughput_pps": rate, "latency_cycles": cycles}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda row: row["functions"].pop(), "functions: has 3 functions; a group is 4"),
+        (lambda row: row.pop("functions"), "functions: is no list of 4 functions"),
+        (lambda row: row.pop("group"), "group: is no number and no name"),
+        (lambda row: row.update(name=1), "has an unknown key 'name'"),
+        (
+            lambda row: row["functions"][1].pop("has_webgen"),
+            "function 2: has no column has_webgen",
+        ),
+        (
+            lambda row: row["functions"][1].update(has_webgen=True),
+            "function 2, column has_webgen: 'True' is neither 0 nor 1",
+        ),
+        (
+            lambda row: row["functions"][1].update(has_x=1),
+            "function 2: column 'has_x' is neither a flag nor a parameter",
+        ),
+        (
+            lambda row: row["functions"][2].update(solo=solo()),
+            "function 1: has no solo, which others of its group have",
+        ),
+        (
+            lambda row: row["functions"][2].update(solo=solo(rate="fast")),
+            "function 3, solo, column throughput_pps: 'fast' is no number above zero",
+        ),
+        (
+            lambda row: row["functions"][2].update(solo={"throughput_pps": 1}),
+            "function 3, solo: has no latency_cycles",
+        ),
+        (lambda row: row["functions"].__setitem__(3, 7), "function 4: is no object"),
+    ],
+)
+def test_wrong_groups(tmp_path: Path, change: Callable[[Any], object], reason: str) -> None:
+    rows = group_rows(drawn(8, 1))
+    change(rows[1])
+    file = write_lines(tmp_path / "groups.jsonl", rows)
+    found = why(read_groups, file)
+    assert found.startswith("line 2")
+    assert found.removeprefix("line 2").lstrip(",: ").startswith(reason)
+
+
+def test_files_that_are_no_groups(tmp_path: Path) -> None:
+    file = tmp_path / "groups.jsonl"
+
+    def refused(text: str) -> str:
+        file.write_text(text)
+        return why(read_groups, file)
+
+    assert refused("\n") == "is empty; one object on each line is wanted"
+    assert refused("{").startswith("line 1: is not JSON: ")
+    assert refused("[]\n") == "line 1: is no object"
+    assert refused('{"group": 1, "group": 2}\n').startswith("line 1: is not JSON: an object has")
+    assert refused('{"group": NaN}\n').startswith("line 1: is not JSON: NaN is not a number")
+    rows = group_rows(drawn(4, 1))
+    assert refused(2 * f"{json.dumps(rows[0])}\n") == "line 2: group 0 is in line 1 already"
+
+
+def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
+    functions = drawn(80, 1)
+    alone, pairs = np.full((20, 4, 2), 1e6), np.full((20, 6, 2, 2), 5e5)
+
+    def refused(rows: Rows) -> str:
+        return why(read_measured, write_lines(tmp_path / "train.jsonl.gz", rows))
+
+    rows = group_rows(functions, alone, pairs)
+    assert refused(rows[:-1]) == "has 19 groups; a model takes at least 20"
+    assert refused(group_rows(functions, None, pairs)) == (
+        "line 1: functions have no solo; training takes them"
+    )
+    assert refused(group_rows(functions, alone)) == (
+        "line 1, pairs: is no list of 6 measured pairs"
+    )
+    rows[2]["pairs"][1]["members"] = [3, 1]
+    assert refused(rows) == "line 3, pair 2, members: are not [1, 3]"
+    rows[2]["pairs"][1].update(members=[1, 3], throughput_pps=[1])
+    assert refused(rows) == "line 3, pair 2, throughput_pps: is no list of two numbers"
+    rows[2]["pairs"][1].update(throughput_pps=[1, 0])
+    assert refused(rows).startswith("line 3, pair 2, column throughput_pps: '0' is no number")
+
+
+def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "query.csv", query_rows([plain()], (24,)))
+    script = (
+        "import sys\n"
+        "import importlib.util\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name: None if name == 'numpy' else find(name)\n"
+        f"sys.argv = ['slowpath', 'insights', 'cores', '--query', {str(file)!r}]\n"
+        "from slowpath.main import main\n"
+        "main()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    wanted = "error: this machine: numpy is not installed; pip install slowpath[insights]\n"
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", wanted)
