@@ -32,6 +32,7 @@ from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
+from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -108,6 +109,7 @@ class CalibrateDocument(TypedDict):
 
 
 DOCUMENTS: dict[str, Any] = {
+    "accelerators": AcceleratorsReport,
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,

@@ -20,5 +20,7 @@ INSIGHTS = Group(
         "it.",
     ),
     (),
-    {},
+    {
+        "accelerators": "slowpath.commands.insights.accelerators.command:ACCELERATORS",
+    },
 )
