@@ -5,6 +5,7 @@ import faulthandler
 import hashlib
 import os
 import socket
+import time
 import zlib
 from itertools import product
 
@@ -16,7 +17,7 @@ from slowpath.insights.accelerators.execution.confinement import (
     refuse_calls,
 )
 from slowpath.insights.accelerators.execution.memory import SIZE, Region
-from slowpath.insights.accelerators.execution.trials import first_success, successes
+from slowpath.insights.accelerators.execution.trials import Series
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.accelerators.proofs.crc import prove_crc
 from slowpath.insights.accelerators.proofs.gf2 import kernel_and_solution
@@ -324,10 +325,10 @@ def test_attempts_that_die_are_passed_over() -> None:
         return {"pid": os.getpid()}
 
     tried = [dies, finds, dies, dies, lambda: None, finds]
-    found = list(successes(tried, 30))
+    found = list(Series(tried, 30, time.monotonic() + 60).successes())
     assert [at for at, _ in found] == [1, 5]
     assert os.getpid() not in {one["pid"] for _, one in found}
-    assert first_success([dies, lambda: None], 30) is None
+    assert Series([dies, lambda: None], 30, time.monotonic() + 60).first() is None
 
 
 def test_memory_ends_where_it_says() -> None:

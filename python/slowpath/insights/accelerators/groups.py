@@ -5,7 +5,7 @@ from itertools import product
 
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.harness.stage import kinds
-from slowpath.insights.accelerators.proofs.routing.lookups import Roles
+from slowpath.insights.accelerators.proofs.routing.lookups import Roles, entry_layout
 from slowpath.insights.preparation.functions import Function
 
 _MOST = 48
@@ -51,7 +51,12 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
     """Functions that may make a table of routes, add a route, and look an address up."""
     patterns = {name: kinds(bench, name) for name in names}
-    adds = [name for name in names if _adds(bench.functions[name], patterns[name])]
+    adds = [
+        name
+        for name in names
+        if _adds(bench.functions[name], patterns[name])
+        or (patterns[name] in ("p", "pp") and entry_layout(bench.functions[name]) is not None)
+    ]
     looks = [name for name in names if _looks(bench.functions[name], patterns[name])]
     makes = [
         name

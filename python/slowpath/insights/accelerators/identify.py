@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from slowpath.insights.accelerators.candidates import outside, own, why_not, works
-from slowpath.insights.accelerators.execution.trials import Attempt, first_success, successes
+from slowpath.insights.accelerators.execution.trials import Attempt, Series
 from slowpath.insights.accelerators.groups import pairs, parts, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.proofs import blocks
@@ -21,9 +21,10 @@ from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
 from slowpath.insights.program import Program
 
-_SECONDS = 20.0
-"""Of a function, all attempts together."""
-_GROUP_SECONDS = 8.0
+_SECONDS = 8.0
+"""CPU seconds of a function, all attempts together."""
+_GROUP_SECONDS = 4.0
+"""CPU seconds of several functions together."""
 Found = dict[str, Any]
 """A finding of `proofs`, with `function`, and `together` or `part_of`."""
 
@@ -47,6 +48,7 @@ class Identification:
         self._bench = Bench(program.module, self.functions)
         self._able = [name for name in named if name not in self.refused]
         self._proved = dict[str, Found]()
+        self._hopeless = set[str]()
 
     def run(self) -> Iterator[Found]:
         """What is proved, as it is found."""
@@ -81,9 +83,6 @@ class Identification:
         self._proved.setdefault(name, kept)
         return kept
 
-    def _left(self, most: float) -> float:
-        return min(most, self._until - monotonic())
-
     def _computes(self, name: str) -> bool:
         return any(works(self.functions[one]) for one in reached(self.functions, name))
 
@@ -100,11 +99,15 @@ class Identification:
             return {"ends": True}
 
         tried: list[Attempt] = [partial(ends, name) for name in named]
-        return [named[at] for at, _ in successes(tried, self._left(_GROUP_SECONDS))]
+        return [named[at] for at, _ in Series(tried, _GROUP_SECONDS, self._until).successes()]
 
     def _single(self, name: str, before: Sequence[str]) -> Found | None:
         tried = attempts(self._bench, name)
-        found = first_success(tried, self._left(_SECONDS), self._bench.prepare)
+        series = Series(tried, _SECONDS, self._until, self._bench.prepare)
+        found = series.first()
+        if found is None and series.given_up:
+            self._hopeless.add(name)
+            return None
         mine = {one.address for one in self._bench.variables(name)}
         earlier = [
             one
@@ -113,14 +116,14 @@ class Identification:
         ]
         if found is None and earlier:
             prepare = partial(self._bench.prepare, earlier)
-            found = first_success(tried, self._left(_SECONDS), prepare)
+            found = Series(tried, _SECONDS, self._until, prepare).first()
             if found is not None:
                 found["together"] = earlier
         return found
 
     def _open(self) -> list[str]:
-        """Functions that nothing is proved of."""
-        return [name for name in self._able if name not in self._proved]
+        """Functions that nothing is proved of, and that may still be something."""
+        return [name for name in self._able if name not in {*self._proved, *self._hopeless}]
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._open()):
@@ -130,7 +133,8 @@ class Identification:
             yield from self._together(group, group, tried, before)
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
-        starts = {name: found for name in self._able if (found := self._starts(name, before))}
+        named = [name for name in self._able if name not in self._hopeless]
+        starts = {name: found for name in named if (found := self._starts(name, before))}
         working = [name for name in self._open() if self._computes(name)]
         for begin, work in pairs(self._bench, list(starts), working):
             if work in self._proved:
@@ -145,8 +149,8 @@ class Identification:
         """Ways to call a function that makes something of a key."""
         tried = list(blocks.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
-        found = successes(tried, self._left(_GROUP_SECONDS), prepare)
-        return blocks.distinct(one for _, one in found)
+        series = Series(tried, _GROUP_SECONDS, self._until, prepare)
+        return blocks.distinct(one for _, one in series.successes())
 
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
         for roles in tables(self._bench, self._open()):
@@ -156,7 +160,7 @@ class Identification:
             for attempt in lookup_attempts(self._bench, roles):
                 found = list(self._together(group, [roles.add, roles.look], [attempt], before))
                 yield from found
-                if found or self._left(1) < 1:
+                if found or monotonic() >= self._until:
                     break
 
     def _together(
@@ -169,7 +173,7 @@ class Identification:
         """A finding of several functions, said of some of them."""
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
-        found = first_success(tried, self._left(_GROUP_SECONDS), prepare)
+        found = Series(tried, _GROUP_SECONDS, self._until, prepare).first()
         if found is None:
             return
         for name in named:

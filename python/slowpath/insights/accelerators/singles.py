@@ -9,14 +9,24 @@ from typing import Any
 from slowpath.insights.accelerators.execution.trials import Attempt
 from slowpath.insights.accelerators.harness.bench import Bench, Bound
 from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
-from slowpath.insights.accelerators.harness.slots import Reading, readings
+from slowpath.insights.accelerators.harness.slots import (
+    Reading,
+    Slot,
+    number_for,
+    polynomials,
+    readings,
+)
 from slowpath.insights.accelerators.harness.steps import (
     Stepping,
     step_oracles,
     steppings,
     table_oracles,
 )
-from slowpath.insights.accelerators.proofs.blocks import direct_attempts, schedule_attempts
+from slowpath.insights.accelerators.proofs.blocks import (
+    direct_attempts,
+    number_attempts,
+    schedule_attempts,
+)
 from slowpath.insights.accelerators.proofs.crc import prove_crc
 from slowpath.insights.accelerators.proofs.digests import block_attempts, prove_whole
 from slowpath.insights.accelerators.proofs.hashing import prove_hash
@@ -29,6 +39,7 @@ from slowpath.insights.accelerators.proofs.streams import (
 )
 from slowpath.insights.accelerators.proofs.sums import prove_sum
 from slowpath.insights.accelerators.proofs.updates import prove_update
+from slowpath.insights.accelerators.references.crc import reverse
 from slowpath.insights.preparation.functions import Function
 
 _NUMBER = re.compile(r"(?<![\w%.@-])(-?\d{3,})\b")
@@ -48,6 +59,7 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
             block_attempts(bench, name),
             keyed_attempts(bench, name),
             direct_attempts(bench, name),
+            number_attempts(bench, name),
             core_attempts(bench, name),
             schedule_attempts(bench, name),
             cipher_attempts(bench, name),
@@ -71,8 +83,34 @@ def _digest(
     bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
     bound = Bound(bench, name, reading.binding)
-    found = _first(digest_oracles(bound, reading), numbers)
-    return found or prove_whole(bound, reading)
+    found = _first(digest_oracles(bound, reading), numbers) or prove_whole(bound, reading)
+    named = polynomials(bench.functions[name])
+    if found is None or found["kind"] != "crc" or not named:
+        return found
+    return _with_polynomial(bench, name, reading, found, named[0])
+
+
+def _with_polynomial(
+    bench: Bench, name: str, reading: Reading, found: dict[str, Any], at: int
+) -> dict[str, Any] | None:
+    """A CRC whose polynomial is an argument: another one has to be found in the answers, too."""
+    parameter = bench.functions[name].parameters[at]
+    other = number_for(parameter, 0, choice=1)
+    binding = list(reading.binding)
+    first, binding[at] = binding[at].value, Slot("number", other)
+    changed = reading._replace(binding=tuple(binding))
+    again = _first(digest_oracles(Bound(bench, name, changed.binding), changed), ())
+    values = [int(one["parameters"]["polynomial"], 16) for one in (found, again) if one]
+    width = int(found["parameters"]["width"])
+    said = parameter.described.name if parameter.described else ""
+    if values == [first, other]:
+        shown = said
+    elif values == [reverse(one & (1 << width) - 1, width) for one in (first, other)]:
+        shown = f"{said}, its bits in reverse order"
+    else:
+        return None
+    parameters = {**found["parameters"], "polynomial": shown}
+    return {**found, "algorithm": f"CRC-{width}", "parameters": parameters}
 
 
 def _step(

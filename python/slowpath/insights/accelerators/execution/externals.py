@@ -1,9 +1,13 @@
 """What a module needs from outside: a short list is there, everything else ends the run.
 
 Names that the list has not are renamed, so that the JIT finds nothing of this process by them.
+Variables of other files are there, and zero.
 """
 
+import ctypes
+import mmap
 from functools import cache
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -102,8 +106,15 @@ define i64 @"slowpath.silent"(...) {
 }
 declare void @llvm.trap()
 """
-_NOWHERE = 16
-"""The address of what is not there: the first page is never mapped."""
+_LARGEST = 1 << 20
+"""Bytes of a variable from outside."""
+
+
+class Outside(NamedTuple):
+    """A variable that another file would have."""
+
+    address: int
+    size: int
 
 
 def is_allowed(name: str) -> bool:
@@ -111,8 +122,8 @@ def is_allowed(name: str) -> bool:
     return name.startswith("llvm.") or name in _PRESENT or name in _SILENT or name in _RENAMED
 
 
-def settle(module: Module) -> None:
-    """Gives everything from outside a meaning, or none."""
+def settle(module: Module) -> dict[str, Outside]:
+    """Gives everything from outside a meaning, or none; the variables are zero, by name."""
     refused, silent = _own()
     for function in list(module.functions):
         name = function.name
@@ -123,10 +134,18 @@ def settle(module: Module) -> None:
             continue
         function.name = f"slowpath.outside.{name}"
         llvm.add_symbol(function.name, silent if name in _SILENT else refused)
+    found = {}
     for value in list(module.global_variables):
-        if value.is_declaration:
-            value.name = f"slowpath.outside.{value.name}"
-            llvm.add_symbol(value.name, _NOWHERE)
+        if not value.is_declaration:
+            continue
+        size = machine().target_data.get_abi_size(value.global_value_type)
+        value.name = f"slowpath.outside.{value.name}"
+        memory = mmap.mmap(-1, max(1, min(size, _LARGEST)))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        _KEPT.append(memory)
+        llvm.add_symbol(value.name, address)
+        found[value.name] = Outside(address, min(size, _LARGEST))
+    return found
 
 
 @cache
@@ -142,4 +161,4 @@ def _own() -> tuple[int, int]:
 
 
 _KEPT = list[object]()
-"""Engines whose code is in use."""
+"""Engines and memory that code uses."""

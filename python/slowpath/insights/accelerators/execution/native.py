@@ -33,7 +33,7 @@ class Code:
 
     def __init__(self, module: Module) -> None:
         """The module is taken over."""
-        settle(module)
+        self._outside = settle(module)
         self._module = module
         sizes = {
             value.name: machine().target_data.get_abi_size(value.global_value_type)
@@ -51,6 +51,7 @@ class Code:
         self._engine = llvm.create_mcjit_compiler(module, machine())
         self._engine.finalize_object()
         self._sizes = {name: size for name, size in sizes.items() if name not in constant}
+        self._sizes |= {name: one.size for name, one in self._outside.items()}
         self.changeable = frozenset(self._sizes)
         """Names of variables that can change."""
 
@@ -63,6 +64,9 @@ class Code:
         size = self._sizes.get(name, 0)
         if not 0 < size <= _LARGEST:
             return None
+        outside = self._outside.get(name)
+        if outside is not None:
+            return Variable(outside.address, size)
         address = self._engine.get_global_value_address(name)
         return Variable(address, size) if address else None
 

@@ -1,6 +1,7 @@
 """A series of attempts in forked, confined processes: one that dies takes one attempt with it."""
 
 import json
+import math
 import os
 import select
 import signal
@@ -15,10 +16,10 @@ from slowpath.insights.accelerators.execution.confinement import limit, refuse_c
 
 Attempt = Callable[[], dict[str, Any] | None]
 """Something to try; what was found, in terms of JSON."""
-_SECONDS = 20
-"""CPU seconds of a process."""
+_SILENT = 60.0
+"""Seconds after which a process that says nothing is ended, whatever it waits for."""
 _MEMORY = 512 << 20
-_DEATHS, _HANGING = 256, 6
+_DEATHS, _HANGING = 128, 6
 """Processes that may die in one series, and of these, of calls that took too long."""
 _CHUNK = 1 << 16
 
@@ -27,56 +28,75 @@ def nothing() -> None:
     """Nothing is prepared."""
 
 
-def first_success(
-    attempts: Sequence[Attempt], seconds: float, prepare: Callable[[], None] = nothing
-) -> dict[str, Any] | None:
-    """What the first attempt that succeeds has found; the others are not tried any more."""
-    return next((found for _, found in successes(attempts, seconds, prepare)), None)
+class Series:
+    """Attempts, one after the other, within so many CPU seconds, whatever else the machine does."""
 
+    def __init__(
+        self,
+        attempts: Sequence[Attempt],
+        seconds: float,
+        until: float,
+        prepare: Callable[[], None] = nothing,
+    ) -> None:
+        """Until a moment of the monotonic clock; `prepare` runs first in each process."""
+        self._attempts, self._prepare = attempts, prepare
+        self._seconds, self._until = seconds, until
+        self.given_up = False
+        """Whether calls took too long, or too many processes died: nothing more is to be had."""
 
-def successes(
-    attempts: Sequence[Attempt], seconds: float, prepare: Callable[[], None] = nothing
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Which attempts have succeeded, and what they found, within so many seconds.
+    def first(self) -> dict[str, Any] | None:
+        """What the first attempt that succeeds has found; the others are not tried any more."""
+        return next((found for _, found in self.successes()), None)
 
-    `prepare` runs first in each process.
-    """
-    end = time.monotonic() + seconds
-    start, hanging = 0, 0
-    for _ in range(_DEATHS):
-        with _Fork(attempts, start, prepare) as fork:
-            for message in fork.messages(end):
-                if "defect" in message:
-                    sys.stderr.write(message["defect"])
-                if "found" in message:
-                    yield message["at"], message["found"]
-                start = message["at"] + 1
-        hanging += fork.hung
-        if start >= len(attempts) or hanging >= _HANGING or time.monotonic() >= end:
-            return
+    def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Which attempts have succeeded, and what they found."""
+        start, hanging, left = 0, 0, self._seconds
+        for _ in range(_DEATHS):
+            with _Fork(self._attempts, start, self._prepare, left) as fork:
+                for message in fork.messages(self._until):
+                    if "defect" in message:
+                        sys.stderr.write(message["defect"])
+                    if "found" in message:
+                        yield message["at"], message["found"]
+                    start = message["at"] + 1
+            hanging += fork.hung
+            left -= fork.seconds
+            if start >= len(self._attempts):
+                return
+            if hanging >= _HANGING or left <= 0 or time.monotonic() >= self._until:
+                break
+        self.given_up = True
 
 
 class _Fork:
     """A process that tries one attempt after the other, from one on."""
 
     def __init__(
-        self, attempts: Sequence[Attempt], start: int, prepare: Callable[[], None]
+        self,
+        attempts: Sequence[Attempt],
+        start: int,
+        prepare: Callable[[], None],
+        seconds: float,
     ) -> None:
         self._attempts, self._start, self._prepare = attempts, start, prepare
+        self._most = max(1, math.ceil(seconds))
         self.hung = False
+        self.seconds = 0.0
+        """CPU seconds that it took."""
 
     def __enter__(self) -> "_Fork":
         self._answers, answers = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _try(self._attempts, self._start, self._prepare, answers)  # does not return
+            _try(self._attempts, self._start, self._prepare, self._most, answers)  # does not return
         os.close(answers)
         return self
 
     def __exit__(self, *_ended: object) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
-        _, status = os.waitpid(self._pid, 0)
+        _, status, used = os.wait4(self._pid, 0)
+        self.seconds = used.ru_utime + used.ru_stime
         self.hung = os.waitstatus_to_exitcode(status) == -signal.SIGPROF
         os.close(self._answers)
 
@@ -86,7 +106,7 @@ class _Fork:
         poll.register(self._answers, select.POLLIN)
         buffer = b""
         while True:
-            left = end - time.monotonic()
+            left = min(end - time.monotonic(), _SILENT)
             if left <= 0 or not poll.poll(1000 * left):
                 return
             data = os.read(self._answers, _CHUNK)
@@ -98,7 +118,11 @@ class _Fork:
 
 
 def _try(
-    attempts: Sequence[Attempt], start: int, prepare: Callable[[], None], answers: int
+    attempts: Sequence[Attempt],
+    start: int,
+    prepare: Callable[[], None],
+    seconds: int,
+    answers: int,
 ) -> None:
     """The other process."""
     at = start
@@ -107,7 +131,7 @@ def _try(
             signal.signal(number, signal.SIG_DFL)
         os.closerange(0, answers)
         os.closerange(answers + 1, answers + 64)
-        limit(_SECONDS, _MEMORY)
+        limit(seconds, _MEMORY)
         refuse_calls()
         prepare()
         for at in range(start, len(attempts)):

@@ -56,6 +56,7 @@ class Bench:
         named = {
             one for inner in reached(self.functions, name) for one in self.functions[inner].globals
         }
+        named |= {f"slowpath.outside.{one}" for one in named}
         return named & self.code.changeable
 
     def variables(self, name: str) -> list[Variable]:

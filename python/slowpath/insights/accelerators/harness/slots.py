@@ -11,6 +11,14 @@ _LENGTH = re.compile(
     r"len|size|cnt|count|nbyte|nbits|num|sz|bytes|words|ihl|octets|^n$|_n$|^l$|^s$", re.IGNORECASE
 )
 _SEED = re.compile(r"crc|seed|init|sum|hash|adler|prev|start|basis|fcs", re.IGNORECASE)
+_POLYNOMIAL = re.compile(r"pol|generator", re.IGNORECASE)
+POLYNOMIALS = {
+    8: (0x9B, 0xD5),
+    16: (0x8005, 0xC867),
+    32: (0x814141AB, 0xA833982B),
+    64: (0xAD93D23594C935A9, 0x9A6C9329AC4BC9B5),
+}
+"""By bits: polynomials for functions that take one, which are some with bits reversed, too."""
 MOST_PARAMETERS = 8
 _MOST_POINTERS = 4
 
@@ -78,10 +86,26 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
     if at == data:
         return Slot("data")
     if parameter.kind == "integer":
-        return Slot("length") if at == extent else Slot("number", value)
+        return Slot("length") if at == extent else Slot("number", number_for(parameter, value))
     if at == extent:
         return Slot("end")
     return Slot("memory") if parameter.writes else Slot("key")
+
+
+def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
+    """What a number is that has no other role: a polynomial where its name says so."""
+    if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
+        return POLYNOMIALS[parameter.bits][choice]
+    return value
+
+
+def polynomials(function: Function) -> list[int]:
+    """The parameters that are polynomials, by their names."""
+    return [
+        at
+        for at, one in enumerate(function.parameters)
+        if one.kind == "integer" and _POLYNOMIAL.search(_name(one)) and one.bits in POLYNOMIALS
+    ]
 
 
 def _unlikeliness(parameters: Sequence[Parameter], one: Reading) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from slowpath.insights.accelerators.harness.oracles import (
     seeded,
     varying,
 )
-from slowpath.insights.accelerators.harness.slots import MOST_PARAMETERS, Slot
+from slowpath.insights.accelerators.harness.slots import MOST_PARAMETERS, Slot, number_for
 from slowpath.insights.preparation.functions import Function
 
 _MOST_BYTES = 64
@@ -161,7 +161,8 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
         return
     for value in (0, 1) if "integer" in kinds else (0,):
         binding = tuple(
-            Slot("memory") if kind == "pointer" else Slot("number", value) for kind in kinds
+            Slot("memory") if one.kind == "pointer" else Slot("number", number_for(one, value))
+            for one in function.parameters
         )
         bound = Bound(bench, name, binding)
         bound.call()

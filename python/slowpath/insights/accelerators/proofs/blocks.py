@@ -28,6 +28,8 @@ _TRIALS = 24
 _SPARE = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)
 """Numbers that ciphers take beside: sizes of keys and blocks, rounds, directions."""
 _FEWER = (0, 1, 16, 128, 32)
+_WAYS = (0, 1, ord("e"), ord("d"), 2)
+"""How functions are told whether to encrypt."""
 _KEY_BYTES = 32
 _STARTS = 6
 """So many different outcomes of a key are followed."""
@@ -117,6 +119,27 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
         def run(case: Case, order: Sequence[int] = order, numbers: Sequence[int] = numbers) -> None:
             stage.start({KEY: case.key, DATA: case.block}, zero=(CONTEXT, OUT))
             stage.call(name, filled(pattern, [stage.address(at) for at in order], numbers))
+
+        yield partial(_looked_up, stage, run)
+
+
+def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of key and block that are numbers of 64 bits."""
+    function = bench.functions[name]
+    wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
+    others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
+    pattern = kinds(bench, name)
+    if function.result != "i64" or len(wide) != 2 or "p" in pattern or len(others) > 1:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for (block, key), value in product(permutations(wide), _WAYS if others else (0,)):
+
+        def run(case: Case, block: int = block, key: int = key, value: int = value) -> None:
+            arguments = [value] * len(pattern)
+            arguments[block] = int.from_bytes(case.block[:8])
+            arguments[key] = int.from_bytes(case.key[:8])
+            stage.start({}, zero=(CONTEXT, OUT))
+            stage.regions[OUT].write(stage.call(name, arguments).to_bytes(8))
 
         yield partial(_looked_up, stage, run)
 

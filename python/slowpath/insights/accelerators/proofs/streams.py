@@ -196,7 +196,7 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
     stage = Stage(bench, [begin, work])
     for start, arguments, out in _rc4_ways(stage, patterns, alone=begin == work):
 
-        def stream(
+        def outcome(
             key: bytes,
             data: bytes,
             start: Sequence[int] = start,
@@ -207,22 +207,28 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
             stage.call(begin, start)
             if arguments is not None:
                 stage.call(work, arguments)
-            return _xored(stage.read(out, len(data)), data)
+            return stage.read(out, len(data))
 
         for size in (16, 5):
             if size in start:
-                yield partial(_rc4, stream, size)
+                yield partial(_rc4, outcome, size)
 
 
-def _rc4(stream: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
+def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
+    """Whether a message is xored with the key stream, or replaced by it."""
     key, expected = _rc4_known(size)
-    if stream(key, bytes(_MESSAGE)) != expected:
+    if outcome(key, bytes(_MESSAGE)) != expected:
         return None
     noise = noise_of(61)
     some = [(noise.randbytes(32), noise.randbytes(_MESSAGE)) for _ in range(_TRIALS)]
-    if not all(stream(one, text) == streams.rc4(one[:size], _MESSAGE) for one, text in some):
+    wanted = [streams.rc4(one[:size], _MESSAGE) for one, _ in some]
+    got = [outcome(one, text) for one, text in some]
+    said = {"key": "any length"}
+    if got == wanted:
+        said["outcome"] = "key stream"
+    elif [_xored(one, text) for one, (_, text) in zip(got, some, strict=True)] != wanted:
         return None
-    return _finding("RC4", {"key": "any length"}, [_MESSAGE, _MESSAGE])
+    return _finding("RC4", said, [_MESSAGE, _MESSAGE])
 
 
 def _rc4_ways(
@@ -230,11 +236,11 @@ def _rc4_ways(
 ) -> Iterator[tuple[list[int], list[int] | None, int]]:
     context, data, out, key = (stage.address(one) for one in (CONTEXT, DATA, OUT, KEY))
     numbers = patterns[0].count("i")
-    if alone and numbers == 2:  # noqa: PLR2004 - sizes of both
+    if alone and numbers in (2, 3):  # sizes of both, and how much is left out
         in_place = patterns[0].count("p") == 2  # noqa: PLR2004 - no place for the outcome
         pointers: Sequence[int] = (data, key) if in_place else (data, out, key)
         for order, size in product(permutations(pointers), (16, 5)):
-            for values in permutations((size, _MESSAGE)):
+            for values in permutations((size, _MESSAGE, 0)[:numbers]):
                 yield filled(patterns[0], order, values), None, DATA if in_place else OUT
         return
     if alone or numbers not in (1, 2) or patterns[1].count("i") not in (1, 2):
@@ -248,8 +254,9 @@ def _rc4_ways(
         3: [(one, OUT) for one in permutations((context, data, out))],
     }
     for first, (second, place) in product(firsts, seconds.get(patterns[1].count("p"), [])):
-        start = filled(patterns[0], first, [16] * numbers)
-        yield start, filled(patterns[1], second, [_MESSAGE] * patterns[1].count("i")), place
+        work = filled(patterns[1], second, [_MESSAGE] * patterns[1].count("i"))
+        for values in ((16,),) if numbers == 1 else ((16, 0), (0, 16), (16, 16)):
+            yield filled(patterns[0], first, values), work, place
 
 
 def _finding(name: str, parameters: dict[str, str], lengths: list[int]) -> dict[str, Any]:

@@ -43,13 +43,14 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
     stage = Stage(bench, [name])
-    for layout in _layouts(function):
+    for layout in layouts(function):
         for order in permutations((CONTEXT, OUT)[: pattern.count("p")]):
             for numbers in _numbers(pattern.count("i")):
                 yield partial(_entries, stage, name, pattern, order, numbers, layout)
 
 
-def _layouts(function: Function) -> Iterator[Layout]:
+def layouts(function: Function) -> Iterator[Layout]:
+    """How entries may be laid out that a function takes, by the names of members."""
     for parameter in function.parameters:
         described = parameter.described
         if described is None or not described.members:
@@ -98,7 +99,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - a way to call
             routes = some_routes(noise, min(_MOST, 2000 // max(1, layout.size)), default=True)
             if sort is not None:
                 routes.sort(key=sort)
-            table = b"".join(_entry(layout, one, swapped=swapped) for one in routes)
+            table = b"".join(entry_text(layout, one, swapped=swapped) for one in routes)
 
             def ask(address: int, swapped: bool = swapped, table: bytes = table) -> int:
                 given = int.from_bytes(address.to_bytes(4), "little") if swapped else address
@@ -152,7 +153,8 @@ def _meanings(
     yield "next hop, in memory", lambda _: int.from_bytes(stage.read(OUT, 4), "little")
 
 
-def _entry(layout: Layout, route: Route, *, swapped: bool) -> bytes:
+def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
+    """A route in memory; `swapped`: prefix and mask in network order."""
     text = bytearray(layout.size)
     order = "big" if swapped else "little"
 

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 from slowpath.insights.accelerators.execution.trials import Attempt
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.accelerators.harness.stage import CONTEXT, OUT, Stage, filled, kinds
+from slowpath.insights.accelerators.harness.stage import (
+    CONTEXT,
+    KEY,
+    OUT,
+    Stage,
+    filled,
+    kinds,
+)
+from slowpath.insights.accelerators.proofs.routing.entries import Layout, entry_text, layouts
 from slowpath.insights.accelerators.proofs.routing.routes import (
     agreement,
     lpm_finding,
@@ -17,6 +25,7 @@ from slowpath.insights.accelerators.proofs.routing.routes import (
     some_routes,
 )
 from slowpath.insights.accelerators.references.lpm import Route, lookup
+from slowpath.insights.preparation.functions import Function
 
 _PLENTY = 1 << 10
 """What functions that make a table take for its size."""
@@ -34,6 +43,7 @@ class Roles(NamedTuple):
 class Way(NamedTuple):
     """What arguments mean."""
 
+    entry: Layout | None  # of what is added as a whole, in memory; None: numbers are
     added: tuple[str, ...]  # of the numbers that are added
     looked: tuple[str, ...]
     root: str  # where the table is: `memory`, `made`, `returned`, `nowhere`
@@ -50,6 +60,14 @@ def lookup_attempts(bench: Bench, roles: Roles) -> Iterator[Attempt]:
 
 def _ways(bench: Bench, roles: Roles) -> Iterator[Way]:
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
+    layout = entry_layout(bench.functions[roles.add])
+    if layout is not None and 1 <= look.count("i") <= 2:  # noqa: PLR2004
+        places = _results(bench, roles, two=add.count("p") > 1)
+        root = "nowhere" if add.count("p") == 1 else "made" if roles.make else "memory"
+        for swapped, one in product((False, True), places):
+            for looked in permutations(("address", "zero")[: look.count("i")]):
+                yield Way(layout, (), looked, root, swapped, mask=False, result=one)
+        return
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
     names = ("prefix", "length", "hop", "zero")[: add.count("i")]
@@ -57,14 +75,27 @@ def _ways(bench: Bench, roles: Roles) -> Iterator[Way]:
     roots = ["made"] if roles.make else ["memory", "returned"] if "p" in add else ["nowhere"]
     if bench.functions[roles.add].result != "pointer" and "returned" in roots:
         roots.remove("returned")
-    results = ["value"] if bench.functions[roles.look].result.startswith("i") else []
-    results += ["memory"] if look.count("p") > (roots != ["nowhere"]) else []
-    results += ["pointed"] if bench.functions[roles.look].result == "pointer" else []
+    results = _results(bench, roles, two=roots != ["nowhere"])
     for root, added, swapped, mask, result in product(
         roots, orders, (False, True), (False, True), results
     ):
         for looked in permutations(("address", "zero")[: look.count("i")]):
-            yield Way(added, looked, root, swapped, mask, result)
+            yield Way(None, added, looked, root, swapped, mask, result)
+
+
+def _results(bench: Bench, roles: Roles, *, two: bool) -> list[str]:
+    """Where a next hop may come out; `two`: the first pointer is the table."""
+    function = bench.functions[roles.look]
+    results = ["value"] if function.result.startswith("i") else []
+    results += ["memory"] if kinds(bench, roles.look).count("p") > two else []
+    return results + (["pointed"] if function.result == "pointer" else [])
+
+
+def entry_layout(function: Function) -> Layout | None:
+    """How a route is described in memory that a function takes, if it takes one so."""
+    if any(one.kind == "integer" and one.bits > 1 for one in function.parameters):
+        return None
+    return next((one for one in layouts(function) if one.hop is not None), None)
 
 
 def _natural(order: Sequence[str]) -> bool:
@@ -82,8 +113,8 @@ def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
     routes = some_routes(noise)
     if way.root != "memory":
         routes.sort(key=lambda one: one.length)
-    for route in routes:
-        table = _added(bench, stage, roles, way, table, route)
+    for number, route in enumerate(routes):
+        table = _added(bench, stage, roles, way, table, route, number)
     addresses = some_addresses(noise, routes)
 
     def result_of(address: int) -> int:
@@ -119,9 +150,16 @@ def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
 
 
 def _added(  # noqa: PLR0913, PLR0917 - a way to call
-    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, route: Route
+    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, route: Route, number: int
 ) -> int:
     pattern = kinds(bench, roles.add)
+    if way.entry is not None:
+        text = entry_text(way.entry, route, swapped=way.swapped)
+        at = number * -(-len(text) // 16) * 16
+        stage.regions[KEY].write(text, at)
+        address = stage.address(KEY) + at
+        stage.call(roles.add, [address] if way.root == "nowhere" else [table, address])
+        return table
     prefix, length = route.prefix, route.mask if way.mask else route.length
     if way.swapped:
         prefix = int.from_bytes(prefix.to_bytes(4), "little")
