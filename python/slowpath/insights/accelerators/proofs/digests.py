@@ -19,6 +19,7 @@ from slowpath.insights.accelerators.harness.stage import (
     filled,
     kinds,
 )
+from slowpath.insights.accelerators.proofs.inputs import some_data
 from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
@@ -30,19 +31,21 @@ _FIRST = 40
 
 def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
     """The digest of a message that a function leaves in memory."""
-    if reading.extent not in ("length", "end") or not bound.memories:
+    if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
     noise = noise_of(17)
-    first = noise.randbytes(_FIRST)
-    _, texts = outcomes(bound, first, _FIRST)
+    text = reading.extent == "text"
+    behind = b"\0" if text else b""
+    first = some_data(noise, _FIRST, text=text)
+    _, texts = outcomes(bound, first + behind, _FIRST)
     for name, whole in WHOLE.items():
         digest = whole(first)
         places = [(at, text.find(digest)) for at, text in enumerate(texts) if digest in text]
         for number, offset in places:
             sizes = []
             for size in _SIZES:
-                data = noise.randbytes(size)
-                _, after = outcomes(bound, data, size)
+                data = some_data(noise, size, text=text)
+                _, after = outcomes(bound, data + behind, size)
                 if after[number][offset : offset + len(digest)] != whole(data):
                     break
                 sizes.append(size)

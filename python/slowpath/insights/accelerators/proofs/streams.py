@@ -10,7 +10,7 @@ from typing import Any
 
 from slowpath.insights.accelerators.execution.trials import Attempt
 from slowpath.insights.accelerators.harness.bench import Bench
-from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.noise import Noise, noise_of
 from slowpath.insights.accelerators.harness.stage import (
     CONTEXT,
     DATA,
@@ -23,7 +23,7 @@ from slowpath.insights.accelerators.harness.stage import (
 )
 from slowpath.insights.accelerators.references import streams
 
-_BLOCK = 64
+_BLOCK, _BEHIND = 64, 64
 _OFFSETS = range(0, 80, 4)
 _ROUNDS = (20, 12, 8)
 _TRIALS = 16
@@ -40,7 +40,12 @@ _CORES: dict[str, Callable[..., bytes]] = {
 @cache
 def _noise() -> tuple[bytes, ...]:
     noise = noise_of(41)
-    return tuple(noise.randbytes(_MESSAGE * 2) for _ in range(3))
+    return tuple(_some_text(noise) for _ in range(3))
+
+
+def _some_text(noise: Noise) -> bytes:
+    """A state, and behind it what may be a number of rounds."""
+    return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
 @cache
@@ -102,7 +107,7 @@ def _core_found(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, 
             source, label = known
             noise = noise_of(43)
             for _ in range(_TRIALS):
-                others = [noise.randbytes(2 * _MESSAGE) for _ in range(3)]
+                others = [_some_text(noise) for _ in range(3)]
                 got = outcome(others)[out][start : start + _BLOCK]
                 if message is not None:
                     got = _xored(got, others[message])
@@ -158,7 +163,7 @@ def _enciphered(
         stage.call(name, arguments)
         return _xored(stage.read(out, len(data)), data)
 
-    entry = known.get(run(_noise()[0][:_MESSAGE], key, nonce)[:_BLOCK])
+    entry = known.get(run(_noise()[0][-_MESSAGE:], key, nonce)[:_BLOCK])
     if entry is None:
         return None
     cipher, size, counter = entry
