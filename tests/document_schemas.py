@@ -34,6 +34,7 @@ from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
+from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -110,6 +111,7 @@ class CalibrateDocument(TypedDict):
 
 
 DOCUMENTS: dict[str, Any] = {
+    "accelerators": AcceleratorsReport,
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,

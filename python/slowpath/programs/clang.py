@@ -1,4 +1,4 @@
-"""Compiles C to BPF objects with clang, in a folder that is gone afterwards.
+"""Compiles C with clang, in a folder that is gone afterwards: to BPF objects, or to bitcode.
 
 Debug information is always asked for: source lines and types (BTF) are part of the results.
 """
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.cli.inputs import read_program
@@ -30,24 +31,48 @@ _NEWEST, _OLDEST = 40, 10
 """Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
 objects have BTF as it is today."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
-_TARGET = ("-O2", "-g", "-target", "bpf", "-mcpu=v3")
-"""Version 3 of the instruction set, which has 32 bits, is clang's own default since clang 20; what
-older ones have by default takes more instructions, some of which the card lacks."""
 
 
-def compile_c(file: str, clang: Clang) -> bytes:
-    """The object that clang makes of a C source.
+class Form(NamedTuple):
+    """What clang is to make of a source."""
+
+    words: tuple[str, ...]
+    extension: str
+    what: str
+    kernel: bool  # whether headers of the kernel that depend on the machine are searched, too
+
+
+OBJECT = Form(("-O2", "-g", "-target", "bpf", "-mcpu=v3"), "o", "object", kernel=True)
+"""For BPF. Version 3 of the instruction set, which has 32 bits, is clang's own default since
+clang 20; what older ones have by default takes more instructions, some of which the card lacks."""
+BITCODE = Form(
+    (
+        *("-O1", "-g", "-w", "-emit-llvm", "-femit-all-decls"),
+        *("-fno-strict-aliasing", "-fwrapv", "-fno-stack-protector", "-U_FORTIFY_SOURCE"),
+        *("-Xclang", "-disable-llvm-passes"),
+    ),
+    "bc",
+    "bitcode",
+    kernel=False,
+)
+"""LLVM's intermediate language for this machine, of functions that nobody calls, too. Passes are
+left to whoever reads it: at this point none has changed what a static function takes. Overflow and
+aliasing mean what most authors of packet processing think that they mean."""
+
+
+def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
+    """What clang makes of a C source: an object, or in which form it is asked for.
 
     Raises:
         InputError: when there is no clang, it takes too long, or finds errors.
         StoppedError: when the time for all work ends before.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
     """
-    program = _need_clang(file, clang)
-    command = shown_command(file, clang)
+    program = _need_clang(file, clang, form)
+    command = shown_command(file, clang, form=form)
     with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
-        made = Path(folder, "program.o")
-        words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
+        made = Path(folder, f"program.{form.extension}")
+        words = [*program, *_words(file, clang, form), "-fno-caret-diagnostics", "-o", str(made)]
         seconds, left = clang.seconds or _SECONDS, _left(clang)
         if left <= 0:
             raise StoppedError(file, "total deadline before it was compiled")
@@ -64,7 +89,7 @@ def compile_c(file: str, clang: Clang) -> bytes:
         if code:
             raise InputError(file, f"clang: {_in_short(said, code)}; the command: {command}")
         if not made.exists():
-            raise InputError(file, f"clang wrote no object; the command: {command}")
+            raise InputError(file, f"clang wrote no {form.what}; the command: {command}")
         return read_program(str(made))
 
 
@@ -77,10 +102,10 @@ def check_clang(file: str, clang: Clang) -> None:
     _need_clang(file, clang)
 
 
-def _need_clang(file: str, clang: Clang) -> list[str]:
+def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> list[str]:
     program = _find_clang()
     if program is None:
-        command = shown_command(file, clang)
+        command = shown_command(file, clang, form=form)
         raise InputError(
             file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
         )
@@ -92,17 +117,19 @@ def _left(clang: Clang) -> float:
     return math.inf if clang.until is None else clang.until - time.monotonic()
 
 
-def shown_command(file: str, clang: Clang, *, search: bool = True) -> str:
+def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:
     """The command for a user's shell; `search` for kernel headers too."""
     name = file.removesuffix(Path(file).suffix)
-    result = name + (".o" if name.endswith(".bpf") else ".bpf.o")
+    made = form.extension if form is not OBJECT or name.endswith(".bpf") else "bpf.o"
     program = _find_clang() or ["clang"]
-    return shlex.join([*program, *_words(file, clang, search=search), "-o", result])
+    words = _words(file, clang, form, search=search)
+    return shlex.join([*program, *words, "-o", f"{name}.{made}"])
 
 
-def _words(file: str, clang: Clang, *, search: bool = True) -> list[str]:
+def _words(file: str, clang: Clang, form: Form, *, search: bool = True) -> list[str]:
     """What clang is told; flags of the user come last, so that they count."""
-    return [*_TARGET, *(_headers() if search else ()), *clang.flags, "-c", file]
+    headers = _headers() if search and form.kernel else ()
+    return [*form.words, *headers, *clang.flags, "-c", file]
 
 
 def _headers() -> Iterator[str]:

@@ -25,5 +25,6 @@ INSIGHTS = Group(
         "colocation": "slowpath.commands.insights.colocation.command:COLOCATION",
         "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
         "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
+        "accelerators": "slowpath.commands.insights.accelerators.command:ACCELERATORS",
     },
 )

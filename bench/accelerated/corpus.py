@@ -1,0 +1,94 @@
+"""The corpus: which functions of which public files are what, and how files are compiled."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from examined import examined
+from learning import Row
+
+HERE = Path(__file__).parent
+OWN = HERE.parent.parent / "tests/accelerators"
+_SECONDS = 600
+
+
+class Labelled(NamedTuple):
+    """A function, and what it is."""
+
+    project: str
+    path: str
+    function: str
+    label: str  # a kind; `none`; `other`: an algorithm that is not looked for
+
+
+def read(file: Path) -> list[Labelled]:
+    with file.open() as stream:
+        return [Labelled(**row) for row in csv.DictReader(stream, delimiter="\t")]
+
+
+def _flags(project: str) -> list[str]:
+    with (HERE / "flags.tsv").open() as stream:
+        return next(
+            (
+                r["flags"].split()
+                for r in csv.DictReader(stream, delimiter="\t")
+                if r["project"] == project
+            ),
+            [],
+        )
+
+
+def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
+    """Examines each file in a process of its own; what is in OUT already is left."""
+    done = set()
+    if out.exists():
+        done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}
+    files = dict.fromkeys((one.project, one.path) for one in known)
+    with ThreadPoolExecutor(jobs) as pool:
+        left = [one for one in files if one not in done]
+        for result in pool.map(lambda one: _examine(folder, *one), left):
+            with out.open("a") as stream:
+                stream.write(json.dumps(result) + "\n")
+
+
+def _examine(folder: Path, project: str, path: str) -> dict[str, Any]:
+    base = folder / project
+    include = [base, base / "include", base / "src", base / "lib", (base / path).parent]
+    flags = [f"-I{base}/{one[2:]}" if one.startswith("-I") else one for one in _flags(project)]
+    words = [sys.executable, str(HERE / "examined.py"), str(base / path), *flags]
+    words += [*(f"-I{one}" for one in include), "-D_GNU_SOURCE"]
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        found = json.loads(run.stdout) if run.stdout else {"error": run.stderr[-300:]}
+    except subprocess.TimeoutExpired:
+        found = {"error": f"not done after {_SECONDS} s"}
+    return {"project": project, "path": path, **found}
+
+
+def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    """Functions of the corpus as training data."""
+    labels = {(one.project, one.path, one.function): one.label for one in known}
+    for result in results:
+        for one in result.get("functions", {}).values():
+            label = labels.get((result["project"], result["path"], one["shown"]))
+            if label is not None and label != "other":
+                texts = tuple(map(tuple, one["sequences"]))
+                yield Row(result["project"], one["shown"], label, texts, tuple(one["plain"]))
+
+
+def own_rows() -> Iterator[Row]:
+    """Our own functions, which tests compare with, as a project of their own."""
+    with (OWN / "expected.tsv").open() as stream:
+        kinds = {
+            (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")
+        }
+    for file in sorted(OWN.glob("*.c")):
+        for one in examined(str(file), (), prove=False, seconds=1)["functions"].values():
+            kind = kinds.get((file.name, one["shown"]), "none")
+            texts = tuple(map(tuple, one["sequences"]))
+            yield Row("own", one["shown"], kind, texts, tuple(one["plain"]))

@@ -1,0 +1,102 @@
+"""Learns what functions look like: patterns, a linear support vector machine, probabilities."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.svm import LinearSVC
+
+from slowpath.insights.accelerators.recognition.classifier import Model, probability, read_model
+from slowpath.insights.accelerators.recognition.mining import occurs, telling
+
+KINDS = ("crc", "checksum", "hash", "cipher", "lpm")
+_PATTERNS = 14
+_COST = 0.3
+Numbers = npt.NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """A function with its label."""
+
+    project: str
+    function: str
+    label: str  # one of KINDS, or `none`
+    sequences: tuple[tuple[str, ...], ...]
+    plain: tuple[float, ...]
+
+
+def learn(rows: Sequence[Row], folds: int = 5) -> str:
+    """The text of a model; probabilities are of functions of projects that were left out."""
+    patterns = _patterns(rows)
+    numbers = _numbers(rows, patterns)
+    machines = []
+    groups = [row.project for row in rows]
+    for kind in KINDS:
+        labels = np.array([row.label == kind for row in rows])
+        margins = np.zeros(len(rows))
+        splits = min(folds, len(set(groups)))
+        if splits > 1:
+            for train, test in GroupKFold(splits).split(numbers, labels, groups):
+                if labels[train].any():
+                    fitted = _machine(numbers[train], labels[train])
+                    margins[test] = fitted.decision_function(numbers[test])
+        whole = _machine(numbers, labels)
+        if splits < 2:  # noqa: PLR2004
+            margins = whole.decision_function(numbers)
+        platt = LogisticRegression(C=1.0).fit(margins.reshape(-1, 1), labels)
+        machines.append(
+            {
+                "kind": kind,
+                "weights": [round(float(one), 4) for one in whole.coef_[0]],
+                "bias": round(float(whole.intercept_[0]), 4),
+                "slope": round(float(platt.coef_[0][0]), 4),
+                "offset": round(float(platt.intercept_[0]), 4),
+            }
+        )
+    return json.dumps(
+        {"patterns": [" ".join(one) for one in patterns], "machines": machines}, indent=1
+    )
+
+
+def _machine(numbers: Numbers, labels: Numbers) -> LinearSVC:
+    return LinearSVC(C=_COST, class_weight="balanced", max_iter=20000, random_state=1).fit(
+        numbers, labels
+    )
+
+
+def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    found = dict[tuple[str, ...], None]()
+    for kind in KINDS:
+        mine = [one for row in rows if row.label == kind for one in row.sequences]
+        others = [one for row in rows if row.label != kind for one in row.sequences]
+        found.update(dict.fromkeys(telling(mine, others, _PATTERNS)))
+    return list(found)
+
+
+def _numbers(rows: Sequence[Row], patterns: Sequence[tuple[str, ...]]) -> Numbers:
+    return np.array(
+        [
+            [
+                *row.plain,
+                *(float(any(occurs(one, text) for text in row.sequences)) for one in patterns),
+            ]
+            for row in rows
+        ]
+    )
+
+
+def predicted(rows: Sequence[Row], model: Model) -> list[tuple[str, float]]:
+    """What a model says of rows, as `classify` does of functions."""
+    found = []
+    for numbers in _numbers(rows, model.patterns).tolist():
+        likely = {one.kind: probability(one, numbers) for one in model.machines}
+        kind = max(likely, key=lambda one: likely[one])
+        found.append((kind, likely[kind]) if likely[kind] >= 0.5 else ("none", 1 - likely[kind]))  # noqa: PLR2004
+    return found
+
+
+__all__ = ["KINDS", "Row", "learn", "predicted", "read_model"]

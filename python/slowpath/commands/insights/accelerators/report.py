@@ -1,0 +1,115 @@
+"""What accelerators could do, as text and CSV."""
+
+from collections.abc import Iterator
+
+from slowpath.cli.printable import csv_line, one_line
+from slowpath.cli.terminal import Line
+from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.report.grid import grid
+
+_COLUMNS = (
+    "function",
+    "file",
+    "line",
+    "status",
+    "kind",
+    "algorithm",
+    "parameters",
+    "inputs",
+    "shortest",
+    "longest",
+    "together",
+    "part_of",
+    "confidence",
+)
+_CONFIDENT = 100
+
+
+def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
+    """A line for each function that is proved, then for each that is alike."""
+    yield csv_line(_COLUMNS)
+    for one in report["proved"]:
+        said = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        counted = (one["inputs"], one["shortest"], one["longest"])
+        status = "proved" if one["part_of"] is None else "part"
+        yield csv_line(
+            (
+                *(one["function"], one["file"], one["line"], status, one["kind"]),
+                *(one["algorithm"], said, *counted, " ".join(one["together"])),
+                *(one["part_of"], one["confidence"]),
+            )
+        )
+    for alike in report["alike"]:
+        named = (alike["function"], alike["file"], alike["line"], "alike", alike["kind"])
+        yield csv_line((*named, *[None] * 7, alike["confidence"]))
+
+
+def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
+    """Tables of both, and how code was run."""
+    proved, alike = report["proved"], report["alike"]
+    what = f"{report['functions']} functions examined, {len(proved)} for accelerators"
+    yield Line(one_line(f"{report['file']}: {what}"), "bold")
+    if proved:
+        yield Line("")
+        rows = [(one["function"], _place(one), one["algorithm"], _how(one)) for one in proved]
+        yield from grid(("function", "where", "what", "proved by"), rows)
+        yield Line("")
+        yield from _parameters(proved)
+    if alike:
+        yield Line("")
+        yield Line("Not proved, but alike:", "bold")
+        likely: list[tuple[str, ...]] = [
+            (one["function"], _place(one), one["kind"], _percent(one["confidence"]), one["reason"])
+            for one in alike
+        ]
+        columns = ("function", "where", "looks like", "sure", "why not")
+        yield from grid(columns, likely, right=("sure",))
+    yield Line("")
+    yield Line(_confined(report))
+
+
+def _place(one: Accelerated | Alike) -> str:
+    return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def _percent(share: float) -> str:
+    return f"{_CONFIDENT * share:.0f} %"
+
+
+def _how(one: Accelerated) -> str:
+    if one["part_of"] is not None:
+        return f"part of {one['part_of']}"
+    sizes = (
+        f"{one['shortest']} bytes"
+        if one["shortest"] == one["longest"]
+        else f"{one['shortest']} to {one['longest']} bytes"
+    )
+    beside = f", with {', '.join(one['together'])}" if one["together"] else ""
+    return f"{one['inputs']} inputs of {sizes}{beside}"
+
+
+def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
+    """Functions with the same parameters in one line."""
+    shared = dict[tuple[str, str], list[str]]()
+    for one in proved:
+        if one["part_of"] is not None:
+            continue
+        said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+        if said:
+            shared.setdefault((one["algorithm"], said), []).append(one["function"])
+    for (algorithm, said), functions in shared.items():
+        yield Line(one_line(f"{', '.join(functions)}: {algorithm}, {said}"))
+
+
+def _confined(report: AcceleratorsReport) -> str:
+    confinement = report["confinement"]
+    ways = ["limits of time and memory", "no files"]
+    if confinement["network"]:
+        ways.append("no network")
+    if confinement["system_calls"]:
+        ways.append("system calls refused")
+    left = [] if confinement["system_calls"] else ["system calls could not be refused here"]
+    if not confinement["network"] and not confinement["system_calls"]:
+        left.append("nor could the network be left")
+    said = f"Code of the file was run by LLVM {report['llvm']} in processes with {', '.join(ways)}"
+    return one_line(f"{said}{'; ' if left else ''}{', '.join(left)}.")

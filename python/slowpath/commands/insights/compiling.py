@@ -1,0 +1,78 @@
+"""What commands of insights that read a source have in common: options, and the source."""
+
+import time
+from argparse import Namespace
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.cli.command import argument, option, within
+
+if TYPE_CHECKING:
+    from slowpath.insights.preparation.sources import Source
+
+_ANALYSIS = "Analysis"
+SOURCE = argument(
+    "FILE",
+    "A source in C or C++ (.c, .h, .cc, .cpp), which clang compiles with -O1 -g, or LLVM's "
+    "intermediate language (.ll, .bc).",
+)
+CFLAGS = option(
+    _ANALYSIS,
+    "--cflags",
+    metavar="FLAGS",
+    help="Flags for clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'.",
+)
+ENTRY = option(
+    _ANALYSIS,
+    "--entry",
+    metavar="FUNCTION",
+    help="Examine this function and what it calls only (default: all of the file's own).",
+)
+DEADLINE = option(
+    _ANALYSIS,
+    "--deadline",
+    metavar="SECONDS",
+    type=within(float, 0.1),
+    help="Stop after so many seconds with what is known by then (default: none; each function has "
+    "limits of its own).",
+)
+MEMORY = option(
+    _ANALYSIS,
+    "--memory",
+    metavar="SIZE",
+    help="Stop when it takes more memory than this: 500M, 2G (default: half of what is free).",
+)
+
+
+class Work(NamedTuple):
+    """A source, and what may be spent on it."""
+
+    source: "Source"
+    seconds: float | None  # None: no limit
+    memory: int | None  # bytes; None: no limit
+
+
+def read_work(given: Namespace) -> Work:
+    """What the options ask for; the source is compiled.
+
+    Raises:
+        InputError: when the file cannot be read or compiled, or there is no time left for more.
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.analysis.options import parse_cflags, read_option
+    from slowpath.cli.errors import StoppedError
+    from slowpath.insights.preparation.sources import load_source
+    from slowpath.programs.sources import Clang
+    from slowpath.work.memory import default_limit, parse_size
+
+    flags: tuple[str, ...] = ()
+    if given.cflags is not None:
+        flags = read_option("--cflags", lambda text: parse_cflags(text, [given.file]), given.cflags)
+    memory = default_limit()
+    if given.memory is not None:
+        memory = read_option("--memory", parse_size, given.memory)
+    until = None if given.deadline is None else time.monotonic() + given.deadline
+    source = load_source(given.file, Clang(flags, until=until, memory_bytes=memory))
+    left = None if until is None else until - time.monotonic()
+    if left is not None and left <= 0:
+        raise StoppedError(given.file, "deadline while clang compiled it")
+    return Work(source, left, memory)

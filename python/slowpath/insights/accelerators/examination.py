@@ -1,0 +1,136 @@
+"""Examines a file in a process that may die, and puts together what is said of it."""
+
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+from slowpath.cli.errors import InputError
+from slowpath.engine import identity
+from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.insights.preparation.sources import Source
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Message
+from slowpath.work.stopping import Stopping
+
+_ENDLESS = 1e9
+"""Seconds where no deadline is given."""
+_ALIKE = 0.5
+"""Confidence from which on a function that is not proved is worth a line."""
+
+
+def examine(
+    source: Source,
+    entry: str | None,
+    seconds: float | None,
+    memory: int | None,
+    stopping: Stopping,
+) -> AcceleratorsReport:
+    """What accelerators could do in a file.
+
+    Raises:
+        InputError: when it cannot be read, or has no such entry, or one that cannot be followed.
+    """
+    report: AcceleratorsReport = {
+        "slowpath": identity.version(),
+        "file": source.file,
+        "llvm": "",
+        "functions": 0,
+        "proved": [],
+        "alike": [],
+        "confinement": {"network": False, "system_calls": False},
+        "stopped": None,
+    }
+    order = dict[str, int]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("begun", llvm, network, calls, names):
+                report["llvm"] = llvm
+                report["functions"] = len(names)
+                report["confinement"] = {"network": network, "system_calls": calls}
+                order.update({name: at for at, name in enumerate(names)})
+            case ("proved", record):
+                report["proved"].append(record)
+            case ("alike", record):
+                report["alike"].append(record)
+
+    def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        return _work(source, entry, seconds, stopping)
+
+    with Errand(work, memory) as errand:
+        stopped = errand.run(seconds, stopping, take)
+    if stopped is not None and stopped.startswith("internal error"):
+        raise InputError(source.file, stopped)
+    report["stopped"] = stopped
+    report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
+    report["alike"].sort(key=lambda one: -one["confidence"])
+    return report
+
+
+def _work(
+    source: Source, entry: str | None, seconds: float | None, stopping: Stopping
+) -> Iterator[Message]:
+    """The other process."""
+    from slowpath.insights.accelerators.execution.confinement import (
+        can_refuse_calls,
+        leave_network,
+    )
+    from slowpath.insights.accelerators.identify import Identification
+    from slowpath.insights.accelerators.recognition.classifier import classify
+    from slowpath.insights.preparation.modules import llvm_version
+    from slowpath.insights.program import Program
+
+    until = monotonic() + (_ENDLESS if seconds is None else seconds)
+    network = leave_network()
+    identification = Identification(Program(source, entry), until)
+    yield "begun", llvm_version(), network, can_refuse_calls(), identification.names
+    likely = {name: classify(identification.functions[name]) for name in identification.names}
+    proved = set[str]()
+    for found in identification.run():
+        name = found["function"]
+        if name in proved:
+            continue
+        proved.add(name)
+        kind, confidence = likely[name]
+        sure = confidence if kind == found["kind"] else None
+        yield "proved", dict(_accelerated(identification, found, sure))
+        if stopping.asked:
+            yield ("stopped", "interrupted")
+            return
+    for name, (kind, confidence) in likely.items():
+        if name not in proved and kind != "none" and confidence >= _ALIKE:
+            yield "alike", dict(_alike(identification, name, kind, confidence))
+
+
+def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
+    function = identification.functions[found["function"]]
+    part = found["part_of"]
+    shown = identification.functions
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": function.line.file if function.line else "",
+        "line": function.line.line if function.line else 0,
+        "kind": found["kind"],
+        "algorithm": found["algorithm"],
+        "parameters": found["parameters"],
+        "inputs": found["inputs"],
+        "shortest": found["lengths"][0],
+        "longest": found["lengths"][1],
+        "together": [shown[one].shown for one in found["together"]],
+        "part_of": None if part is None else shown[part].shown,
+        "confidence": None if sure is None else round(sure, 3),
+    }
+
+
+def _alike(identification: Any, name: str, kind: Any, confidence: float) -> Alike:  # noqa: ANN401
+    function = identification.functions[name]
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": function.line.file if function.line else "",
+        "line": function.line.line if function.line else 0,
+        "kind": kind,
+        "confidence": round(confidence, 3),
+        "reason": identification.why(name),
+    }

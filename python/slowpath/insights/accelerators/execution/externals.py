@@ -1,0 +1,164 @@
+"""What a module needs from outside: a short list is there, everything else ends the run.
+
+Names that the list has not are renamed, so that the JIT finds nothing of this process by them.
+Variables of other files are there, and zero.
+"""
+
+import ctypes
+import mmap
+from functools import cache
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from slowpath.insights.preparation.modules import Module, machine
+
+_PRESENT = frozenset(
+    [
+        "memcpy",
+        "memmove",
+        "memset",
+        "memcmp",
+        "memchr",
+        "bcmp",
+        "bcopy",
+        "bzero",
+        "strlen",
+        "strnlen",
+        "strcmp",
+        "strncmp",
+        "strcpy",
+        "strncpy",
+        "strcat",
+        "strncat",
+        "strchr",
+        "strrchr",
+        "strcasecmp",
+        "strncasecmp",
+        "malloc",
+        "calloc",
+        "realloc",
+        "free",
+        "aligned_alloc",
+        "posix_memalign",
+        "abs",
+        "labs",
+        "llabs",
+        "htonl",
+        "htons",
+        "ntohl",
+        "ntohs",
+        "qsort",
+        "bsearch",
+        "toupper",
+        "tolower",
+        "isalpha",
+        "isdigit",
+        "isalnum",
+        "isspace",
+        "isprint",
+        "isupper",
+        "islower",
+        "isxdigit",
+        "ispunct",
+        "__ctype_b_loc",
+        "__ctype_toupper_loc",
+        "__ctype_tolower_loc",
+        "__errno_location",
+        "ffs",
+        "ffsl",
+        "ffsll",
+        "__memcpy_chk",
+        "__memset_chk",
+        "__memmove_chk",
+    ]
+)
+"""What the C library does without leaving the process."""
+_SILENT = frozenset(
+    [
+        "printf",
+        "puts",
+        "putchar",
+        "fprintf",
+        "fputs",
+        "fputc",
+        "fwrite",
+        "fflush",
+        "perror",
+        "putc",
+        "vprintf",
+        "vfprintf",
+        "printk",
+        "__printf_chk",
+        "__fprintf_chk",
+    ]
+)
+"""What writes, and here does nothing."""
+_RENAMED = {"_Znwm": "malloc", "_Znam": "malloc", "_ZdlPv": "free", "_ZdaPv": "free"}
+"""C++ by what does the same in C."""
+_OWN = """
+define void @"slowpath.refused"() {
+  call void @llvm.trap()
+  unreachable
+}
+define i64 @"slowpath.silent"(...) {
+  ret i64 0
+}
+declare void @llvm.trap()
+"""
+_LARGEST = 1 << 20
+"""Bytes of a variable from outside."""
+
+
+class Outside(NamedTuple):
+    """A variable that another file would have."""
+
+    address: int
+    size: int
+
+
+def is_allowed(name: str) -> bool:
+    """Whether a function from outside may be called."""
+    return name.startswith("llvm.") or name in _PRESENT or name in _SILENT or name in _RENAMED
+
+
+def settle(module: Module) -> dict[str, Outside]:
+    """Gives everything from outside a meaning, or none; the variables are zero, by name."""
+    refused, silent = _own()
+    for function in list(module.functions):
+        name = function.name
+        if not function.is_declaration or name.startswith("llvm.") or name in _PRESENT:
+            continue
+        if name in _RENAMED:
+            function.name = _RENAMED[name]
+            continue
+        function.name = f"slowpath.outside.{name}"
+        llvm.add_symbol(function.name, silent if name in _SILENT else refused)
+    found = {}
+    for value in list(module.global_variables):
+        if not value.is_declaration:
+            continue
+        size = machine().target_data.get_abi_size(value.global_value_type)
+        value.name = f"slowpath.outside.{value.name}"
+        memory = mmap.mmap(-1, max(1, min(size, _LARGEST)))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        _KEPT.append(memory)
+        llvm.add_symbol(value.name, address)
+        found[value.name] = Outside(address, min(size, _LARGEST))
+    return found
+
+
+@cache
+def _own() -> tuple[int, int]:
+    module = llvm.parse_assembly(_OWN)
+    engine = llvm.create_mcjit_compiler(module, machine())
+    engine.finalize_object()
+    _KEPT.append(engine)
+    return (
+        engine.get_function_address("slowpath.refused"),
+        engine.get_function_address("slowpath.silent"),
+    )
+
+
+_KEPT = list[object]()
+"""Engines and memory that code uses."""

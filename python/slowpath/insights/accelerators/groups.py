@@ -1,0 +1,139 @@
+"""Functions that are something together: a state that one prepares and others use."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from slowpath.insights.accelerators.harness.bench import Bench
+from slowpath.insights.accelerators.harness.stage import kinds
+from slowpath.insights.accelerators.proofs.routing.lookups import Roles, entry_layout
+from slowpath.insights.preparation.functions import Function
+
+_MOST = 48
+"""Groups of a kind that are tried; a module with more has more than one subject."""
+_ADDRESS = 32
+
+
+def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Functions that may begin, continue and end a digest."""
+    patterns = {name: kinds(bench, name) for name in names}
+    begins = [
+        name
+        for name, one in patterns.items()
+        if one in ("p", "pi", "ip") or not bench.functions[name].parameters
+    ]
+    mores = [name for name, one in patterns.items() if sorted(one) in (["i", "p"], ["i", "p", "p"])]
+    ends = [
+        name
+        for name, one in patterns.items()
+        if one in ("p", "pp", "ppi", "pip", "ipp", "pi") or not bench.functions[name].parameters
+    ]
+    found = [
+        (begin, more, end)
+        for more in mores
+        for begin, end in product(begins, ends)
+        if len({begin, more, end}) == 3  # noqa: PLR2004 - three functions
+        and related(bench, more, begin)
+        and related(bench, more, end)
+    ]
+    return sorted(found, key=lambda one: _distance(bench, one))[:_MOST]
+
+
+def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
+    """Functions of which one may prepare a key for the other."""
+    found = [
+        (start, work)
+        for start, work in product(starts, works)
+        if start != work and related(bench, start, work)
+    ]
+    return sorted(found, key=lambda one: _distance(bench, one))[:_MOST]
+
+
+def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
+    """Functions that may make a table of routes, add a route, and look an address up."""
+    patterns = {name: kinds(bench, name) for name in names}
+    adds = [
+        name
+        for name in names
+        if _adds(bench.functions[name], patterns[name])
+        or (patterns[name] in ("p", "pp") and entry_layout(bench.functions[name]) is not None)
+    ]
+    looks = [name for name in names if _looks(bench.functions[name], patterns[name])]
+    makes = [
+        name
+        for name in names
+        if bench.functions[name].result == "pointer"
+        and "p" not in patterns[name]
+        and len(patterns[name]) <= 2  # noqa: PLR2004 - sizes
+    ]
+    begins = [
+        name
+        for name in names
+        if patterns[name] in ("p", "pi", "pii")
+        or (not bench.functions[name].parameters and bench.variables(name))
+    ]
+    found = list[Roles]()
+    for add, look in product(adds, looks):
+        if add == look or not related(bench, add, look):
+            continue
+        mine = [one for one in begins if one not in (add, look) and related(bench, one, add)]
+        if "p" in patterns[add]:
+            found += [Roles(one, None, add, look) for one in makes if one not in (add, look)]
+        found += [Roles(None, one, add, look) for one in (None, *mine)]
+    return found[:_MOST]
+
+
+def _adds(function: Function, pattern: str) -> bool:
+    numbers = [one.bits for one in function.parameters if one.kind == "integer"]
+    return 2 <= len(numbers) <= 4 and max(numbers) >= _ADDRESS and pattern.count("p") <= 2  # noqa: PLR2004
+
+
+def _looks(function: Function, pattern: str) -> bool:
+    numbers = [one.bits for one in function.parameters if one.kind == "integer"]
+    return (
+        1 <= len(numbers) <= 2  # noqa: PLR2004 - an address, and what goes with it
+        and max(numbers) >= _ADDRESS
+        and pattern.count("p") <= 2  # noqa: PLR2004 - a table, and where the next hop goes
+        and (function.result != "void" or pattern.count("p") == 2)  # noqa: PLR2004
+    )
+
+
+def related(bench: Bench, one: str, other: str) -> bool:
+    """Whether two functions may work on the same thing: a structure, or variables."""
+    first, second = _structures(bench.functions[one]), _structures(bench.functions[other])
+    if first and second:
+        return bool(first & second)
+    if bench.changeable(one) & bench.changeable(other):
+        return True
+    pointers = [
+        any(parameter.kind == "pointer" for parameter in bench.functions[name].parameters)
+        for name in (one, other)
+    ]
+    return all(pointers)
+
+
+def _structures(function: Function) -> set[str]:
+    return {
+        f"{one.described.pointee} {one.described.size}"
+        for one in function.parameters
+        if one.described is not None and one.described.members
+    }
+
+
+def _distance(bench: Bench, names: Sequence[str]) -> int:
+    """How far apart functions stand in their file."""
+    order = {name: at for at, name in enumerate(bench.functions)}
+    places = [order[name] for name in names]
+    return max(places) - min(places)
+
+
+def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Functions that work for one that is proved, and which that is."""
+    from slowpath.insights.accelerators.candidates import toils
+    from slowpath.insights.preparation.calls import reached
+
+    seen = set(proved)
+    for name in proved:
+        for inner in sorted(reached(functions, name) - seen):
+            if toils(functions[inner]):
+                seen.add(inner)
+                yield inner, name

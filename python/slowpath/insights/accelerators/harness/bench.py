@@ -1,0 +1,174 @@
+"""A module on the bench: memory for arguments, functions called, variables put back."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.insights.accelerators.execution.memory import SIZE, WINDOW, Region
+from slowpath.insights.accelerators.execution.native import Code, Native, Variable
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.slots import Binding
+from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.modules import Module
+
+REGIONS = 8
+_MOST_VARIABLES = 64
+_SEED = 20211026
+"""The same numbers in every run: the same input, the same output."""
+
+
+class Bench:
+    """The functions of a module, ready to run, and memory to run them with."""
+
+    def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
+        """The module is taken over."""
+        self.functions = functions
+        self.code = Code(module)
+        self.regions = [Region() for _ in range(REGIONS)]
+        noise = noise_of(_SEED)
+        self.noise = [noise.randbytes(SIZE) for _ in range(REGIONS)]
+        for region, text in zip(self.regions, self.noise, strict=True):
+            region.write(text)
+        self._natives = dict[str, Native | None]()
+        self.image = dict[int, bytes]()
+        """What variables have before each call, by address; see `prepare`."""
+
+    def prepare(self, before: Sequence[str] = ()) -> None:
+        """Runs what fills variables; in the process that then calls functions, first of all."""
+        self.code.construct()
+        for name in before:
+            native = self.native(name)
+            if native is not None:
+                native([])
+        self.image = {
+            one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables()
+        }
+
+    def native(self, name: str) -> Native | None:
+        """A function, ready to be called."""
+        if name not in self._natives:
+            self._natives[name] = self.code.native(self.functions[name])
+        return self._natives[name]
+
+    def changeable(self, name: str) -> set[str]:
+        """Names of the variables that a function, or what it calls, may change; large ones too."""
+        named = {
+            one for inner in reached(self.functions, name) for one in self.functions[inner].globals
+        }
+        named |= {f"slowpath.outside.{one}" for one in named}
+        return named & self.code.changeable
+
+    def variables(self, name: str) -> list[Variable]:
+        """The variables that a function, or what it calls, may change."""
+        found = [self.code.variable(one) for one in sorted(self.changeable(name))]
+        return [one for one in found if one is not None][:_MOST_VARIABLES]
+
+
+class Memory:
+    """What a call may write: a region, or a variable."""
+
+    def __init__(self, address: int, size: int, parameter: int | None) -> None:
+        self.address, self.size = address, size
+        self.parameter = parameter  # None: a variable
+
+    def read(self, size: int | None = None, offset: int = 0) -> bytes:
+        """Its bytes."""
+        return ctypes.string_at(self.address + offset, self.size if size is None else size)
+
+    def write(self, text: bytes, offset: int = 0) -> None:
+        """Puts bytes there."""
+        ctypes.memmove(self.address + offset, text, len(text))
+
+
+class State:
+    """Some variables of a module, to be put back as they were when it had been prepared."""
+
+    def __init__(self, bench: Bench, variables: Sequence[Variable]) -> None:
+        self._bench = bench
+        self._variables = variables
+
+    def now(self) -> bytes:
+        """What they have now."""
+        return b"".join(ctypes.string_at(one.address, one.size) for one in self._variables)
+
+    def restore(self) -> None:
+        """Has them as they were."""
+        for one in self._variables:
+            ctypes.memmove(one.address, self._bench.image[one.address], one.size)
+
+
+class Given(NamedTuple):
+    """Bytes that a memory has before a call."""
+
+    memory: Memory
+    offset: int
+    text: bytes
+
+
+class Bound:
+    """A function whose arguments have meanings."""
+
+    def __init__(self, bench: Bench, name: str, binding: Binding) -> None:
+        native = bench.native(name)
+        if native is None:
+            raise ValueError(f"{name} cannot be called")
+        self._native = native
+        self.function = bench.functions[name]
+        self.binding = binding
+        variables = bench.variables(name)
+        self._state = State(bench, variables)
+        pointing = [at for at, slot in enumerate(binding) if slot.role not in ("number", "length")]
+        self._regions = {at: bench.regions[at] for at in pointing}
+        self._contents = {
+            at: bench.noise[at][:WINDOW] for at in pointing if binding[at].role in ("memory", "key")
+        }
+        self._plain = tuple(slot.value for slot in binding)
+        written = [at for at in pointing if binding[at].role == "memory"]
+        self.memories = [Memory(self._regions[at].address, WINDOW, at) for at in written]
+        """What it may write, parameters first."""
+        self.memories += [Memory(one.address, min(one.size, WINDOW), None) for one in variables]
+
+    def call(
+        self,
+        data: bytes = b"",
+        length: int = 0,
+        numbers: Mapping[int, int] | None = None,
+        given: Sequence[Given] = (),
+        shift: int = 0,
+    ) -> int:
+        """Calls it with everything as it was at first, but for numbers and what is `given`.
+
+        `shift` is how far the data is from the start of a page.
+        """
+        self._state.restore()
+        arguments = list(self._plain)
+        start = 0
+        for at, region in self._regions.items():
+            arguments[at] = region.address
+            if self.binding[at].role == "data":
+                region.write(data, shift)
+                arguments[at] = start = region.address + shift
+            elif at in self._contents:
+                region.write(self._contents[at])
+        for at, slot in enumerate(self.binding):
+            if slot.role == "length":
+                arguments[at] = length
+            elif slot.role == "end":
+                arguments[at] = start + len(data)
+        for one in given:
+            one.memory.write(one.text, one.offset)
+        return self.again(arguments, numbers or {})
+
+    def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
+        """Calls it with memories and variables as they are."""
+        for at, value in numbers.items():
+            arguments[at] = value
+        return self._native(arguments)
+
+    def addresses(self) -> list[int]:
+        """Arguments of `again`: where memories are, numbers as they are bound."""
+        arguments = list(self._plain)
+        for at, region in self._regions.items():
+            arguments[at] = region.address
+        return arguments

@@ -1,0 +1,235 @@
+"""Functions of bytes and a seed, however the C function takes them: what proofs ask."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from slowpath.insights.accelerators.execution.memory import changed
+from slowpath.insights.accelerators.harness.bench import Bound, Given, Memory
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.slots import Reading
+
+_PROBE = 8
+"""Elements of the data of a first call."""
+_MOST_BYTES = 4096
+
+
+class Oracle(Protocol):
+    """A function of bytes, and of a seed if it has one."""
+
+    bits: int
+    """Of what comes out."""
+    unit: int
+    """Data has a multiple of so many bytes."""
+    fixed: int | None
+    """The only length that data has, in bytes; None: any."""
+    most: int
+    """The largest length, in bytes."""
+    text: bool
+    """Data has no zero byte."""
+    seed_bits: int
+    """0: it has no seed."""
+    seed_name: str
+    shift: int
+    """How far data is from the start of a page."""
+    words: int
+    """Bytes of what data points to, as declared; its addresses are multiples of that."""
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """What comes out."""
+
+
+class Place(NamedTuple):
+    """Where an outcome is: what is returned, or bytes of a memory."""
+
+    bits: int
+    memory: Memory | None = None
+    offset: int = 0
+
+    def read(self, result: int) -> int:
+        """The outcome of the call that was just made."""
+        if self.memory is None:
+            return result
+        return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
+
+
+class Seed(NamedTuple):
+    """Where a seed goes: a parameter that is a number, or bytes of a memory."""
+
+    bits: int
+    parameter: int | None
+    memory: Memory | None = None
+    offset: int = 0
+
+
+class DigestOracle:
+    """A function of data in memory."""
+
+    def __init__(  # noqa: PLR0913 - what is known of it
+        self,
+        bound: Bound,
+        reading: Reading,
+        place: Place,
+        *,
+        seed: Seed | None,
+        unit_bits: int,
+        fixed: int | None,
+    ) -> None:
+        self._bound, self._place, self._seed = bound, place, seed
+        self.bits = place.bits
+        self._unit_bits = unit_bits
+        self.unit = max(1, unit_bits // 8)
+        self.fixed = fixed
+        self.text = reading.extent == "text"
+        self.seed_bits = 0 if seed is None else seed.bits
+        self.seed_name = "" if seed is None else seed_name(bound, seed)
+        self.shift = 0
+        self.words = max(1, _pointee(bound, reading.data))
+        self.most = fixed or _longest(bound, unit_bits)
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """What comes out."""
+        length = 8 * len(data) // self._unit_bits
+        written = data + b"\0" if self.text else data
+        numbers, given = seeded(self._seed, seed)
+        result = self._bound.call(written, length, numbers, given, self.shift)
+        return self._place.read(result)
+
+
+def seeded(seed: Seed | None, value: int) -> tuple[dict[int, int], list[Given]]:
+    """A seed as a number that is passed, or as bytes of a memory."""
+    if seed is None:
+        return {}, []
+    if seed.memory is None:
+        return {seed.parameter or 0: value}, []
+    return {}, [Given(seed.memory, seed.offset, value.to_bytes(seed.bits // 8, "little"))]
+
+
+def seed_name(bound: Bound, seed: Seed) -> str:
+    """What a seed is called in the source."""
+    if seed.memory is None:
+        return name_of(bound, seed.parameter or 0)
+    if seed.memory.parameter is None:
+        return "a variable"
+    name = name_of(bound, seed.memory.parameter)
+    return f"*{name}" if not seed.offset else f"{name} + {seed.offset}"
+
+
+def digest_oracles(bound: Bound, reading: Reading) -> Iterator[DigestOracle]:
+    """What a function of data can be taken for; nothing when data does not matter."""
+    extent = _extent(bound, reading)
+    if extent is None:
+        return
+    unit_bits, fixed = extent
+    parameters = bound.function.parameters
+    seeds = [Seed(parameters[at].bits, at) for at in reading.numbers if parameters[at].bits > 1]
+    for place in _places(bound, reading, unit_bits, fixed):
+        inside = list[Seed | None](seeds)
+        if place.memory is not None:
+            inside = [Seed(place.bits, None, place.memory, place.offset), *inside]
+        for seed in (*inside, None):
+            yield DigestOracle(bound, reading, place, seed=seed, unit_bits=unit_bits, fixed=fixed)
+
+
+def outcomes(bound: Bound, data: bytes, length: int) -> tuple[int, list[bytes]]:
+    """What is returned, and what memories then have."""
+    result = bound.call(data, length)
+    return result, [memory.read() for memory in bound.memories]
+
+
+def _extent(  # noqa: PLR0911 - one for each way in which data can end
+    bound: Bound, reading: Reading
+) -> tuple[int, int | None] | None:
+    """Bits that a length counts, and the only length in bytes; None when data does not matter."""
+    noise = noise_of(7)
+    data = bytearray(noise.randrange(1, 256) for _ in range(256))
+    text = reading.extent == "text"
+
+    def outcome(flipped: int | None, length: int = _PROBE) -> tuple[int, list[bytes]]:
+        given = bytearray(data)
+        if flipped is not None:
+            given[flipped] ^= 0x55 if given[flipped] != 0x55 else 0x33  # noqa: PLR2004
+        if text:
+            given = given[:_PROBE] + b"\0"
+        if reading.extent == "end":
+            given = given[:_PROBE]
+        return outcomes(bound, bytes(given), length)
+
+    before = outcome(None)
+    if outcome(None) != before:
+        return None  # it depends on something else, too
+    if reading.extent in ("text", "end"):
+        return (8, None) if outcome(0) != before and outcome(_PROBE - 1) != before else None
+    if reading.extent == "fixed":
+        matters = [at for at in range(128) if outcome(at) != before]
+        if not matters or len(matters) < (matters[-1] + 1) // 2:
+            return None
+        return 8, matters[-1] + 1
+    for size in (8, 4, 2, 1):
+        if outcome(_PROBE * size - 1) != before:
+            beyond = outcome(_PROBE * size) != before or outcome(_PROBE * size + 1) != before
+            if beyond or (size == 1 and outcome(0) == before):
+                return None
+            return 8 * size, None
+    # A length in bits: 8 of them are the first byte.
+    if outcome(0) != before and outcome(None, 2 * _PROBE) != before:
+        return 1, None
+    return None
+
+
+def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -> Iterator[Place]:
+    """Where something comes out that depends on the data."""
+    noise = noise_of(11)
+    size = fixed or max(1, _PROBE * unit_bits // 8)
+    length = 8 * size // unit_bits
+    seen = list[tuple[int, list[bytes]]]()
+    for _ in range(4):
+        data = bytes(noise.randrange(1, 256) for _ in range(size))
+        behind = b"" if reading.extent == "end" else bytes(8)
+        seen.append(outcomes(bound, data + behind, length))
+    bits = {"pointer": 0, "void": 0}.get(bound.function.result)
+    if bits is None and len({one[0] for one in seen}) > 1:
+        yield Place(int(bound.function.result[1:]))
+    for number, memory in enumerate(bound.memories):
+        for offset, width in varying([one[1][number] for one in seen]):
+            yield from fields(memory, offset, width)
+
+
+def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Where texts differ from the first one, as stretches."""
+    joined = bytearray(len(texts[0]))
+    for one in texts[1:]:
+        for offset, size in changed(texts[0], one):
+            joined[offset : offset + size] = b"\1" * size
+    return changed(bytes(len(joined)), bytes(joined))
+
+
+def fields(memory: Memory, offset: int, width: int) -> Iterator[Place]:
+    """Numbers that a stretch of memory can be."""
+    for size in (1, 2, 4, 8):
+        start = offset // size * size
+        if start + size >= offset + width and (size == 1 or width > size // 2):
+            yield Place(8 * size, memory, start)
+            return
+    if width <= 16:  # noqa: PLR2004 - two numbers side by side
+        for size in (4, 8):
+            for at in range(offset // size * size, offset + width, size):
+                yield Place(8 * size, memory, at)
+
+
+def _longest(bound: Bound, unit_bits: int) -> int:
+    for at, slot in enumerate(bound.binding):
+        if slot.role == "length":
+            bits = bound.function.parameters[at].bits
+            return min(_MOST_BYTES, ((1 << (bits - 1)) - 1) * unit_bits // 8)
+    return _MOST_BYTES
+
+
+def name_of(bound: Bound, at: int) -> str:
+    """What a parameter is called in the source."""
+    described = bound.function.parameters[at].described
+    return described.name if described and described.name else f"argument {at + 1}"
+
+
+def _pointee(bound: Bound, at: int) -> int:
+    described = bound.function.parameters[at].described
+    return described.size if described and described.size in (1, 2, 4, 8) else 1

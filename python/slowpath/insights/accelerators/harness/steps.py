@@ -1,0 +1,181 @@
+"""Functions that take a byte or word at a time, or a number as a whole; tables that are filled."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from slowpath.insights.accelerators.harness.bench import Bench, Bound, Memory
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.oracles import (
+    Place,
+    Seed,
+    fields,
+    seed_name,
+    seeded,
+    varying,
+)
+from slowpath.insights.accelerators.harness.slots import MOST_PARAMETERS, Slot, number_for
+from slowpath.insights.preparation.functions import Function
+
+_MOST_BYTES = 64
+"""Bytes of a message: each takes a call."""
+_ENTRIES = 256
+
+
+class Plain:
+    """What oracles without further choices have in common."""
+
+    unit = 1
+    text = False
+    shift = 0
+    words = 1
+    most = _MOST_BYTES
+    fixed: int | None = None
+    seed_bits = 0
+    seed_name = ""
+    bits = 0
+
+
+class StepOracle(Plain):
+    """A state and a piece of data to the next state, one piece after the other."""
+
+    def __init__(self, bound: Bound, data: int, place: Place, seed: Seed | None, unit: int) -> None:
+        self._bound, self._data, self._place, self._seed = bound, data, place, seed
+        self.unit, self.bits = unit, place.bits
+        self.seed_bits = 0 if seed is None else seed.bits
+        self.seed_name = "" if seed is None else seed_name(bound, seed)
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """The state after all data."""
+        pieces = [
+            int.from_bytes(data[at : at + self.unit], "little")
+            for at in range(0, len(data), self.unit)
+        ]
+        numbers, given = seeded(self._seed, seed)
+        state, mask = seed, (1 << self.seed_bits) - 1
+        for count, piece in enumerate(pieces):
+            numbers[self._data] = piece
+            if self._place.memory is None:
+                if self._seed is not None and self._seed.parameter is not None:
+                    numbers[self._seed.parameter] = state & mask
+                state = self._bound.call(numbers=numbers)
+            elif count == 0:
+                state = self._place.read(self._bound.call(numbers=numbers, given=given))
+            else:
+                result = self._bound.again(self._bound.addresses(), numbers)
+                state = self._place.read(result)
+        return state
+
+
+class WordOracle(Plain):
+    """A number to a number: the message is the number."""
+
+    def __init__(self, bound: Bound, data: int, size: int, bits: int) -> None:
+        self._bound, self._data = bound, data
+        self.fixed = self.unit = size
+        self.bits = bits
+        self.most = size
+
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has none
+        """What is returned."""
+        return self._bound.call(numbers={self._data: int.from_bytes(data, "little")})
+
+
+class TableOracle(Plain):
+    """A byte to the entry of a table that was filled."""
+
+    fixed: int | None = 1
+    most = 1
+
+    def __init__(self, table: bytes, size: int) -> None:
+        self._table, self._size = table, size
+        self.bits = 8 * size
+
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has none
+        """The entry."""
+        at = data[0] * self._size
+        return int.from_bytes(self._table[at : at + self._size], "little")
+
+
+class Stepping(NamedTuple):
+    """A way to read a function as one step."""
+
+    binding: tuple[Slot, ...]
+    data: int
+    numbers: tuple[int, ...]  # the others
+
+
+def steppings(function: Function) -> list[Stepping]:
+    """The ways to read a function as one that takes a number at a time."""
+    parameters = function.parameters
+    numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
+    if len(parameters) > MOST_PARAMETERS or not numbers or len(numbers) > 4:  # noqa: PLR2004
+        return []
+    binding = tuple(
+        Slot("number") if one.kind == "integer" else Slot("memory" if one.writes else "key")
+        for one in parameters
+    )
+    found = [Stepping(binding, at, tuple(one for one in numbers if one != at)) for at in numbers]
+    # Data is what has fewer bits; else it comes last.
+    return sorted(found, key=lambda one: (parameters[one.data].bits, -one.data))
+
+
+def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOracle | WordOracle]:
+    """What such a function can be taken for."""
+    bound = Bound(bench, name, stepping.binding)
+    parameters = bound.function.parameters
+    wide = parameters[stepping.data].bits // 8
+    for place in _places(bound, stepping):
+        seeds = [Seed(parameters[at].bits, at) for at in stepping.numbers]
+        if place.memory is not None:
+            seeds = [Seed(place.bits, None, place.memory, place.offset)]
+        for seed in seeds:
+            for unit in dict.fromkeys((1, wide)):
+                if unit:
+                    yield StepOracle(bound, stepping.data, place, seed, unit)
+        if place.memory is None:
+            for size in dict.fromkeys((1, wide)):
+                if size:
+                    yield WordOracle(bound, stepping.data, size, place.bits)
+
+
+def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
+    noise = noise_of(13)
+    seen = list[tuple[int, list[bytes]]]()
+    bits = bound.function.parameters[stepping.data].bits
+    for _ in range(5):
+        numbers = {stepping.data: noise.getrandbits(min(8, bits))}
+        result = bound.call(numbers=numbers)
+        seen.append((result, [memory.read() for memory in bound.memories]))
+    if bound.function.result not in ("void", "pointer") and len({one[0] for one in seen}) > 1:
+        yield Place(int(bound.function.result[1:]))
+    for number, memory in enumerate(bound.memories):
+        for offset, width in varying([one[1][number] for one in seen]):
+            yield from fields(memory, offset, width)
+
+
+def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
+    """Tables of 256 numbers that a function fills, in memory that it is given or in variables."""
+    function = bench.functions[name]
+    kinds = [one.kind for one in function.parameters]
+    if kinds.count("pointer") > 1 or len(kinds) > 2:  # noqa: PLR2004 - a table and a number
+        return
+    for value in (0, 1) if "integer" in kinds else (0,):
+        binding = tuple(
+            Slot("memory") if one.kind == "pointer" else Slot("number", number_for(one, value))
+            for one in function.parameters
+        )
+        bound = Bound(bench, name, binding)
+        bound.call()
+        for memory in bound.memories:
+            yield from _tables(memory)
+
+
+def _tables(memory: Memory) -> Iterator[TableOracle]:
+    text = memory.read()
+    for size in (4, 2, 1, 8):
+        if len(text) >= _ENTRIES * size and len(set(_entries(text, size))) > _ENTRIES // 2:
+            yield TableOracle(text[: _ENTRIES * size], size)
+
+
+def _entries(text: bytes, size: int) -> Sequence[bytes]:
+    return [text[at : at + size] for at in range(0, _ENTRIES * size, size)]

@@ -1,0 +1,181 @@
+"""Identifies what accelerators could do in a module: candidates, proofs, and what is left.
+
+This runs in a process of its own, and runs code of the module only in further ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from slowpath.insights.accelerators.candidates import outside, own, why_not, works
+from slowpath.insights.accelerators.execution.trials import Attempt, Series
+from slowpath.insights.accelerators.groups import pairs, parts, streams, tables
+from slowpath.insights.accelerators.harness.bench import Bench
+from slowpath.insights.accelerators.proofs import blocks
+from slowpath.insights.accelerators.proofs import streams as stream_ciphers
+from slowpath.insights.accelerators.proofs.digests import stream_attempts
+from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempts
+from slowpath.insights.accelerators.proofs.streams import rc4_attempts
+from slowpath.insights.accelerators.singles import attempts
+from slowpath.insights.preparation.calls import reached
+from slowpath.insights.program import Program
+
+_SECONDS = 8.0
+"""CPU seconds of a function, all attempts together."""
+_GROUP_SECONDS = 4.0
+"""CPU seconds of several functions together."""
+Found = dict[str, Any]
+"""A finding of `proofs`, with `function`, and `together` or `part_of`."""
+
+
+class Identification:
+    """A module, examined function by function."""
+
+    def __init__(self, program: Program, until: float) -> None:
+        """The module is taken over; an entry limits the work to what it reaches."""
+        self.functions = program.functions
+        named = own(self.functions)
+        if program.entry is not None:
+            inside = reached(self.functions, program.entry)
+            named = [name for name in named if name in inside]
+        self.names = named
+        self._known = frozenset(self.functions)
+        self.refused = {
+            name: reason for name in named if (reason := why_not(self.functions, name)) is not None
+        }
+        self._until = until
+        self._bench = Bench(program.module, self.functions)
+        self._able = [name for name in named if name not in self.refused]
+        self._proved = dict[str, Found]()
+        self._hopeless = set[str]()
+
+    def run(self) -> Iterator[Found]:
+        """What is proved, as it is found."""
+        blocks.prepare()
+        stream_ciphers.prepare()
+        before = self._beginnings()
+        for name in self._able:
+            if self._computes(name):
+                found = self._single(name, before)
+                if found is not None:
+                    yield self._keep(name, found)
+        for each in (self._streams, self._pairs, self._tables):
+            yield from each(before)
+        for inner, outer in list(parts(self.functions, list(self._proved))):
+            if inner in self.names:
+                found = self._proved[outer]
+                part = {"part_of": outer, "inputs": 0, "together": []}
+                yield self._keep(inner, {**found, **part})
+
+    def why(self, name: str) -> str:
+        """Why a function is not proved to be anything."""
+        if name in self.refused:
+            return f"was not run: it {self.refused[name]}"
+        missing = outside(self.functions, name, self._known)
+        if missing:
+            shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")  # noqa: PLR2004
+            return f"calls {shown}, which is not there"
+        return "agrees with no reference in any way of calling it"
+
+    def _keep(self, name: str, found: Found) -> Found:
+        kept = {"together": [], "part_of": None, **found, "function": name}
+        self._proved.setdefault(name, kept)
+        return kept
+
+    def _computes(self, name: str) -> bool:
+        return any(works(self.functions[one]) for one in reached(self.functions, name))
+
+    def _beginnings(self) -> list[str]:
+        """Functions without arguments that fill variables, and end."""
+        named = [
+            name
+            for name in self._able
+            if not self.functions[name].parameters and self._bench.variables(name)
+        ]
+
+        def ends(name: str) -> Found | None:
+            self._bench.prepare([name])
+            return {"ends": True}
+
+        tried: list[Attempt] = [partial(ends, name) for name in named]
+        return [named[at] for at, _ in Series(tried, _GROUP_SECONDS, self._until).successes()]
+
+    def _single(self, name: str, before: Sequence[str]) -> Found | None:
+        tried = attempts(self._bench, name)
+        series = Series(tried, _SECONDS, self._until, self._bench.prepare)
+        found = series.first()
+        if found is None and series.given_up:
+            self._hopeless.add(name)
+            return None
+        mine = {one.address for one in self._bench.variables(name)}
+        earlier = [
+            one
+            for one in before
+            if one != name and mine & {each.address for each in self._bench.variables(one)}
+        ]
+        if found is None and earlier:
+            prepare = partial(self._bench.prepare, earlier)
+            found = Series(tried, _SECONDS, self._until, prepare).first()
+            if found is not None:
+                found["together"] = earlier
+        return found
+
+    def _open(self) -> list[str]:
+        """Functions that nothing is proved of, and that may still be something."""
+        return [name for name in self._able if name not in {*self._proved, *self._hopeless}]
+
+    def _streams(self, before: Sequence[str]) -> Iterator[Found]:
+        for group in streams(self._bench, self._open()):
+            if any(name in self._proved for name in group):
+                continue
+            tried = list(stream_attempts(self._bench, *group))
+            yield from self._together(group, group, tried, before)
+
+    def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
+        named = [name for name in self._able if name not in self._hopeless]
+        starts = {name: found for name in named if (found := self._starts(name, before))}
+        working = [name for name in self._open() if self._computes(name)]
+        for begin, work in pairs(self._bench, list(starts), working):
+            if work in self._proved:
+                continue
+            attempts_of = list(
+                blocks.pair_attempts(self._bench, begin, work, starts[begin])
+            ) + list(rc4_attempts(self._bench, begin, work))
+            named = [work] if begin in self._proved else [begin, work]
+            yield from self._together((begin, work), named, attempts_of, before)
+
+    def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
+        """Ways to call a function that makes something of a key."""
+        tried = list(blocks.start_attempts(self._bench, name))
+        prepare = partial(self._bench.prepare, [one for one in before if one != name])
+        series = Series(tried, _GROUP_SECONDS, self._until, prepare)
+        return blocks.distinct(one for _, one in series.successes())
+
+    def _tables(self, before: Sequence[str]) -> Iterator[Found]:
+        for roles in tables(self._bench, self._open()):
+            if roles.look in self._proved or roles.add in self._proved:
+                continue
+            group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
+            for attempt in lookup_attempts(self._bench, roles):
+                found = list(self._together(group, [roles.add, roles.look], [attempt], before))
+                yield from found
+                if found or monotonic() >= self._until:
+                    break
+
+    def _together(
+        self,
+        group: Sequence[str],
+        named: Sequence[str],
+        tried: Sequence[Attempt],
+        before: Sequence[str],
+    ) -> Iterator[Found]:
+        """A finding of several functions, said of some of them."""
+        earlier = [one for one in before if one not in group]
+        prepare = partial(self._bench.prepare, earlier)
+        found = Series(tried, _GROUP_SECONDS, self._until, prepare).first()
+        if found is None:
+            return
+        for name in named:
+            others = [one for one in group if one != name]
+            yield self._keep(name, {**found, "together": others})

@@ -1,0 +1,1 @@
+"""Proofs by execution: what a function computes, found out from what it answers."""

@@ -1,0 +1,321 @@
+"""Finds the parameters of a CRC from what a function answers, and holds it against them.
+
+A CRC is affine over GF(2): the difference that a bit of the message makes does not depend on the
+other bits, and is x times the difference that the next bit makes, modulo the polynomial. So the
+polynomial stands in the answers. Source: R. Williams, A Painless Guide to CRC Error Detection
+Algorithms (1993); G. Ewing, Reverse-Engineering a CRC Algorithm (2010).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.oracles import Oracle
+from slowpath.insights.accelerators.proofs.gf2 import kernel_and_solution
+from slowpath.insights.accelerators.proofs.inputs import samples
+from slowpath.insights.accelerators.references.crc import Crc, name_of, reverse, times_x
+
+_LEAST_WIDTH = 3
+_BASE = 0xC0
+"""Each byte of messages that bits are changed in: no change makes it zero, which ends texts."""
+_MESSAGE = 16
+_TRIES = 12
+_LEAST_LENGTH = 32
+"""A function that agrees up to so many bytes and not beyond has a limit of its own."""
+
+
+class Layout(NamedTuple):
+    """How a register stands in what comes out."""
+
+    width: int
+    at: int  # its lowest bit
+    swapped: bool  # the order of its bytes
+    reflected: bool
+
+    def read(self, value: int) -> int:
+        """The register, not reflected, from what came out."""
+        value = value >> self.at & ((1 << self.width) - 1)
+        if self.swapped:
+            value = int.from_bytes(value.to_bytes(self.width // 8, "little"), "big")
+        return reverse(value, self.width) if self.reflected else value
+
+
+class Recovered(NamedTuple):
+    """A CRC, and how the function has it."""
+
+    crc: Crc  # for a seed of zero
+    layout: Layout
+    word: int  # bytes of data whose order is the other way round; 1: none
+    seeds: tuple[int, ...]  # by bit of the seed, what it adds to the register; empty: nothing
+    plain: bool  # the seed is an earlier outcome, before the final xor
+
+
+def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
+    """The CRC that an oracle is, held against it on many inputs; None when it is none."""
+    found = recover(oracle)
+    if found is None:
+        return None
+    agreed = _agreement(oracle, found)
+    return None if agreed is None else _finding(oracle, found, *agreed)
+
+
+def recover(oracle: Oracle) -> Recovered | None:
+    """The only CRC that the answers leave possible; it is still to be held against others."""
+    size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
+    if size > oracle.most or not _affine(oracle, size):
+        return None
+    base = bytes([_BASE]) * size
+    first = oracle.value(base)
+    differences = [
+        [oracle.value(_flipped(base, at, bit)) ^ first for bit in range(8)] for at in range(size)
+    ]
+    mask = 0
+    for row in differences:
+        for one in row:
+            mask |= one
+    if mask == 0:
+        return None
+    for word in (1,) if oracle.unit == 1 else (1, oracle.unit):
+        rows = [differences[_swapped(at, word)] for at in range(size)]
+        layouts = _layouts(oracle, mask, 8 * size)
+        # A few polynomials can be read in several ways: the usual one comes first.
+        for augmented, layout, reflected_in in product((True, False), layouts, (True, False)):
+            value = _polynomial(rows, layout, reflected_in=reflected_in, augmented=augmented)
+            if value is None:
+                continue
+            crc = Crc(layout.width, value, 0, reflected_in, layout.reflected, 0, augmented)
+            found = _constants(oracle, Recovered(crc, layout, word, (), plain=False), base)
+            if found is not None:
+                return found
+    return None
+
+
+def _affine(oracle: Oracle, size: int) -> bool:
+    noise = noise_of(3)
+    for _ in range(_TRIES):
+        # The highest bit keeps each byte of the sum, too, from being zero.
+        one, two, three = (bytes(byte | 0x80 for byte in noise.randbytes(size)) for _ in range(3))
+        four = bytes(a ^ b ^ c for a, b, c in zip(one, two, three, strict=True))
+        values = [oracle.value(text) for text in (one, two, three, four)]
+        if values[0] ^ values[1] ^ values[2] ^ values[3]:
+            return False
+    return True
+
+
+def _flipped(base: bytes, at: int, bit: int) -> bytes:
+    text = bytearray(base)
+    text[at] ^= 1 << bit
+    return bytes(text)
+
+
+def _swapped(at: int, word: int) -> int:
+    return at // word * word + word - 1 - at % word
+
+
+def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
+    """How a register may stand in the outcome, whose bits of this mask depend on the message."""
+    at = (mask & -mask).bit_length() - 1
+    span = (mask >> at).bit_length()
+    places = set[tuple[int, int]]()
+    if mask >> at == (1 << span) - 1:
+        places.add((span, at))
+    if bits <= span + 8 or bits <= oracle.bits:  # few bits: some of the register may be the same
+        places |= {(width, 0) for width in (8, 16, 24, 32, 64) if mask.bit_length() <= width}
+    return [
+        Layout(width, low, swapped, reflected)
+        for width, low in sorted(places)
+        if width >= _LEAST_WIDTH and width + low <= oracle.bits
+        for swapped in ((False, True) if width % 8 == 0 and width > 8 else (False,))  # noqa: PLR2004
+        for reflected in (True, False)
+    ]
+
+
+def _polynomial(
+    rows: Sequence[Sequence[int]], layout: Layout, *, reflected_in: bool, augmented: bool
+) -> int | None:
+    """The polynomial that explains all differences, with zero bits behind the message or not."""
+    bits = range(7, -1, -1) if reflected_in else range(8)
+    effects = [layout.read(row[bit]) for row in reversed(rows) for bit in bits]
+    width = layout.width
+    if augmented == (effects[0] == 1):
+        return None
+    value = effects[0]
+    if not augmented:
+        top = next((at for at, one in enumerate(effects) if one >> (width - 1)), None)
+        if top != width - 1 or len(effects) <= width + 1:
+            return None
+        value = effects[width]
+    if not value & 1 or value == 1:
+        return None  # no CRC: it loses bits, or adds bytes up without carries
+    for one, following in pairwise(effects):
+        if times_x(one, value, width) != following:
+            return None
+    return value
+
+
+def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
+    """Initial value and final xor, and what the seed does to the register."""
+    crc = found.crc
+    sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
+    rests = {}  # by length, what is left when the message itself is taken away
+    for size in sizes:
+        text = base[:1] * size
+        rests[size] = found.layout.read(oracle.value(text)) ^ crc.run(0, _as_read(text, found.word))
+    solved = _initial_and_final(crc, rests)
+    if solved is None:
+        return None
+    initial, final = solved
+    shown = reverse(final, crc.width) if crc.reflected_out else final
+    crc = crc._replace(initial=initial, final=shown)
+    if not oracle.seed_bits:
+        return found._replace(crc=crc)
+    seeds = _seeds(oracle, found._replace(crc=crc), sizes)
+    if seeds is None:
+        return None
+    plain = all(
+        found.layout.read(1 << bit) == one for bit, one in enumerate(seeds[: crc.width])
+    ) and not any(seeds[crc.width :])
+    return found._replace(crc=crc, seeds=seeds if any(seeds) else (), plain=plain)
+
+
+def _sizes(oracle: Oracle) -> list[int]:
+    return [
+        size * oracle.unit
+        for size in (1, 2, 3, 4, 5, 7, 9, 16)
+        if size * oracle.unit <= oracle.most
+    ]
+
+
+def _as_read(text: bytes, word: int) -> bytes:
+    """Data with the order of bytes in words turned round."""
+    if word == 1:
+        return text
+    return b"".join(text[at : at + word][::-1] for at in range(0, len(text), word))
+
+
+def _initial_and_final(crc: Crc, rests: dict[int, int]) -> tuple[int, int] | None:
+    """The initial register and the final xor, both not reflected, simple ones if there is a choice.
+
+    `rests` has, by length, the initial register times x for each bit of the message, plus the final
+    xor.
+    """
+    ones = (1 << crc.width) - 1
+    (first, one), *others = rests.items()
+    if not others:  # only one length: the two cannot be told apart
+        for final in (0, ones):
+            initial = _shifted(crc, one ^ final, -8 * first)
+            if initial in (0, ones):
+                return initial, final
+        return 0, one
+    second, two = others[0]
+    images = [
+        _shifted(crc, 1 << bit, 8 * first) ^ _shifted(crc, 1 << bit, 8 * second)
+        for bit in range(crc.width)
+    ]
+    solved = kernel_and_solution(images, one ^ two)
+    if solved is None:
+        return None
+    choices = []
+    for initial in solved:
+        final = one ^ _shifted(crc, initial, 8 * first)
+        if all(_shifted(crc, initial, 8 * size) ^ final == rest for size, rest in rests.items()):
+            choices.append((initial, final))
+    return min(choices, key=lambda pair: _unusual(pair, ones), default=None)
+
+
+def _unusual(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
+    initial, final = pair
+    return int(final not in (0, ones)), int(initial not in (0, ones)), final + initial
+
+
+def _shifted(crc: Crc, register: int, bits: int) -> int:
+    """A register times a power of x, negative ones too."""
+    for _ in range(bits):
+        register = times_x(register, crc.polynomial, crc.width)
+    for _ in range(-bits):
+        whole = register ^ (crc.polynomial | 1 << crc.width if register & 1 else 0)
+        register = whole >> 1
+    return register
+
+
+def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int, ...] | None:
+    """By bit of the seed, what it adds to the initial register; None when it is not linear."""
+    read, noise = found.layout.read, noise_of(5)
+    by_size = []
+    for size in (sizes[0], sizes[-1]):
+        text = noise.randbytes(size) if not oracle.text else bytes([_BASE]) * size
+        without = oracle.value(text, 0)
+        effects = [read(oracle.value(text, 1 << bit) ^ without) for bit in range(oracle.seed_bits)]
+        some = noise.getrandbits(oracle.seed_bits)
+        expected = 0
+        for bit, one in enumerate(effects):
+            expected ^= one if some >> bit & 1 else 0
+        if read(oracle.value(text, some) ^ without) != expected:
+            return None
+        by_size.append(tuple(_shifted(found.crc, one, -8 * size) for one in effects))
+    return by_size[0] if by_size[0] == by_size[-1] else None
+
+
+def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
+    """How many inputs were compared, and between which lengths; None when it is another function.
+
+    A function that stops agreeing at some length, because its own memory ends there, is a CRC up
+    to it.
+    """
+    crc, layout = found.crc, found.layout
+    rest: int | None = None
+    mask = ((1 << layout.width) - 1) << layout.at
+    lengths, count = list[int](), 0
+    for sample in samples(oracle):
+        register = crc.initial
+        for bit, one in enumerate(found.seeds):
+            register ^= one if sample.seed >> bit & 1 else 0
+        expected = crc.run(register, _as_read(sample.data, found.word))
+        final = reverse(crc.final, crc.width) if crc.reflected_out else crc.final
+        oracle.shift = sample.shift
+        value = oracle.value(sample.data, sample.seed)
+        other = value & ~mask
+        seeded = bool(found.seeds)
+        rest = other if rest is None else rest
+        if layout.read(value) != expected ^ final or (other != rest and not seeded):
+            if lengths and max(lengths) >= _LEAST_LENGTH and oracle.fixed is None:
+                break
+            return None
+        count += 1
+        lengths.append(len(sample.data))
+    return (count, min(lengths), max(lengths)) if lengths else None
+
+
+def _finding(oracle: Oracle, found: Recovered, count: int, least: int, most: int) -> dict[str, Any]:
+    crc = found.crc
+    digits = -(-crc.width // 4)
+
+    def hexadecimal(value: int) -> str:
+        return f"0x{value:0{digits}x}"
+
+    parameters = {
+        "width": str(crc.width),
+        "polynomial": hexadecimal(crc.polynomial),
+        "initial": hexadecimal(crc.initial),
+        "reflected in": "yes" if crc.reflected_in else "no",
+        "reflected out": "yes" if crc.reflected_out else "no",
+        "final xor": hexadecimal(crc.final),
+    }
+    if found.seeds:
+        shown = reverse(crc.initial, crc.width) if crc.reflected_out else crc.initial
+        seed = oracle.seed_name if found.plain else f"a linear function of {oracle.seed_name}"
+        parameters["initial"] = seed if not shown else f"{seed} ^ {hexadecimal(shown)}"
+    if not crc.augmented:
+        parameters["zeros behind the message"] = "no"
+    if found.layout.swapped:
+        parameters["byte order of the result"] = "swapped"
+    if found.word > 1:
+        parameters["bytes of words"] = "highest first"
+    return {
+        "kind": "crc",
+        "algorithm": name_of(crc.width, crc.polynomial),
+        "parameters": parameters,
+        "inputs": count,
+        "lengths": [least, most],
+    }

@@ -1,0 +1,216 @@
+"""Holds functions against MD5, SHA-1, SHA-2 and others: whole messages, streams, single blocks."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations, product
+from typing import Any
+
+from slowpath.insights.accelerators.execution.memory import changed
+from slowpath.insights.accelerators.execution.trials import Attempt
+from slowpath.insights.accelerators.harness.bench import Bench, Bound
+from slowpath.insights.accelerators.harness.noise import Noise, noise_of
+from slowpath.insights.accelerators.harness.oracles import outcomes
+from slowpath.insights.accelerators.harness.slots import Reading
+from slowpath.insights.accelerators.harness.stage import (
+    CONTEXT,
+    DATA,
+    OUT,
+    Stage,
+    filled,
+    kinds,
+)
+from slowpath.insights.accelerators.proofs.inputs import some_data
+from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
+
+_SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
+_BLOCKS = 48
+"""Random blocks that a compression function is compared on."""
+_OFFSETS = 256
+_FIRST = 40
+
+
+def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
+    """The digest of a message that a function leaves in memory."""
+    if reading.extent not in ("length", "end", "text") or not bound.memories:
+        return None
+    noise = noise_of(17)
+    text = reading.extent == "text"
+    behind = b"\0" if text else b""
+    first = some_data(noise, _FIRST, text=text)
+    _, texts = outcomes(bound, first + behind, _FIRST)
+    for name, whole in WHOLE.items():
+        digest = whole(first)
+        places = [(at, text.find(digest)) for at, text in enumerate(texts) if digest in text]
+        for number, offset in places:
+            sizes = []
+            for size in _SIZES:
+                data = some_data(noise, size, text=text)
+                _, after = outcomes(bound, data + behind, size)
+                if after[number][offset : offset + len(digest)] != whole(data):
+                    break
+                sizes.append(size)
+            if len(sizes) == len(_SIZES):
+                return _finding(name, {}, len(sizes), sizes)
+    return None
+
+
+def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a compression function that takes a state and a block in memory."""
+    pattern = kinds(bench, name)
+    if pattern.count("p") not in (1, 2, 3) or len(pattern) > 4:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for order, number in product(permutations(range(pattern.count("p"))), (1, 0, 64)):
+        numbers = [number] * pattern.count("i")
+        arguments = filled(pattern, [stage.address(at) for at in order], numbers)
+        if number == 1 or "i" in pattern:
+            yield partial(_block, stage, name, arguments)
+
+
+def _block(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, Any] | None:
+    noise = noise_of(19)
+    texts = [noise.randbytes(1024) for _ in range(3)]
+    stage.start(dict(enumerate(texts)), zero=())
+    stage.call(name, arguments)
+    for state, before in enumerate(texts):
+        after = stage.read(state, len(before))
+        pieces = [one for one in changed(before, after) if one[1] >= 12]  # noqa: PLR2004 - a state
+        for offset, _ in pieces[:2]:
+            for found in _places(texts, state, offset, after):
+                count = _confirmed(stage, name, arguments, found, noise)
+                if count:
+                    digest, *_ = found
+                    said = {"state": "in memory", "block": f"{16 * digest.word} bytes"}
+                    return _finding(f"{digest.name} block", said, count, [16 * digest.word])
+    return None
+
+
+Place = tuple[Digest, int, int, int, int, str]
+"""Digest; region and offset of the state; region and offset of the block; order of its bytes."""
+
+
+def _places(texts: Sequence[bytes], state: int, near: int, after: bytes) -> Iterator[Place]:
+    for digest in DIGESTS:
+        size = digest.words * digest.word
+        start = near // digest.word * digest.word
+        for at in (start, start - digest.word):
+            if at < 0:
+                continue
+            for order in dict.fromkeys((digest.order, "little")):
+                for region, text in enumerate(texts):
+                    offsets = range(0, _OFFSETS, 4) if region == state else (0,)
+                    for offset in offsets:
+                        if (
+                            _compressed(digest, texts[state], at, text, offset, order)
+                            == after[at : at + size]
+                        ):
+                            yield digest, state, at, region, offset, order
+
+
+def _compressed(  # noqa: PLR0913, PLR0917 - two texts with places
+    digest: Digest, state: bytes, at: int, block: bytes, offset: int, order: str
+) -> bytes:
+    word = digest.word
+    before = [
+        int.from_bytes(state[at + word * k : at + word * (k + 1)], "little")
+        for k in range(digest.words)
+    ]
+    words = [
+        int.from_bytes(
+            block[offset + word * k : offset + word * (k + 1)],
+            "big" if order == "big" else "little",
+        )
+        for k in range(16)
+    ]
+    return b"".join(one.to_bytes(word, "little") for one in digest.compress(before, words))
+
+
+def _confirmed(
+    stage: Stage, name: str, arguments: Sequence[int], place: Place, noise: Noise
+) -> int:
+    """How many blocks agree: all, or it is not it."""
+    digest, state, at, region, offset, order = place
+    size = digest.words * digest.word
+    for _ in range(_BLOCKS):
+        texts = [noise.randbytes(1024) for _ in range(3)]
+        stage.start(dict(enumerate(texts)), zero=())
+        stage.call(name, arguments)
+        expected = _compressed(digest, texts[state], at, texts[region], offset, order)
+        if stage.read(state, size, at) != expected:
+            return 0
+    return _BLOCKS
+
+
+def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
+    """Whether three functions together are a digest: they share a state in memory, or variables."""
+    stage = Stage(bench, [begin, more, end])
+    patterns = [kinds(bench, one) for one in (begin, more, end)]
+    if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):
+        return
+    for way in _ways(stage, patterns):
+        yield partial(_stream, stage, (begin, more, end), patterns, way)
+
+
+Ways = list[tuple[int, ...]]
+Way = tuple[tuple[int, ...], int, tuple[int, ...]]
+"""Pointers of the second function, the number that the first takes, pointers of the last."""
+
+
+def _ways(stage: Stage, patterns: Sequence[str]) -> Iterator[Way]:
+    context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
+    first = patterns[0]
+    seconds: dict[str, Ways] = {"p": [(data,)], "pp": [(context, data), (data, context)]}
+    lasts: dict[str, Ways] = {
+        "": [()],
+        "p": [(context,), (out,)],
+        "pp": [(context, out), (out, context)],
+    }
+    second = seconds.get(patterns[1].replace("i", ""), [])
+    last = lasts.get(patterns[2].replace("i", ""), [])
+    values = (0, 256, 160, 1, 32, 20, 64) if "i" in first else (0,)
+    yield from product(second, values, last)
+
+
+def _stream(
+    stage: Stage, names: Sequence[str], patterns: Sequence[str], way: Way
+) -> dict[str, Any] | None:
+    second, value, last = way
+    noise = noise_of(23)
+
+    def digest(data: bytes, cut: int) -> bytes:
+        stage.start({}, zero=(CONTEXT, OUT))
+        count = patterns[0].count("i")
+        stage.call(names[0], filled(patterns[0], [stage.address(CONTEXT)], [value] * count))
+        for part in (data[:cut], data[cut:]):
+            stage.regions[DATA].write(part)
+            numbers = [len(part)] * patterns[1].count("i")
+            stage.call(names[1], filled(patterns[1], second, numbers))
+        numbers = [value] * patterns[2].count("i")
+        stage.call(names[2], filled(patterns[2], last, numbers))
+        return stage.read(OUT, 128) + stage.read(CONTEXT, 512)
+
+    first = noise.randbytes(_FIRST)
+    text = digest(first, 0)
+    for name, whole in WHOLE.items():
+        place = text.find(whole(first))
+        if place < 0:
+            continue
+        for size in _SIZES:
+            data = noise.randbytes(size)
+            expected = whole(data)
+            if digest(data, noise.randrange(size + 1))[place : place + len(expected)] != expected:
+                return None
+        return _finding(name, {}, len(_SIZES), list(_SIZES))
+    return None
+
+
+def _finding(
+    name: str, parameters: dict[str, str], count: int, sizes: Sequence[int]
+) -> dict[str, Any]:
+    return {
+        "kind": "hash",
+        "algorithm": name,
+        "parameters": parameters,
+        "inputs": count,
+        "lengths": [min(sizes), max(sizes)],
+    }

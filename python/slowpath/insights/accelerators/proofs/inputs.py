@@ -1,0 +1,53 @@
+"""Inputs that functions are compared on: many lengths, main loops and their tails, alignments."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowpath.insights.accelerators.harness.noise import Noise, noise_of
+from slowpath.insights.accelerators.harness.oracles import Oracle
+
+_SEED = 4116
+_SHORT, _MIDDLE = 40, 300
+_LONG = (511, 512, 1000, 1024, 2047, 4096)
+_FIXED = 256
+"""Inputs of a function whose data has one length."""
+_AGAIN = 3
+
+
+class Sample(NamedTuple):
+    """An input."""
+
+    data: bytes
+    seed: int
+    shift: int
+
+
+def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
+    """Random inputs, short ones first."""
+    noise = noise_of(_SEED)
+    sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
+    for size in sizes:
+        seed = noise.getrandbits(oracle.seed_bits) if seeds and oracle.seed_bits else 0
+        step = oracle.words
+        shift = noise.randrange(8) * step if noise.randrange(2) else 0
+        yield Sample(some_data(noise, size, text=oracle.text), seed, shift)
+
+
+def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
+    """Random bytes, without zeros for a text; some are all zeros or ones, where sums overflow."""
+    kind = noise.randrange(16)
+    if kind == 0 and not text:
+        return bytes(size)
+    if kind == 1:
+        return b"\xff" * size
+    if not text:
+        return noise.randbytes(size)
+    return bytes(noise.randrange(1, 256) for _ in range(size))
+
+
+def _sizes(oracle: Oracle, noise: Noise) -> list[int]:
+    unit = oracle.unit
+    short = [size * unit for size in range(1, _SHORT)] * _AGAIN
+    middle = sorted(noise.randrange(_SHORT, _MIDDLE) * unit for _ in range(100))
+    long = [size // unit * unit for size in _LONG]
+    return [size for size in (*short, *middle, *long) if size <= oracle.most]

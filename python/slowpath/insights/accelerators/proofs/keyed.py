@@ -1,0 +1,145 @@
+"""Holds functions against hash functions with keys: SipHash, Toeplitz."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import permutations, product
+from typing import Any
+
+from slowpath.insights.accelerators.execution.trials import Attempt
+from slowpath.insights.accelerators.harness.bench import Bench
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.stage import (
+    CONTEXT,
+    DATA,
+    KEY,
+    OUT,
+    Stage,
+    filled,
+    kinds,
+)
+from slowpath.insights.accelerators.references.keyed import siphash, toeplitz
+
+_KEY_BYTES = 128
+_SIZES = (*range(4, 41, 4), 8, 9, 15, 16, 31)
+_WHOLE = (4, 8, 12, 16, 32, 36)
+"""Sizes of what receive-side scaling hashes, in whole words."""
+_LENGTH = 12
+Call = Callable[[bytes, bytes], int]
+
+
+def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of data, its length and a key."""
+    pattern = kinds(bench, name)
+    result = bench.functions[name].result
+    if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for call, bits in _calls(stage, name, pattern, result):
+        yield partial(_siphash, call, bits)
+        yield partial(_toeplitz, call, bits)
+
+
+def _calls(stage: Stage, name: str, pattern: str, result: str) -> Iterator[tuple[Call, int]]:
+    """Ways to call it with data and key, and bits of its outcome."""
+    regions: dict[int, list[tuple[int, ...]]] = {
+        1: [(DATA,)],
+        2: [(DATA, KEY), (DATA, OUT)],
+        3: [(DATA, KEY, OUT)],
+    }
+    count = pattern.count("i")
+    for some in regions[pattern.count("p")]:
+        for order in permutations(some):
+            for places in _placings(count, keyed=KEY in some):
+                yield _call(stage, name, pattern, order, places), 64
+                if result.startswith("i") and OUT not in some:
+                    yield _call(stage, name, pattern, order, places, returned=True), int(result[1:])
+
+
+Numbers = tuple[str, ...]
+"""By number that it takes, what it is: `length`, `words`, a constant, a half of the key."""
+
+
+def _placings(count: int, *, keyed: bool) -> Iterator[Numbers]:
+    if keyed:
+        for places in product(("length", "words", "8", "2", "4"), repeat=count):
+            if "length" in places or "words" in places:
+                yield places
+    elif count >= 2:  # noqa: PLR2004 - both halves of a key
+        words = ["low", "high", *["length"] * (count > 2)]  # noqa: PLR2004
+        yield from dict.fromkeys(permutations(words)) if count == len(words) else ()
+
+
+def _call(  # noqa: PLR0913 - a way to call
+    stage: Stage,
+    name: str,
+    pattern: str,
+    order: Sequence[int],
+    places: Numbers,
+    *,
+    returned: bool = False,
+) -> Call:
+    def call(data: bytes, key: bytes) -> int:
+        meanings = {
+            "length": len(data),
+            "words": len(data) // 4,
+            "low": int.from_bytes(key[:8], "little"),
+            "high": int.from_bytes(key[8:16], "little"),
+        }
+        stage.start({DATA: data, KEY: key}, zero=(CONTEXT, OUT))
+        numbers = [meanings[one] if one in meanings else int(one) for one in places]
+        result = stage.call(name, filled(pattern, [stage.address(at) for at in order], numbers))
+        return result if returned else int.from_bytes(stage.read(OUT, 8), "little")
+
+    return call
+
+
+def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
+    if bits < 64:  # noqa: PLR2004 - of SipHash
+        return None
+    noise = noise_of(67)
+    for each, last in ((2, 4), (1, 3)):
+
+        def agrees(size: int, each: int = each, last: int = last) -> bool:
+            data, key = noise.randbytes(size), noise.randbytes(_KEY_BYTES)
+            return call(data, key) == siphash(data, key, each, last)
+
+        if all(agrees(size) for size in (_LENGTH, *_SIZES * 4)):
+            said = {"key": "128 bits", "bits": "64"}
+            return _finding(f"SipHash-{each}-{last}", said, len(_SIZES) * 4, list(_SIZES))
+    return None
+
+
+def _toeplitz(call: Call, bits: int) -> dict[str, Any] | None:
+    if bits < 32:  # noqa: PLR2004 - of Toeplitz
+        return None
+    noise = noise_of(71)
+    for swap_data, swap_key in product((False, True), repeat=2):
+
+        def agrees(size: int, swap_data: bool = swap_data, swap_key: bool = swap_key) -> bool:
+            data, key = noise.randbytes(size), noise.randbytes(_KEY_BYTES)
+            seen = _swapped(data) if swap_data else data
+            with_key = _swapped(key) if swap_key else key
+            return call(data, key) & 0xFFFFFFFF == toeplitz(seen, with_key)
+
+        if all(agrees(size) for size in (_LENGTH, *_WHOLE * 8)):
+            said = {"words": "host order" if swap_data else "network order"}
+            if swap_key:
+                said["key words"] = "host order"
+            return _finding("Toeplitz", said, len(_WHOLE) * 8, list(_WHOLE))
+    return None
+
+
+def _swapped(text: bytes) -> bytes:
+    return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))
+
+
+def _finding(
+    name: str, parameters: dict[str, str], count: int, sizes: Sequence[int]
+) -> dict[str, Any]:
+    return {
+        "kind": "hash",
+        "algorithm": name,
+        "parameters": parameters,
+        "inputs": count,
+        "lengths": [min(sizes), max(sizes)],
+    }

@@ -1,0 +1,200 @@
+"""Holds a function against checksums that are sums: RFC 1071, Adler-32, Fletcher's."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from slowpath.insights.accelerators.harness.oracles import Oracle
+from slowpath.insights.accelerators.proofs.inputs import Sample, samples
+from slowpath.insights.accelerators.references.checksums import (
+    ADLER,
+    FLETCHERS,
+    WORD,
+    Fletcher,
+    adler32,
+    ones_complement_sum,
+)
+
+_FEW = 6
+_LEAST = 4
+"""Bytes of a message: the sum of one word is the word."""
+
+
+def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
+    """The checksum that an oracle is; None when it is none of them."""
+    for prove in (_internet, _adler, _fletcher):
+        found = prove(oracle)
+        if found is not None:
+            return found
+    return None
+
+
+def _internet(oracle: Oracle) -> dict[str, Any] | None:
+    """RFC 1071: equal modulo 65535, where 0 and 65535 are the same."""
+    if oracle.bits < 16 or oracle.text or (oracle.fixed or _LEAST) < _LEAST:  # noqa: PLR2004
+        return None
+    few = _few(oracle)
+    for order, sign in (("big", 1), ("big", -1), ("little", 1), ("little", -1)):
+
+        def rest(sample: Sample, order: str = order, sign: int = sign) -> int:
+            value = _asked(oracle, sample)
+            return (value - sign * (ones_complement_sum(sample.data, order))) % WORD
+
+        plain = [one._replace(seed=0) for one in few]
+        constants = {rest(one) for one in plain}
+        if len(constants) != 1:
+            continue
+        start = constants.pop()
+        factor = _seed_factor(oracle, few, start, rest)
+        if factor is None:
+            continue
+
+        def agrees(
+            sample: Sample,
+            start: int = start,
+            factor: int = factor,
+            rest: Callable[[Sample], int] = rest,
+        ) -> bool:
+            return rest(sample) == (start + factor * sample.seed) % WORD
+
+        checked = list(_agreeing(oracle, agrees))
+        if len(checked) < _enough(oracle):
+            continue
+        folded = all(_asked(oracle, one) <= WORD for one in checked)
+        # Without carries that come back it is a plain sum of numbers, unless bytes are counted.
+        if not folded and (oracle.unit > 1 or oracle.fixed is not None):
+            return None
+        return _finding(
+            "internet checksum (RFC 1071)",
+            checked,
+            _words(oracle, order, sign, start, factor, folded=folded),
+        )
+    return None
+
+
+def _words(  # noqa: PLR0913 - what there is to say
+    oracle: Oracle, order: str, sign: int, start: int, factor: int, *, folded: bool
+) -> dict[str, str]:
+    said = {
+        "complement": "yes" if sign < 0 else "no",
+        "word order": "network" if order == "big" else "little endian",
+        "folded": "yes" if folded else "no, a partial sum",
+    }
+    if factor:
+        said["initial"] = oracle.seed_name
+    elif start:
+        said["initial"] = f"0x{sign * start % WORD:04x}"
+    return said
+
+
+def _seed_factor(
+    oracle: Oracle, few: list[Sample], start: int, rest: Callable[[Sample], int]
+) -> int | None:
+    """What a seed is multiplied with in the sum; None when it is something else."""
+    if not oracle.seed_bits:
+        return 0
+    for factor in (0, 1, -1, 256, -256):
+        if all(rest(one) == (start + factor * one.seed) % WORD for one in few):
+            return factor
+    return None
+
+
+def _adler(oracle: Oracle) -> dict[str, Any] | None:
+    if oracle.bits < 32 or oracle.text:  # noqa: PLR2004 - of the checksum
+        return None
+    for seeded in (True, False) if oracle.seed_bits else (False,):
+        starts = (0,) if seeded else (1, 0)
+        for start in starts:
+
+            def reduced(sample: Sample, seeded: bool = seeded) -> Sample:
+                low, high = sample.seed & WORD, sample.seed >> 16 & WORD
+                seed = high % ADLER << 16 | low % ADLER if seeded else 0
+                return sample._replace(seed=seed)
+
+            def agrees(sample: Sample, seeded: bool = seeded, start: int = start) -> bool:
+                one = reduced(sample, seeded)
+                expected = adler32(one.data, one.seed if seeded else start)
+                return _asked(oracle, one) == expected
+
+            if not all(map(agrees, _few(oracle))):
+                continue
+            checked = list(_agreeing(oracle, agrees))
+            if len(checked) >= _enough(oracle):
+                initial = oracle.seed_name if seeded else str(start)
+                return _finding("Adler-32", checked, {"initial": initial})
+    return None
+
+
+def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
+    if oracle.text or oracle.seed_bits:
+        return None
+    few = [one for one in _few(oracle) if len(one.data) > 2]  # noqa: PLR2004 - more than a word
+    for fletcher in FLETCHERS:
+        bits = fletcher.bits
+        if oracle.bits < 2 * bits:
+            continue
+        for swapped in (False, True):
+
+            def agrees(
+                sample: Sample,
+                swapped: bool = swapped,
+                fletcher: Fletcher = fletcher,
+                bits: int = bits,
+            ) -> bool:
+                value = _asked(oracle, sample)
+                if value >> 2 * bits:
+                    return False
+                pair = (value & ((1 << bits) - 1), value >> bits)
+                low, high = pair[::-1] if swapped else pair
+                expected = fletcher.of(sample.data)
+                modulus = fletcher.modulus
+                return (low % modulus, high % modulus) == expected
+
+            if not few or not all(map(agrees, few)):
+                continue
+            checked = list(_agreeing(oracle, agrees))
+            if len(checked) < _enough(oracle):
+                continue
+            said = {
+                "modulus": str(fletcher.modulus),
+                "initial": str(fletcher.start % fletcher.modulus),
+            }
+            if bits > 8:  # noqa: PLR2004 - a byte has no order
+                said["word order"] = "network" if fletcher.order == "big" else "little endian"
+            return _finding(f"Fletcher-{2 * bits}", checked, said)
+    return None
+
+
+def _few(oracle: Oracle) -> list[Sample]:
+    """Some inputs that tell most functions apart."""
+    found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
+    return found[:: max(1, len(found) // _FEW)]
+
+
+def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Sample]:
+    """Inputs up to the first on which a function is another one."""
+    for sample in samples(oracle):
+        if not agrees(sample):
+            return
+        yield sample
+
+
+def _enough(oracle: Oracle) -> int:
+    """So many inputs have to agree: all, or up to where memory of the function ends."""
+    every = sum(1 for _ in samples(oracle))
+    return every if oracle.fixed is not None else min(every, 120)
+
+
+def _asked(oracle: Oracle, sample: Sample) -> int:
+    oracle.shift = sample.shift
+    return oracle.value(sample.data, sample.seed)
+
+
+def _finding(name: str, checked: list[Sample], parameters: dict[str, str]) -> dict[str, Any]:
+    lengths = [len(one.data) for one in checked]
+    return {
+        "kind": "checksum",
+        "algorithm": name,
+        "parameters": parameters,
+        "inputs": len(checked),
+        "lengths": [min(lengths), max(lengths)],
+    }

@@ -1,0 +1,95 @@
+"""A function as sequences of words: what its loops do, instruction by instruction."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from slowpath.insights.preparation.functions import Block, Function, Instruction
+from slowpath.insights.preparation.graph import Loop, loops
+
+_SILENT = frozenset({"br", "phi", "zext", "sext", "trunc", "ret", "bitcast", "freeze", "alloca"})
+"""Instructions that say little about what is computed."""
+_WIDE = re.compile(r"\bi(\d+)\b|\bptr\b")
+_CONSTANT = re.compile(r", (-?\d+)$")
+_INTRINSIC = re.compile(r"@llvm\.(\w+)")
+_BITWISE = frozenset({"xor", "and", "or", "add", "sub", "mul", "urem", "srem", "udiv", "sdiv"})
+_SHIFTS = frozenset({"shl", "lshr", "ashr"})
+_TELLING = {"lshr": (1, 4, 8, 16, 24), "shl": (1, 4, 8, 16, 24), "and": (1, 15, 255, 65535)}
+"""Constants that words tell apart."""
+
+Words = tuple[str, ...]
+
+
+def sequences(function: Function) -> list[Words]:
+    """What each innermost loop does; all of a function that has none."""
+    blocks = {block.name: block for block in function.blocks}
+    inner = innermost(loops(function))
+    if not inner:
+        return [words(function.blocks)]
+    return [
+        words([block for name, block in blocks.items() if name in loop.blocks]) for loop in inner
+    ]
+
+
+def innermost(found: Sequence[Loop]) -> list[Loop]:
+    """The loops that have no other in them."""
+    return [
+        loop
+        for loop in found
+        if not any(other.header in loop.blocks for other in found if other is not loop)
+    ]
+
+
+def words(blocks: Sequence[Block]) -> Words:
+    """The words of blocks, in order."""
+    return tuple(
+        word
+        for block in blocks
+        for instruction in block.instructions
+        if (word := _word(instruction)) is not None
+    )
+
+
+def _word(instruction: Instruction) -> str | None:
+    opcode, text = instruction.opcode, instruction.text
+    if opcode in _SILENT or not opcode:
+        return None
+    if opcode in ("load", "store"):
+        return f"{opcode}{_width(text)}"
+    if opcode == "call":
+        named = _INTRINSIC.search(text)
+        return named[1] if named else "call"
+    if opcode in _BITWISE or opcode in _SHIFTS:
+        constant = _CONSTANT.search(text)
+        if constant is None:
+            return opcode
+        value = int(constant[1])
+        return f"{opcode}.{value}" if value in _TELLING.get(opcode, ()) else f"{opcode}.c"
+    return "gep" if opcode == "getelementptr" else opcode
+
+
+def _width(text: str) -> str:
+    found = _WIDE.search(text)
+    return "" if found is None else found[1] or "p"
+
+
+def chases_pointers(function: Function) -> bool:
+    """Whether a loop goes from an address to one that is read there, as tries are walked."""
+    blocks = {block.name: block for block in function.blocks}
+    return any(_chases([blocks[name] for name in loop.blocks]) for loop in loops(function))
+
+
+def _chases(blocks: Sequence[Block]) -> bool:
+    read = {name for block in blocks for name in _results(block, "load ptr")}
+    return any(
+        set(re.findall(r"\[ (%\S+), ", instruction.text)) & read
+        for block in blocks
+        for instruction in block.instructions
+        if instruction.opcode == "phi" and " ptr " in instruction.text
+    )
+
+
+def _results(block: Block, what: str) -> Iterator[str]:
+    for instruction in block.instructions:
+        name, _, rest = instruction.text.partition(" = ")
+        if rest.startswith(what):
+            yield name

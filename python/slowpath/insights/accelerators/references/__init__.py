@@ -1,0 +1,1 @@
+"""Algorithms that accelerators have, written down from their specifications to be compared with."""

@@ -1,0 +1,138 @@
+"""What one function may be by itself: everything that is tried with it, likely things first."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from slowpath.insights.accelerators.execution.trials import Attempt
+from slowpath.insights.accelerators.harness.bench import Bench, Bound
+from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
+from slowpath.insights.accelerators.harness.slots import (
+    Reading,
+    Slot,
+    number_for,
+    polynomials,
+    readings,
+)
+from slowpath.insights.accelerators.harness.steps import (
+    Stepping,
+    step_oracles,
+    steppings,
+    table_oracles,
+)
+from slowpath.insights.accelerators.proofs.blocks import (
+    direct_attempts,
+    number_attempts,
+    schedule_attempts,
+)
+from slowpath.insights.accelerators.proofs.crc import prove_crc
+from slowpath.insights.accelerators.proofs.digests import block_attempts, prove_whole
+from slowpath.insights.accelerators.proofs.hashing import prove_hash
+from slowpath.insights.accelerators.proofs.keyed import keyed_attempts
+from slowpath.insights.accelerators.proofs.routing.entries import entries_attempts
+from slowpath.insights.accelerators.proofs.streams import (
+    cipher_attempts,
+    core_attempts,
+    rc4_attempts,
+)
+from slowpath.insights.accelerators.proofs.sums import prove_sum
+from slowpath.insights.accelerators.proofs.updates import prove_update
+from slowpath.insights.accelerators.references.crc import reverse
+from slowpath.insights.preparation.functions import Function
+
+_NUMBER = re.compile(r"(?<![\w%.@-])(-?\d{3,})\b")
+_MOST_NUMBERS = 24
+
+
+def attempts(bench: Bench, name: str) -> list[Attempt]:
+    """All that is tried with a function."""
+    function = bench.functions[name]
+    numbers = constants(function)
+    return [
+        *(partial(_digest, bench, name, one, numbers) for one in readings(function)),
+        *(partial(_step, bench, name, one, numbers) for one in steppings(function)),
+        partial(_table, bench, name),
+        partial(prove_update, bench, name),
+        *chain(
+            block_attempts(bench, name),
+            keyed_attempts(bench, name),
+            direct_attempts(bench, name),
+            number_attempts(bench, name),
+            core_attempts(bench, name),
+            schedule_attempts(bench, name),
+            cipher_attempts(bench, name),
+            rc4_attempts(bench, name, name),
+            entries_attempts(bench, name),
+        ),
+    ]
+
+
+def constants(function: Function) -> tuple[int, ...]:
+    """Numbers in a function, which may be seeds."""
+    found = dict[int, None]()
+    for block in function.blocks:
+        for instruction in block.instructions:
+            for text in _NUMBER.findall(instruction.text):
+                found[int(text) & 0xFFFFFFFFFFFFFFFF] = None
+    return tuple(found)[:_MOST_NUMBERS]
+
+
+def _digest(
+    bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
+) -> dict[str, Any] | None:
+    bound = Bound(bench, name, reading.binding)
+    found = _first(digest_oracles(bound, reading), numbers) or prove_whole(bound, reading)
+    named = polynomials(bench.functions[name])
+    if found is None or found["kind"] != "crc" or not named:
+        return found
+    return _with_polynomial(bench, name, reading, found, named[0])
+
+
+def _with_polynomial(
+    bench: Bench, name: str, reading: Reading, found: dict[str, Any], at: int
+) -> dict[str, Any] | None:
+    """A CRC whose polynomial is an argument: another one has to be found in the answers, too."""
+    parameter = bench.functions[name].parameters[at]
+    other = number_for(parameter, 0, choice=1)
+    binding = list(reading.binding)
+    first, binding[at] = binding[at].value, Slot("number", other)
+    changed = reading._replace(binding=tuple(binding))
+    again = _first(digest_oracles(Bound(bench, name, changed.binding), changed), ())
+    values = [int(one["parameters"]["polynomial"], 16) for one in (found, again) if one]
+    width = int(found["parameters"]["width"])
+    said = parameter.described.name if parameter.described else ""
+    if values == [first, other]:
+        shown = said
+    elif values == [reverse(one & (1 << width) - 1, width) for one in (first, other)]:
+        shown = f"{said}, its bits in reverse order"
+    else:
+        return None
+    parameters = {**found["parameters"], "polynomial": shown}
+    return {**found, "algorithm": f"CRC-{width}", "parameters": parameters}
+
+
+def _step(
+    bench: Bench, name: str, stepping: Stepping, numbers: tuple[int, ...]
+) -> dict[str, Any] | None:
+    return _first(step_oracles(bench, name, stepping), numbers, sums=False)
+
+
+def _table(bench: Bench, name: str) -> dict[str, Any] | None:
+    for oracle in table_oracles(bench, name):
+        found = prove_crc(oracle)
+        if found is not None:
+            return found | {"algorithm": f"{found['algorithm']} table"}
+    return None
+
+
+def _first(
+    oracles: Iterator[Oracle], numbers: tuple[int, ...], *, sums: bool = True
+) -> dict[str, Any] | None:
+    for oracle in oracles:
+        found = prove_crc(oracle) or (prove_sum(oracle) if sums else None)
+        found = found or prove_hash(oracle, numbers)
+        if found is not None:
+            return found
+    return None

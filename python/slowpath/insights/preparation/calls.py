@@ -1,0 +1,61 @@
+"""Who calls whom: what a function reaches, and what of that cannot be followed."""
+
+from collections.abc import Mapping
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.preparation.functions import Function
+
+
+def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
+    """The functions with bodies that an entry may call, itself too."""
+    found, left = {entry}, [entry]
+    while left:
+        new = {name for name in functions[left.pop()].calls if name in functions} - found
+        found |= new
+        left += new
+    return found
+
+
+def recursive(functions: Mapping[str, Function]) -> set[str]:
+    """The functions that may call themselves, through others too."""
+    return {
+        name
+        for name, function in functions.items()
+        if any(name in reached(functions, one) for one in function.calls if one in functions)
+    }
+
+
+def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
+    """The symbol of the function that a user names, as the source or the symbol has it.
+
+    Raises:
+        InputError: when there is none, or what it calls has inline assembly or recursion.
+    """
+    named = [
+        name
+        for name, function in functions.items()
+        if entry in (name, function.shown) or name == entry.partition("(")[0]
+    ]
+    if not named:
+        known = sorted({function.shown for function in functions.values()})
+        shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")  # noqa: PLR2004
+        has = f"it has {shown}" if known else "it has no function with a body"
+        raise InputError(file, f"there is no function {entry!r}; {has}")
+    if len(named) > 1:
+        raise InputError(file, f"{entry!r} are {len(named)}: {', '.join(named)}; name the symbol")
+    inside = reached(functions, named[0])
+    for name in sorted(inside):
+        function = functions[name]
+        if function.assembly is not False:
+            line = function.assembly if not isinstance(function.assembly, bool) else None
+            where = f"{line.file}:{line.line}: " if line else ""
+            raise InputError(
+                file, f"{where}{function.shown} has inline assembly, which is not understood"
+            )
+    circles = recursive({name: functions[name] for name in inside})
+    if circles:
+        first = functions[min(circles)]
+        raise InputError(
+            file, f"{first.place}: {first.shown} is recursive, which the card does not have"
+        )
+    return named[0]

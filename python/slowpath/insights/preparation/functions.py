@@ -1,0 +1,203 @@
+"""The functions of a module: what they take, their blocks and instructions with source lines.
+
+Signatures are asked of llvmlite; bodies are read from the module's text, because what llvmlite
+prints one by one takes as long for each instruction as for the whole.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowpath.insights.preparation.metadata import Described, Line, Metadata
+from slowpath.insights.preparation.modules import Module
+
+_DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*?(?:!dbg !(\d+))?[^!]*\{$')
+_LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
+_RESULT = re.compile(r"^(%\S+) = ")
+_CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_GLOBAL = _CALLED
+_TO = re.compile(r'label %("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_PLACE = re.compile(r"!dbg !(\d+)")
+_PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
+_INTEGER = re.compile(r"i(\d+)$")
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function."""
+
+    kind: str  # `integer`, `pointer` or how LLVM writes its type
+    bits: int  # of an integer
+    signed: bool  # whether an integer is extended with its sign
+    reads: bool  # of a pointer: whether what it points to may be read; and written
+    writes: bool
+    plain: bool  # it is not passed in a way of its own (byval, sret, ...)
+    described: Described | None  # as it was declared, where debug information says it
+
+
+class Instruction(NamedTuple):
+    """An instruction."""
+
+    opcode: str
+    text: str  # as LLVM writes it, without metadata
+    place: int | None  # number of its location
+
+
+class Block(NamedTuple):
+    """A basic block."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    successors: tuple[str, ...]
+
+
+class Function(NamedTuple):
+    """A function with a body."""
+
+    name: str  # the symbol
+    shown: str  # as it is called in the source
+    line: Line | None
+    result: str  # `void`, `pointer`, `i32` or how LLVM writes its type
+    parameters: tuple[Parameter, ...]
+    variadic: bool
+    blocks: tuple[Block, ...]
+    calls: frozenset[str]  # functions, intrinsics too, that it names
+    globals: frozenset[str]  # everything else of the module that it names
+    assembly: Line | bool | None  # where its first inline assembly is; False: it has none
+
+    @property
+    def place(self) -> str:
+        """File and line, as compilers write them."""
+        return f"{self.line.file}:{self.line.line}" if self.line else ""
+
+
+def functions_of(module: Module) -> dict[str, Function]:
+    """By symbol, the functions with bodies, in the order of the module."""
+    text = str(module)
+    metadata = Metadata(text)
+    bodies = {name: (at, blocks) for name, at, blocks in _bodies(text)}
+    names = {function.name for function in module.functions}
+    found = {}
+    for function in module.functions:
+        if function.is_declaration or function.name not in bodies:
+            continue
+        at, blocks = bodies[function.name]
+        found[function.name] = _function(function, blocks, metadata, at, names)
+    return found
+
+
+def _function(
+    function: Module, blocks: list[Block], metadata: Metadata, at: int | None, names: set[str]
+) -> Function:
+    node = metadata.node(at)
+    named = {
+        _bare(one)
+        for block in blocks
+        for instruction in block.instructions
+        for one in _CALLED.findall(instruction.text)
+    }
+    kind = function.global_value_type
+    result = str(kind.get_function_return())
+    described = [] if at is None else metadata.parameters(at)
+    arguments = list(function.arguments)
+    if len(described) != len(arguments):
+        described = []  # structures that are passed in registers, or results in memory
+    line = None if node is None or at is None else Line(metadata.file(at), node.number("line"))
+    return Function(
+        function.name,
+        function.name if node is None else node.text("name") or function.name,
+        line,
+        "pointer" if result == "ptr" else result,
+        tuple(
+            _parameter(one, described[number] if described else None)
+            for number, one in enumerate(arguments)
+        ),
+        kind.is_function_vararg,
+        tuple(blocks),
+        frozenset(named & names),
+        frozenset(named - names),
+        _assembly(blocks, metadata),
+    )
+
+
+def _parameter(argument: Module, described: Described | None) -> Parameter:
+    kind = str(argument.type)
+    words = {word.decode().partition("(")[0] for word in argument.attributes}
+    number = _INTEGER.match(kind)
+    named = "integer" if number else "pointer" if kind == "ptr" else kind
+    bits = int(number[1]) if number else 0
+    return Parameter(
+        named,
+        bits,
+        signed="signext" in words,
+        reads=not words & {"writeonly", "readnone"},
+        writes=not words & {"readonly", "readnone"},
+        plain=not words & {"byval", "sret", "inalloca", "preallocated", "byref", "nest"},
+        described=described,
+    )
+
+
+def _assembly(blocks: list[Block], metadata: Metadata) -> Line | bool | None:
+    for block in blocks:
+        for instruction in block.instructions:
+            if instruction.opcode in ("call", "callbr") and re.search(r"\basm\b", instruction.text):
+                return metadata.line(instruction.place) if instruction.place is not None else None
+    return False
+
+
+def _bodies(text: str) -> Iterator[tuple[str, int | None, list[Block]]]:
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not line.startswith("define "):
+            continue
+        head = _DEFINE.match(line)
+        if head is None:
+            continue
+        place = re.search(r"!dbg !(\d+)", line)
+        yield _bare(head[1]), int(place[1]) if place else None, list(_blocks(lines))
+
+
+def _blocks(lines: Iterator[str]) -> Iterator[Block]:
+    """Blocks up to the end of the function."""
+    name, inside = "", list[str]()
+    started = False
+    for line in lines:
+        if line == "}":
+            break
+        label = _LABEL.match(line)
+        if label:
+            if started:
+                yield _block(name, inside)
+            name, inside, started = _bare(label[1]), [], True
+            continue
+        stripped = line.strip()
+        if not stripped or stripped.startswith((";", "#dbg")):
+            continue
+        started = True
+        further = line.startswith("    ") or stripped == "]" or stripped.startswith("],")
+        if further and inside:  # of a switch, an invoke
+            inside[-1] += f" {stripped}"
+        else:
+            inside.append(stripped)
+    yield _block(name, inside)
+
+
+def _block(name: str, lines: list[str]) -> Block:
+    instructions = tuple(map(_instruction, lines))
+    last = lines[-1] if lines else ""
+    return Block(name, instructions, tuple(dict.fromkeys(map(_bare, _TO.findall(last)))))
+
+
+def _instruction(line: str) -> Instruction:
+    place = _PLACE.search(line)
+    text = line.partition(", !")[0]
+    words = _RESULT.sub("", text).split()
+    while words and words[0] in _PREFIXES:
+        words.pop(0)
+    return Instruction(words[0] if words else "", text, int(place[1]) if place else None)
+
+
+def _bare(name: str) -> str:
+    """A name without the quotes that LLVM puts around some."""
+    if not name.startswith('"'):
+        return name
+    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])

@@ -1,0 +1,167 @@
+"""Debug information of a module in its text form: lines, and types as they were written.
+
+Source: LLVM's language reference, Specialized Metadata Nodes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
+_FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
+_REFERENCE = re.compile(r"!(\d+)|null")
+_DEEPEST = 32
+"""Typedefs and qualifiers in front of a type; no more are followed."""
+
+
+class Node(NamedTuple):
+    """A node of metadata."""
+
+    kind: str  # DILocation and its like; empty: a list
+    fields: Mapping[str, str]
+    items: tuple[int | None, ...]  # of a list: the numbers of nodes
+
+    def text(self, name: str) -> str:
+        """A field that is a text, without its quotes."""
+        return self.fields.get(name, "").strip('"')
+
+    def number(self, name: str) -> int:
+        """A field that is a number; 0 where it is none."""
+        value = self.fields.get(name, "0")
+        return int(value) if value.lstrip("-").isdigit() else 0
+
+    def reference(self, name: str) -> int | None:
+        """A field that names a node."""
+        value = self.fields.get(name, "")
+        return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
+
+
+class Line(NamedTuple):
+    """A place in a source."""
+
+    file: str
+    line: int
+
+
+class Member(NamedTuple):
+    """A member of a structure."""
+
+    name: str
+    offset: int  # bytes
+    size: int  # bytes
+    element: int  # bytes of what it is an array of; its size where it is none
+
+
+class Described(NamedTuple):
+    """A parameter as it was declared."""
+
+    name: str
+    pointee: str  # name of the type that it points to; empty: it is no pointer, or to void
+    size: int  # bytes of that type; 0: unknown
+    constant: bool  # what it points to is
+    members: tuple[Member, ...]  # where it points to a structure
+    signed: bool
+
+
+class Metadata:
+    """The nodes of a module."""
+
+    def __init__(self, text: str) -> None:
+        self._nodes = dict(_nodes(text))
+        self._arguments = dict[int, dict[int, Node]]()
+        for node in self._nodes.values():
+            scope = node.reference("scope")
+            if node.kind == "DILocalVariable" and node.number("arg") and scope is not None:
+                self._arguments.setdefault(scope, {})[node.number("arg")] = node
+
+    def node(self, number: int | None) -> Node | None:
+        """A node by its number."""
+        return None if number is None else self._nodes.get(number)
+
+    def line(self, location: int) -> Line | None:
+        """Where an instruction is from: what was inlined, in its own source."""
+        node = self._nodes.get(location)
+        if node is None or node.kind != "DILocation" or not node.number("line"):
+            return None
+        return Line(self.file(node.reference("scope")), node.number("line"))
+
+    def file(self, scope: int | None) -> str:
+        """The file of a scope."""
+        for _ in range(_DEEPEST):
+            node = self.node(scope)
+            if node is None:
+                return ""
+            if node.kind == "DIFile":
+                return node.text("filename")
+            scope = node.reference("file") or node.reference("scope")
+        return ""
+
+    def parameters(self, function: int) -> list[Described]:
+        """What a function takes, in order; nothing where debug information does not say it."""
+        node = self._nodes.get(function)
+        kind = None if node is None else self.node(node.reference("type"))
+        types = None if kind is None else self.node(kind.reference("types"))
+        if types is None:
+            return []
+        named = self._arguments.get(function, {})
+        names = {at: one.text("name") for at, one in named.items()}
+        return [
+            self._described(one, names.get(at, "")) for at, one in enumerate(types.items[1:], 1)
+        ]
+
+    def _described(self, number: int | None, name: str) -> Described:
+        _, _, node = self._bare(number)
+        signed = node is not None and "signed" in node.text("encoding").split("_")
+        if node is None or node.text("tag") != "DW_TAG_pointer_type":
+            return Described(name, "", 0, constant=False, members=(), signed=signed)
+        kind, constant, to = self._bare(node.reference("baseType"))
+        size = 0 if to is None else to.number("size") // 8
+        members = () if to is None else tuple(self._members(to))
+        return Described(name, kind, size, constant, members, signed)
+
+    def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
+        """A type without typedefs and qualifiers: its name, whether it is const, and its node."""
+        name, constant = "", False
+        for _ in range(_DEEPEST):
+            node = self.node(number)
+            if node is None:
+                return name or "", constant, None
+            tag = node.text("tag")
+            name = name or node.text("name")
+            if tag not in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
+                return name, constant, node
+            constant |= tag == "DW_TAG_const_type"
+            number = node.reference("baseType")
+        return name, constant, None
+
+    def _members(self, node: Node) -> Iterator[Member]:
+        elements = self.node(node.reference("elements"))
+        if node.text("tag") != "DW_TAG_structure_type" or elements is None:
+            return
+        for number in elements.items:
+            member = self.node(number)
+            if member is None or member.text("tag") != "DW_TAG_member":
+                continue
+            _, _, kind = self._bare(member.reference("baseType"))
+            size = (0 if kind is None else kind.number("size")) // 8
+            element = size
+            if kind is not None and kind.text("tag") == "DW_TAG_array_type":
+                _, _, inner = self._bare(kind.reference("baseType"))
+                element = (0 if inner is None else inner.number("size")) // 8
+            yield Member(member.text("name"), member.number("offset") // 8, size, element)
+
+
+def _nodes(text: str) -> Iterator[tuple[int, Node]]:
+    for line in text.splitlines():
+        if not line.startswith("!"):
+            continue
+        read = _NODE.match(line)
+        if read is None:
+            continue
+        number, kind, rest = int(read[1]), read[2], read[3]
+        if kind:
+            fields = {one[1]: one[2].strip() for one in _FIELD.finditer(rest[1:-1])}
+            yield number, Node(kind, fields, ())
+        else:
+            items = tuple(int(one[1]) if one[1] else None for one in _REFERENCE.finditer(rest))
+            yield number, Node("", {}, items)

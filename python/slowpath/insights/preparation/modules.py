@@ -1,0 +1,122 @@
+"""Reads LLVM's intermediate language with llvmlite, and makes it comparable: one set of passes.
+
+What is read is not trusted: this runs in a process that may die (`slowpath.work.worker`).
+"""
+
+import re
+import string
+from functools import cache
+from typing import TypeAlias
+
+import llvmlite.binding as llvm
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.preparation.sources import Source
+
+Machine: TypeAlias = llvm.TargetMachine
+Module: TypeAlias = llvm.ModuleRef
+
+_KEPT_INLINE = b"alwaysinline"
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits + "._"
+_HEAD = 128
+"""Bytes of bitcode that name its producer."""
+
+
+@cache
+def machine() -> Machine:
+    """This machine, as code for it is made."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=1,
+        jit=True,
+        reloc="pic",
+        codemodel="jitdefault",
+    )
+
+
+def read_module(source: Source) -> Module:
+    """The module that a file has.
+
+    Raises:
+        InputError: when LLVM cannot read it, it is of another LLVM, or for another machine.
+    """
+    here = machine()
+    try:
+        if source.kind == "bitcode":
+            module = llvm.parse_bitcode(source.data)
+        else:
+            module = llvm.parse_assembly(source.data.decode())
+        module.verify()
+    except UnicodeDecodeError as problem:
+        raise InputError(source.file, f"is not UTF-8 text (byte {problem.start})") from None
+    except RuntimeError as problem:
+        raise InputError(source.file, _in_words(source, str(problem))) from None
+    wanted, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
+    if found not in (wanted, ""):
+        reason = f"is for {found}, and this machine is {wanted}; compile it for that"
+        raise InputError(source.file, reason)
+    module.triple = here.triple
+    module.data_layout = str(here.target_data)
+    return module
+
+
+def optimise(module: Module, *, compiled: bool) -> None:
+    """Runs the passes of -O1 without those that blur what was written: inlining and vectors.
+
+    Static functions become visible first, so that what calls them has nothing to do with what they
+    take. Of what others have compiled, only that is changed.
+    """
+    for function in module.functions:
+        if function.is_declaration:
+            continue
+        if function.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
+            function.linkage = llvm.Linkage.external
+        if compiled and not any(_KEPT_INLINE in words for words in function.attributes):
+            function.add_function_attribute("noinline")
+    if not compiled:
+        return
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine(), options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def llvm_version() -> str:
+    """The version of LLVM that reads."""
+    return ".".join(map(str, llvm.llvm_version_info))
+
+
+def _in_words(source: Source, said: str) -> str:
+    """What LLVM says, in one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    first = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
+    first = re.sub(r"^<string>:", "line ", first.removeprefix("LLVM IR parsing error").strip())
+    if source.kind == "text":
+        return f"LLVM {llvm_version()} cannot read it: {first}"
+    made = producer(source.data)
+    by = f", which LLVM {made} wrote" if made else ""
+    if made and int(made.partition(".")[0]) > llvm.llvm_version_info[0]:
+        by += ": an older clang ($CLANG) or a newer llvmlite is needed"
+    return f"LLVM {llvm_version()} cannot read this bitcode{by}: {first}"
+
+
+def producer(bitcode: bytes) -> str | None:
+    """The version of the LLVM that wrote bitcode; None where it does not say so.
+
+    It is near the start, in letters of 6 bits that begin at any bit (LLVM Bitcode File Format).
+    """
+    bits = int.from_bytes(bitcode[:_HEAD], "little")
+    name = sum(_LETTERS.index(letter) << 6 * at for at, letter in enumerate("LLVM"))
+    for start in range(8 * _HEAD):
+        if bits >> start & 0xFFFFFF == name:
+            rest = bits >> start + 24
+            letters = (_LETTERS[rest >> 6 * at & 63] for at in range(12))
+            found = re.match(r"\d+(\.\d+)*", "".join(letters))
+            if found:
+                return found[0]
+    return None

@@ -1,0 +1,45 @@
+"""What a file is, and its content as LLVM's intermediate language: C and C++ by way of clang."""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_program
+from slowpath.programs.clang import BITCODE, compile_c
+from slowpath.programs.sources import Clang, kind_of
+
+_COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
+"""What clang compiles, by extension, and how it is told so where the name does not say it."""
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+
+
+class Source(NamedTuple):
+    """A file in LLVM's intermediate language."""
+
+    file: str
+    data: bytes
+    kind: Literal["bitcode", "text"]
+    compiled: bool  # by us; passes have not run then
+
+
+def load_source(file: str, clang: Clang) -> Source:
+    """Reads a file, and compiles it where it is C or C++.
+
+    Raises:
+        InputError: when it cannot be read or compiled, or is neither source nor of LLVM.
+        StoppedError: when there is no time left to compile it.
+    """
+    data = read_program(file)
+    if data.startswith(_BITCODE):
+        return Source(file, data, "bitcode", compiled=False)
+    extension = Path(file).suffix
+    if extension in _COMPILED:
+        flags = (*_COMPILED[extension], *clang.flags)
+        made = compile_c(file, clang._replace(flags=flags), BITCODE)
+        return Source(file, made, "bitcode", compiled=True)
+    if extension == ".ll" or kind_of(file, data) == "ll":
+        return Source(file, data, "text", compiled=False)
+    if not data:
+        raise InputError(file, "is empty")
+    known = ", ".join(_COMPILED)
+    raise InputError(file, f"is no source in C or C++ ({known}), and not of LLVM (.ll, .bc)")

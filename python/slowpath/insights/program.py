@@ -1,0 +1,26 @@
+"""A source that is prepared: its module after the passes, and its functions.
+
+What is read is not trusted: this runs in a process that may die (`slowpath.work.worker`).
+"""
+
+from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.functions import functions_of
+from slowpath.insights.preparation.modules import optimise, read_module
+from slowpath.insights.preparation.sources import Source
+
+
+class Program:
+    """A module, its functions, and the one that is asked for."""
+
+    def __init__(self, source: Source, entry: str | None = None) -> None:
+        """Reads a source; `entry` is a function as the source or the symbol has it.
+
+        Raises:
+            InputError: when LLVM cannot read it; when it has no such entry, or one that has inline
+                assembly or recursion.
+        """
+        self.file = source.file
+        self.module = read_module(source)
+        optimise(self.module, compiled=source.compiled)
+        self.functions = functions_of(self.module)
+        self.entry = None if entry is None else find_entry(source.file, self.functions, entry)

@@ -1,0 +1,260 @@
+"""What `slowpath insights accelerators` proves of functions of our own, and what it does not."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles import missing
+from slowpath.programs.clang import BITCODE, compile_c
+from slowpath.programs.sources import Clang
+from support import ROOT, slowpath
+
+llvm = pytest.importorskip("llvmlite.binding")
+modules = pytest.importorskip("slowpath.insights.preparation.modules")
+FOLDER = ROOT / "tests/accelerators"
+FILES = ("crc", "sums", "hashes", "digests", "ciphers", "lpm")
+
+CRCS = {
+    "crc8_bits": (8, 0x07, "0x00", "no", "no", 0),
+    "crc8_maxim_step": (8, 0x31, "crc", "yes", "yes", 0),
+    "crc16_ccitt_bits": (16, 0x1021, "0xffff", "no", "no", 0),
+    "crc16_modbus": (16, 0x8005, "0xffff", "yes", "yes", 0),
+    "crc16_ccitt_algebra": (16, 0x1021, "crc", "no", "no", 0),
+    "crc16_update": (16, 0x1021, "*crc", "no", "no", 0),
+    "crc16_nibbles": (16, 0x8005, "crc", "yes", "yes", 0),
+    "crc24_openpgp": (24, 0x864CFB, "0xb704ce", "no", "no", 0),
+    "crc32_fill": (32, 0x04C11DB7, "0x00000000", "yes", "yes", 0),
+    "crc32_table": (32, 0x04C11DB7, "crc ^ 0xffffffff", "yes", "yes", 0xFFFFFFFF),
+    "crc32_mpeg_lazy": (32, 0x04C11DB7, "0xffffffff", "no", "no", 0),
+    "crc32c_by_four": (32, 0x1EDC6F41, "crc ^ 0xffffffff", "yes", "yes", 0xFFFFFFFF),
+    "crc32c_by_eight": (32, 0x1EDC6F41, "crc", "yes", "yes", 0),
+    "crc64_xz": (64, 0x42F0E1EBA9EA3693, "0xffffffffffffffff", "yes", "yes", (1 << 64) - 1),
+    "crc64_ecma_step": (64, 0x42F0E1EBA9EA3693, "crc", "no", "no", 0),
+    "crc16_table_fill": (16, 0x1021, "0x0000", "yes", "yes", 0),
+    "crc16_range": (16, 0x8005, "0x0000", "no", "no", 0),
+    "frame_add": (16, 0x1021, "frame + 4", "yes", "yes", 0),
+    "running_add": (16, 0x1021, "a variable", "no", "no", 0),
+    "crc5_usb": (5, 0x05, "0x1f", "yes", "yes", 0x1F),
+}
+"""Width, polynomial, initial value, reflection of input and output, final xor."""
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
+        missing("clang", "there is no clang")
+
+
+def examined(file: Path, *options: str) -> dict[str, Any]:
+    run = slowpath("insights", "accelerators", file, "--format", "json", *options, timeout=300)
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+def expected(file: str) -> dict[str, tuple[str, str]]:
+    with (FOLDER / "expected.tsv").open() as stream:
+        rows = [row for row in csv.DictReader(stream, delimiter="\t") if row["file"] == file]
+    return {row["function"]: (row["kind"], row["algorithm"]) for row in rows}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_proved_of_our_own_functions(name: str) -> None:
+    report = examined(FOLDER / f"{name}.c")
+    wanted = expected(f"{name}.c")
+    found = {one["function"]: one for one in report["proved"]}
+    assert {name: (one["kind"], one["algorithm"]) for name, one in found.items()} == wanted
+    assert all(one["inputs"] >= 16 for one in found.values() if one["part_of"] is None)
+    lines = (FOLDER / f"{name}.c").read_text().splitlines()
+    assert all(
+        f" {one['function']}(" in f" {lines[one['line'] - 1]}".replace("*", " ")
+        for one in found.values()
+    )
+
+
+def test_parameters_of_crcs_are_recovered() -> None:
+    report = examined(FOLDER / "crc.c")
+    found = {one["function"]: one["parameters"] for one in report["proved"]}
+    for name, (width, polynomial, initial, reflected_in, reflected_out, final) in CRCS.items():
+        digits = -(-width // 4)
+        assert found[name] == {
+            "width": str(width),
+            "polynomial": f"0x{polynomial:0{digits}x}",
+            "initial": initial,
+            "reflected in": reflected_in,
+            "reflected out": reflected_out,
+            "final xor": f"0x{final:0{digits}x}",
+        }, name
+
+
+def test_look_alikes_are_not_proved_to_be_anything() -> None:
+    report = examined(FOLDER / "negatives.c")
+    assert report["functions"] == 25
+    assert report["proved"] == []
+
+
+def test_an_entry_limits_what_is_examined() -> None:
+    report = examined(FOLDER / "sums.c", "--entry", "adler_plain")
+    assert report["functions"] == 1
+    assert [one["algorithm"] for one in report["proved"]] == ["Adler-32"]
+
+
+@pytest.mark.parametrize("extension", ["bc", "ll"])
+def test_intermediate_language_gives_the_same(tmp_path: Path, extension: str) -> None:
+    bitcode = compile_c(str(FOLDER / "sums.c"), Clang(), BITCODE)
+    file = tmp_path / f"sums.{extension}"
+    text = str(llvm.parse_bitcode(bitcode)) if extension == "ll" else ""
+    file.write_bytes(text.encode() or bitcode)
+    from_source, from_file = examined(FOLDER / "sums.c"), examined(file)
+    assert [(one["function"], one["algorithm"], one["line"]) for one in from_file["proved"]] == [
+        (one["function"], one["algorithm"], one["line"]) for one in from_source["proved"]
+    ]
+
+
+def test_text_and_csv(tmp_path: Path) -> None:
+    file = tmp_path / "one.c"
+    file.write_text((FOLDER / "crc.c").read_text().partition("uint8_t crc8_maxim")[0])
+    text = slowpath("insights", "accelerators", file).stdout
+    assert "crc8_bits" in text
+    assert "223 inputs of 1 to 4096 bytes" in text
+    assert "polynomial 0x07" in text
+    rows = list(
+        csv.DictReader(
+            slowpath("insights", "accelerators", file, "--format", "csv").stdout.splitlines()
+        )
+    )
+    assert [(row["function"], row["status"], row["line"]) for row in rows] == [
+        ("crc8_bits", "proved", "5")
+    ]
+
+
+WRONG = {
+    "broken.c": ("int f(", "broken.c:1:7: error: expected parameter declarator"),
+    "assembly.c": (
+        'int f(int x) { __asm__("nop"); return x; }',
+        "assembly.c:1: f has inline assembly, which is not understood",
+    ),
+    "recursive.c": (
+        "int g(int x);\nint f(int x) { return x ? g(x - 1) * x : 1; }\n"
+        "int g(int x) { return f(x) + 1; }",
+        "recursive.c:2: f is recursive, which the card does not have",
+    ),
+    "other.c": ("int other(int x) { return x; }", "there is no function 'f'; it has other"),
+    "text.txt": ("hello", "is no source in C or C++"),
+    "empty.c": ("", "there is no function 'f'; it has no function with a body"),
+    "wrong.ll": ("define i32 @f( {\n", "cannot read it"),
+    "bpf.ll": (
+        'target triple = "bpf"\ndefine i32 @f() {\n  ret i32 0\n}\n',
+        "is for bpf, and this machine is",
+    ),
+    "cut.bc": ("BC\xc0\xde1234", "cannot read this bitcode"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_examined_is_told(tmp_path: Path, name: str) -> None:
+    content, said = WRONG[name]
+    (tmp_path / name).write_bytes(content.encode("latin-1"))
+    run = slowpath("insights", "accelerators", name, "--entry", "f", cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert said in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_bitcode_that_llvm_cannot_read_says_who_wrote_it(tmp_path: Path) -> None:
+    bitcode = compile_c(str(FOLDER / "sums.c"), Clang(), BITCODE)
+    version = modules.producer(bitcode)
+    assert version is not None
+    assert version.partition(".")[0].isdigit()
+    file = tmp_path / "damaged.bc"
+    file.write_bytes(bitcode[: len(bitcode) // 2 // 4 * 4])
+    run = slowpath("insights", "accelerators", file)
+    assert run.returncode == 3
+    assert f"cannot read this bitcode, which LLVM {version} wrote" in run.stderr
+
+
+HARMFUL = """
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+uint32_t writes_file(const uint8_t *data, int len) {
+    uint32_t x = 0;
+    int file = open("SENTINEL", O_CREAT | O_WRONLY, 0600);
+    for (int i = 0; i < len; i++)
+        x = x * 33 ^ data[i];
+    close(file);
+    return x;
+}
+
+int never_ends(const uint8_t *data, int len) {
+    volatile int x = 0;
+    for (;;)
+        x ^= data[0] * len;
+}
+
+int out_of_bounds(const int *data, int len) {
+    return data[len * 1000003] ^ data[len * -999983];
+}
+
+uint8_t takes_memory(const uint8_t *data, size_t len) {
+    uint8_t x = 0;
+    for (int i = 0; i < 1 << 20; i++) {
+        uint8_t *more = malloc(1 << 20);
+        memset(more, 1, 1 << 20);
+        x ^= more[len] ^ data[0];
+    }
+    return x;
+}
+
+int divides(const uint8_t *data, int len) {
+    return len / (data[0] ^ data[0]) ^ 3;
+}
+
+int calls_nowhere(const uint8_t *data, int len) {
+    return ((int (*)(const uint8_t *))(uintptr_t)0x1234567)(data) ^ len;
+}
+
+uint16_t good(const uint8_t *data, int len) {
+    uint16_t crc = 0;
+    for (int i = 0; i < len; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc & 1 ? crc >> 1 ^ 0xa001 : crc >> 1;
+    }
+    return crc;
+}
+"""
+
+
+def test_harmful_code_takes_nothing_with_it(tmp_path: Path) -> None:
+    sentinel = tmp_path / "written"
+    file = tmp_path / "harmful.c"
+    file.write_text(HARMFUL.replace("SENTINEL", str(sentinel)))
+    report = examined(file)
+    assert [one["function"] for one in report["proved"]] == ["good"]
+    assert not sentinel.exists()
+    assert report["stopped"] is None
+
+
+def test_a_deadline_keeps_what_was_proved(tmp_path: Path) -> None:
+    file = tmp_path / "slow.c"
+    endless = "".join(
+        f"int f{at}(const unsigned char *p, int n) "
+        "{ volatile int x = 0; for (;;) x ^= p[0] * n; }\n"
+        for at in range(60)
+    )
+    file.write_text((FOLDER / "crc.c").read_text() + endless)
+    run = slowpath(
+        "insights", "accelerators", file, "--deadline", "12", "--format", "json", timeout=100
+    )
+    report = json.loads(run.stdout)
+    assert run.returncode == 0
+    assert report["stopped"] == "deadline"
+    assert "stopped (deadline)" in run.stderr
+    assert "crc8_bits" in {one["function"] for one in report["proved"]}
