@@ -32,9 +32,9 @@ from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
+from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
-from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
