@@ -205,3 +205,8 @@ uint32_t mix(uint32_t a, uint32_t b) {
     b += a * 5;
     return a ^ b >> 3;
 }
+
+// What the first steps of a CRC with the polynomial 3 do, before anything has to be reduced.
+uint16_t spread(uint8_t x) {
+    return (uint16_t)(x ^ x << 1);
+}

@@ -123,7 +123,10 @@ class Identification:
 
     def _open(self) -> list[str]:
         """Functions that nothing is proved of, and that may still be something."""
-        return [name for name in self._able if name not in {*self._proved, *self._hopeless}]
+        return [name for name in self._unproved() if name not in self._hopeless]
+
+    def _unproved(self) -> list[str]:
+        return [name for name in self._able if name not in self._proved]
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._open()):
@@ -153,7 +156,8 @@ class Identification:
         return blocks.distinct(one for _, one in series.successes())
 
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
-        for roles in tables(self._bench, self._open()):
+        # Whatever happened to them without the other's table.
+        for roles in tables(self._bench, self._unproved()):
             if roles.look in self._proved or roles.add in self._proved:
                 continue
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]

@@ -148,6 +148,8 @@ def _polynomial(
         value = effects[width]
     if not value & 1 or value == 1:
         return None  # no CRC: it loses bits, or adds bytes up without carries
+    if not any(one >> (width - 1) for one in effects[:-1]):
+        return None  # nothing was ever reduced: it may be a shift and an xor
     for one, following in pairwise(effects):
         if times_x(one, value, width) != following:
             return None

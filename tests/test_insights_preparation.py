@@ -1,0 +1,146 @@
+"""Sources as LLVM's intermediate language: functions, types and lines, loops, calls."""
+
+from pathlib import Path
+
+import pytest
+
+llvm = pytest.importorskip("llvmlite.binding")
+preparation = pytest.importorskip("slowpath.insights.program")
+
+from slowpath.cli.errors import InputError  # noqa: E402
+from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
+from slowpath.insights.preparation.calls import find_entry, reached, recursive  # noqa: E402
+from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
+from slowpath.insights.preparation.graph import loops  # noqa: E402
+from slowpath.insights.preparation.sources import Source, load_source  # noqa: E402
+from slowpath.programs.sources import Clang  # noqa: E402
+
+SOURCE = """
+#include <stdint.h>
+#include <stddef.h>
+
+struct context {
+    uint64_t count;
+    uint32_t state[5];
+    uint8_t block[64];
+};
+
+static int step(int x) {
+    return x * 3;
+}
+
+uint16_t all(const struct context *c, uint16_t *out, int16_t change, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 5; k++)
+            *out ^= (uint16_t)c->state[k];
+        change = (int16_t)step(change);
+    }
+    return (uint16_t)(*out + change);
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> object:
+    file = tmp_path / "nf.c"
+    file.write_text(SOURCE)
+    return preparation.Program(load_source(str(file), Clang()))
+
+
+def test_functions_have_what_the_source_says(program: object, tmp_path: Path) -> None:
+    functions = program.functions  # type: ignore[attr-defined]
+    assert list(functions) == ["all", "step"] or list(functions) == ["step", "all"]
+    whole = functions["all"]
+    assert (whole.line.file, whole.line.line) == (str(tmp_path / "nf.c"), 15)
+    assert whole.result == "i16"
+    kinds = [(one.kind, one.bits, one.signed) for one in whole.parameters]
+    assert kinds == [
+        ("pointer", 0, False),
+        ("pointer", 0, False),
+        ("integer", 16, True),
+        ("integer", 64, False),
+    ]
+    context, out, *_ = whole.parameters
+    assert (context.reads, context.writes) == (True, False)
+    assert (out.reads, out.writes) == (True, True)
+    assert context.described.constant
+    assert context.described.pointee == "context"
+    members = [(one.name, one.offset, one.size, one.element) for one in context.described.members]
+    assert members == [("count", 0, 8, 8), ("state", 8, 20, 4), ("block", 28, 64, 1)]
+    assert [one.described.name for one in whole.parameters] == ["c", "out", "change", "n"]
+    assert whole.calls == {"step"}
+    assert whole.assembly is False
+
+
+def test_loops_are_those_of_the_source(program: object) -> None:
+    found = loops(program.functions["all"])  # type: ignore[attr-defined]
+    assert [one.depth for one in found] == [1, 2]
+    assert found[1].blocks < found[0].blocks
+    assert loops(program.functions["step"]) == []  # type: ignore[attr-defined]
+
+
+def graph(edges: dict[str, tuple[str, ...]]) -> Function:
+    blocks = tuple(Block(name, (), after) for name, after in edges.items())
+    nothing = frozenset[str]()
+    return Function("f", "f", None, "void", (), False, blocks, nothing, nothing, False)
+
+
+def test_loops_are_those_of_dominance_by_removal() -> None:
+    """A header dominates what cannot be reached without it."""
+    noise = noise_of(4)
+    for _ in range(150):
+        names = [f"b{at}" for at in range(7)]
+        edges = {
+            name: tuple(dict.fromkeys(noise.choices(names[1:], k=noise.randrange(3))))
+            for name in names
+        }
+
+        def reachable(without: str | None, edges: dict[str, tuple[str, ...]] = edges) -> set[str]:
+            seen, left = set[str](), ["b0"] if without != "b0" else []
+            while left:
+                name = left.pop()
+                if name in seen or name == without:
+                    continue
+                seen.add(name)
+                left += edges[name]
+            return seen
+
+        there = reachable(None)
+        headers = {
+            header
+            for block in there
+            for header in edges[block]
+            if block == header or block not in reachable(header)
+        }
+        assert {one.header for one in loops(graph(edges))} == headers
+
+
+def test_calls_are_followed() -> None:
+    def function(name: str, *calls: str) -> Function:
+        nothing = frozenset[str]()
+        return Function(name, name, None, "void", (), False, (), frozenset(calls), nothing, False)
+
+    functions = {
+        one.name: one
+        for one in (
+            function("a", "b", "llvm.memcpy"),
+            function("b", "c"),
+            function("c"),
+            function("d", "e"),
+            function("e", "d"),
+            function("g", "g"),
+        )
+    }
+    assert reached(functions, "a") == {"a", "b", "c"}
+    assert recursive(functions) == {"d", "e", "g"}
+    assert find_entry("nf.c", functions, "a") == "a"
+    with pytest.raises(InputError, match="there is no function 'z'; it has a, b, c, d, e, g"):
+        find_entry("nf.c", functions, "z")
+    with pytest.raises(InputError, match="d is recursive"):
+        find_entry("nf.c", functions, "d")
+
+
+def test_a_module_of_another_machine_is_refused() -> None:
+    text = b'target triple = "bpf"\ndefine void @f() {\n  ret void\n}\n'
+    with pytest.raises(InputError, match="is for bpf, and this machine is"):
+        preparation.Program(Source("x.ll", text, "text", compiled=False))
