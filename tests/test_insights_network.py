@@ -27,11 +27,12 @@ IMEM = 0
 def made_up(seed: int = 1) -> Array:
     """Parameters such that typical chains are held back now by cores, now by what they share."""
     random = np.random.default_rng(seed)
-    typical = {COMPUTING.name: 20.0, WAITING.name: 100.0}
+    typical = {COMPUTING.name: 20.0, WAITING.name: 100.0, SHARED[-1].name: 0.1}
     times = [
         random.uniform(0.2, 1.0, len(one.work)) * typical.get(one.name, 0.6) for one in RESOURCES
     ]
-    return np.concatenate([*times, np.log(random.uniform(0.2, 4.0, len(SHARED)))])
+    queues = [random.uniform(*np.log(one.queueing)) for one in SHARED]
+    return np.concatenate([*times, queues])
 
 
 def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:

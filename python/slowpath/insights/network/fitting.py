@@ -18,12 +18,12 @@ from slowpath.insights.network.parameters import (
     sensitivity,
     throughput,
 )
-from slowpath.insights.network.resources import RESOURCES
+from slowpath.insights.network.resources import RESOURCES, SHARED
 
 _RIDGE = 1e-3
 _RIDGE_QUEUES = 1e-2
-_QUEUES = (-5.0, 6.0)
-"""Limits of the logarithm of c."""
+_QUEUES = np.log([one.queueing for one in SHARED]).T
+"""The least and the largest logarithm of c, of each resource."""
 _ROUNDS = 60
 _ENOUGH = 1e-4
 """The relative gain of a round after which there is none."""
@@ -102,7 +102,7 @@ def _start(seed: int) -> Array:
     times = [
         random.uniform(0.3, 1.0, len(one.work)) * 0.5 / np.sqrt(len(one.work)) for one in RESOURCES
     ]
-    return np.concatenate([*times, np.zeros(COUNT - TIMES)])
+    return np.concatenate([*times, _QUEUES.mean(0)])
 
 
 def _value(

@@ -44,12 +44,12 @@ class Times(NamedTuple):
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:
     """What parameters, mean over several, say of packets at throughputs (packets/ns)."""
+    packet = THREADS * cores / throughput
     waits = [
-        np.minimum(wait_at(demands(one, work), cores, _below(one, work, throughput), LINE), whole)
-        for one in members
-        for whole in (THREADS * cores / throughput,)
+        wait_at(demands(one, work), cores, _below(one, work, throughput), LINE) for one in members
     ]
-    return Times(THREADS * cores / throughput, np.mean(waits, 0), cores)
+    line = np.mean([np.minimum(wait, packet) for wait in waits], 0)
+    return Times(packet, line, cores)
 
 
 def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:

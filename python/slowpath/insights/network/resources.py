@@ -4,6 +4,10 @@ Shared are, as the published measurements show: the internal memory (IMEM), in w
 filters and single records are; the external one (EMEM) with the tables of flows; the line, which
 delivers packets; and the way between cores and memories, which gets slower long before anything is
 full. Units of scale: ns per packet, what such a resource takes for a typical chain.
+
+How long queues get (c) tells resources apart that have much work in common: a memory bank serves
+one request like the other, so that nobody waits long before it is full; on the way to it, everybody
+is delayed a little by everybody.
 """
 
 from typing import NamedTuple
@@ -25,6 +29,7 @@ class Resource(NamedTuple):
     name: str
     work: tuple[str, ...]  # kinds of work that take time there
     scale: float  # ns
+    queueing: tuple[float, float] = (0.0, 0.0)  # least and most c, where it is shared
 
 
 _FLAGGED = tuple(name for name in LOOKUPS if name != "data")  # there where `control` is
@@ -65,14 +70,20 @@ WAITING = Resource(
     1000.0,
 )
 SHARED = (
-    Resource("IMEM", _IMEM, 10.0),
+    Resource("IMEM", _IMEM, 10.0, (0.01, 3.0)),
     Resource(
         "EMEM",
         ("packet", *_in((AS_SENT, REWRITTEN, AVERAGED), tuple(_LATER)), *_in((ANY,), (_REWRITER,))),
         10.0,
+        (0.1, 20.0),
     ),
-    Resource("line", ("packet",), 10.0),
-    Resource("way to memory", tuple(dict.fromkeys((*_IMEM, *_in((ANY,)), "crcs", "rounds"))), 10.0),
+    Resource("line", ("packet",), 40.0, (0.1, 5.0)),
+    Resource(
+        "way to memory",
+        tuple(dict.fromkeys((*_IMEM, *_in((ANY,)), "crcs", "rounds"))),
+        10.0,
+        (20.0, 400.0),
+    ),
 )
 LINE = 2
 """The place of the line among shared resources."""
