@@ -10,7 +10,8 @@ simulated again. All of it is simulated (docs/contention.md, "The simulated NIC"
 the published measurements.
 
 Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5),
-`placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8).
+`placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8); and, of no paper, `scores`
+and `ranks`: what a probe tells instead of counters.
 """
 
 import argparse
@@ -21,7 +22,16 @@ from pathlib import Path
 
 import sections
 from measure import ROOT
-from simulated import accuracy, diagnosis, patterns, placement, resources, sampled, traffic
+from simulated import (
+    accuracy,
+    diagnosis,
+    patterns,
+    placement,
+    resources,
+    sampled,
+    scores,
+    traffic,
+)
 from simulated.functions import FUNCTIONS
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
@@ -50,6 +60,8 @@ class Tables:
             "diagnosis": lambda: diagnosis.table(self.kept, self.given.recipe),
             "profiling": lambda: sampled.table(self.kept, grid=given.grid),
             "quotas": lambda: sampled.by_quota(self.kept),
+            "scores": lambda: scores.table(self.kept),
+            "ranks": lambda: scores.ranks(self.kept),
         }
 
     def known(self) -> dict[str, Known]:

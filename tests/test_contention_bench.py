@@ -4,12 +4,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated import accuracy, asked, judged, measuring, patterns, placement, sampled
+from simulated import (
+    accuracy,
+    asked,
+    judged,
+    measuring,
+    patterns,
+    placement,
+    probed,
+    profiled,
+    sampled,
+    scores,
+)
 from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 from simulated.learnt import learnt
 
-from slowpath.contention.simulated.runs import Settings
+from slowpath.contention.simulated.profiling import levels_of
+from slowpath.contention.simulated.runs import MemBench, Settings
 from slowpath.contention.tables.reading import read_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
@@ -98,3 +110,45 @@ def test_ways_to_choose_points_are_compared_on_the_same_tests(
     assert sampled.table(kept, grid=True) == text
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
     assert len(sampled.by_quota(kept, "NAT").splitlines()) == 4
+
+
+def test_the_probe_feels_what_leaves_the_cache_of_two_cores(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, Settings(4.0, 2.0, noise=False))
+    inside, beyond = (MemBench("stream", 0.4, 2e7, 2),), (MemBench("stream", 4.0, 4e7, 2),)
+    more = (MemBench("stream", 4.0, 4e7, 3),)
+    found = probed.scores(kept, [inside, beyond, more])
+    assert found.together[()] == 0
+    assert found.together[inside] < 0.2
+    assert 1 < found.together[beyond] <= found.together[more] <= 2 * probed.CACHE / 1e6
+    alone = probed.scores(kept, [(MemBench("stream", 4.0, 4e7),)])
+    (one,) = [value for some, value in alone.together.items() if some]
+    assert found.added[more] == pytest.approx(3 * one, rel=0.2)
+    assert found.added[()] == 0
+
+
+def test_rows_are_told_with_the_score_of_who_is_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = ((), *profiled.memory_alone()[:6])
+    monkeypatch.setattr(scores, "ROUNDS", 1)
+    monkeypatch.setattr(scores, "levels", lambda kept: levels_of(sets, kept.settings))
+    monkeypatch.setattr(scores, "memory_alone", lambda: sets[1:])
+    kept = Kept(tmp_path, Settings(1.0, 1.0))
+    found = scores.memory_rows(kept, "NAT")
+    assert len(found.rows.throughput) == len(found.beside) == profiled.QUIET + 6
+    usual = probed.Scores({one: float(at) for at, one in enumerate(sets)}, dict.fromkeys(sets, 7.0))
+    large = probed.Scores({one: 10.0 * at for at, one in enumerate(sets)}, {})
+    told = scores.descriptions(found, scores.Probes(usual, large))
+    order = [0] * profiled.QUIET + [1, 2, 3, 4, 5, 6]
+    np.testing.assert_array_equal(told["score"]["score"], order)
+    np.testing.assert_array_equal(told["large"]["score"], 10.0 * np.array(order))
+    np.testing.assert_array_equal(told["both"]["score"], order)
+    assert {"wss_mb", "score"} <= told["both"].keys()
+    assert set(told) == set(scores.SAID)
+    monkeypatch.setattr(scores, "FOLDS", 2)
+    line = scores.errors(found, scores.Probes(usual, large))
+    assert line["rows"] == len(order)
+    for said in scores.SAID:
+        value = line[said]
+        assert isinstance(value, float)
+        assert 0 < value < 100

@@ -23,7 +23,7 @@ from slowpath.contention.host.blocks import Timing, in_turns, median
 from slowpath.contention.host.mixes import Places, kinds_of_mixes, mix_of, probed
 from slowpath.contention.host.points import Client, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.profiling import RequestRow, request_time
-from slowpath.contention.host.score import Level, calibrated, levels
+from slowpath.contention.host.score import FELT, Level, calibrated, levels, probe_bytes
 from slowpath.contention.host.setup import Function, Program
 from slowpath.contention.host.surroundings import Surroundings
 from slowpath.contention.host.writing import TABLES, queued_time
@@ -186,7 +186,9 @@ def test_the_curve_rises_as_isotonic_regression_has_it(slowdowns: list[float]) -
     measured = [Level(2.0**at, one) for at, one in enumerate(slowdowns)]
     curve = calibrated(measured)
     fitted = IsotonicRegression().fit_transform(np.arange(len(slowdowns)), slowdowns)
-    wanted = np.unique(np.round(np.maximum(fitted, 1.0), 9))
+    different = np.unique(np.round(np.maximum(fitted, 1.0), 9))
+    felt = different[different >= FELT]
+    wanted = felt if felt.size else different[-1:]
     found = np.unique(np.round([one.slowdown for one in curve.levels], 9))
     np.testing.assert_allclose(found, wanted, atol=1e-8)
     assert [*curve.levels] == sorted(curve.levels)
@@ -211,6 +213,22 @@ def test_a_score_is_the_bubble_that_disturbs_as_much() -> None:
     assert levels(32 << 20, 9)[::8] == [1 << 18, 1 << 26]
     with pytest.raises(ValueError, match="no levels"):
         calibrated([])
+
+
+def test_scatter_beside_bubbles_that_the_probe_does_not_feel_is_no_size() -> None:
+    bubbles = [Level(0.5, 0.99), Level(1, 1.004), Level(2, 1.01), Level(4, 1.012)]
+    curve = calibrated([*bubbles, Level(8, 2.0), Level(16, 3.0)])
+    assert curve.levels == (Level(8, 2.0), Level(16, 3.0))
+    assert curve.score(1.012) == pytest.approx(0.012 * 8)
+    assert calibrated(bubbles).levels == (Level(4, 1.012),)
+
+
+def test_the_probe_is_larger_than_caches_that_nobody_shares() -> None:
+    megabyte = 1 << 20
+    assert probe_bytes(32 * megabyte, megabyte) == 4 * megabyte
+    assert probe_bytes(6 * megabyte, megabyte) == 2 * megabyte
+    assert probe_bytes(2 * megabyte, 2 * megabyte) == 2 * megabyte
+    assert probe_bytes(8 * megabyte, 0) == megabyte
 
 
 # --- who runs where -------------------------------------------------------------------------------

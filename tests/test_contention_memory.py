@@ -74,6 +74,20 @@ def test_devices_add_to_the_bus_and_to_nothing_else() -> None:
         np.testing.assert_allclose(moved["moved"], 1e7)
 
 
+def test_a_score_stands_for_counters_or_beside_them() -> None:
+    of = columns(4)
+    score = {"flow_count": of["flow_count"], "packet_size_bytes": of["packet_size_bytes"]}
+    score["score"] = np.arange(4.0)
+
+    def names(of: dict[str, NDArray[np.float64]], contention: str) -> list[str]:
+        return [one.name for one in features(of, "none", contention, 6.0)]
+
+    counted = names(of, "pressure, bus")
+    assert names(score, "pressure, bus") == ["score"]
+    assert names({**of, **score}, "pressure, bus") == [*counted, "score"]
+    assert names({**of, **score}, "none") == []
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_features_are_finite_without_any_competitor(name: str) -> None:
     of = {

@@ -27,7 +27,8 @@ ROWS = 200
 """Of each memory table; the published ones have 50 of one packet size."""
 _SETS = 80
 _USUAL = 40
-_QUIET = 10
+QUIET = 10
+"""Rows beside nobody."""
 _MOST = 3
 _SIZES = (512, 1000, 1500)
 _RATIOS = (100.0, 400.0, 750.0, 1100.0)
@@ -44,23 +45,27 @@ class Profile(NamedTuple):
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
     """Profiles a function, or finds its profile."""
-    draw = np.random.default_rng(EVERYBODY.index(name))
-    sets = _sets()
-    nobody: list[tuple[Bench, ...]] = [()]
-    chosen = nobody * _QUIET + [sets[int(draw.integers(_SETS))] for _ in range(rows - _QUIET)]
-    runs = [MemoryRun(_drawn(draw), some) for some in chosen]
-    usual = [MemoryRun(DEFAULT, some) for some in ((), *_memory_alone())]
+    usual = [MemoryRun(DEFAULT, some) for some in ((), *memory_alone())]
     settings = kept.settings
 
     def memory(runs: list[MemoryRun]) -> str:
-        return memory_table(name, runs, settings, _levels(kept))
+        return memory_table(name, runs, settings, levels(kept))
 
     return Profile(
-        kept.file(f"{name}.memory.{rows}.csv", lambda: memory(runs)),
+        kept.file(f"{name}.memory.{rows}.csv", lambda: memory(drawn(name, rows))),
         kept.file(f"{name}.usual.csv", lambda: memory(usual)),
         kept.file(f"{name}.own.csv", lambda: own_table(name, TRAFFIC, settings)),
         _requests(kept, name) if name in REGEX else None,
     )
+
+
+def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
+    """What the rows of a memory table are of: some of nobody, then competitors at random."""
+    draw = np.random.default_rng(EVERYBODY.index(name))
+    sets = _sets()
+    nobody: list[tuple[Bench, ...]] = [()]
+    chosen = nobody * QUIET + [sets[int(draw.integers(_SETS))] for _ in range(rows - QUIET)]
+    return [MemoryRun(any_traffic(draw), some) for some in chosen]
 
 
 def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[float]:
@@ -90,7 +95,7 @@ def _sets() -> tuple[tuple[Bench, ...], ...]:
 
 
 @cache
-def _memory_alone() -> tuple[tuple[Bench, ...], ...]:
+def memory_alone() -> tuple[tuple[Bench, ...], ...]:
     """Those that SLOMO learns from, as published."""
     draw = np.random.default_rng(1001)
     return tuple((_mem_bench(draw, 1 + number % _MOST),) for number in range(_USUAL))
@@ -109,11 +114,12 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 
 
 @cache
-def _levels(kept: Kept) -> Levels:
+def levels(kept: Kept) -> Levels:
     """What they do to others: measured once, for all functions."""
-    return levels_of(((), *_sets(), *_memory_alone()), kept.settings)
+    return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 
 
-def _drawn(draw: np.random.Generator) -> Traffic:
+def any_traffic(draw: np.random.Generator) -> Traffic:
+    """Each order of magnitude of flows as likely as any other; no matches."""
     flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
     return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

@@ -29,7 +29,7 @@ fn check(outcome: &Outcome, share: f64) {
 fn every_function_loses_no_packet() {
     let functions = Functions::built_in().expect("they are valid");
     let names = || functions.names().filter(|name| !name.contains("-bench"));
-    assert_eq!(names().count(), 15);
+    assert_eq!(names().count(), 16);
     for name in names() {
         let clients = vec![function(name, 5000, 700, 600.0), mem_bench(4_000_000, Some(3e5))];
         let found = simulate(clients, 1.0, 4.0);

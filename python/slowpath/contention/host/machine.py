@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from slowpath.cli.errors import UnavailableError
 from slowpath.contention.host.mixes import Places
+from slowpath.contention.host.score import probe_bytes
 from slowpath.contention.host.setup import Setup
 from slowpath.engine import neighbours
 from slowpath.engine.kernel.stations import Kernel, open_kernel
 from slowpath.measurements.machine.files import Files
 from slowpath.measurements.machine.processor import processor
 
-_PROBE_SHARE = 8
 _PROBES = (64 * 1024, 64 * 1024 * 1024)
 
 
@@ -42,6 +42,7 @@ def this_machine(setup: Setup) -> Machine:
         reason = "the kernel does not tell how large the last-level cache is (/sys/devices/system)"
         raise UnavailableError(reason)
     least, most = _PROBES
-    probe = min(max(cache[1] // _PROBE_SHARE, least), most)
+    private = max((size for level, size in sizes if level < cache[0]), default=0)
+    probe = min(max(probe_bytes(cache[1], private), least), most)
     kernel = None if setup.function.program is None else open_kernel()
     return Machine(facts["model"] or "this host", Places(cpus), cache[1], probe, kernel)

@@ -5,7 +5,10 @@ known pressure, that slows down a probe as much. The probe waits for one random 
 other; the bubble copies one half of a working set to the other, as fast as it can: random updates,
 which wait for memory themselves, drive much less of others out of the cache. A score is the working
 set in MB of the bubble that slows down the probe equally. Between levels that were measured it is
-interpolated by logarithms; above the largest one it is that one, below the least it goes to zero.
+interpolated by logarithms; above the largest one it is that one, below the least that the probe
+feels it goes to zero. Smaller bubbles stay in caches of their own: the probe takes as long beside
+them as alone, and a curve through them would make sizes of what is scatter (docs/contention.md has
+figures).
 """
 
 import math
@@ -13,6 +16,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 MEGABYTE = 1e6
+FELT = 1.05
+"""How many times as long a step of the probe takes at least beside a bubble that it feels: what
+medians of few blocks scatter by."""
+_SHARE = 8
+_PRIVATE = 2
 
 
 class Level(NamedTuple):
@@ -58,7 +66,8 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
 
     Neighbours that fall are taken together (Ayer et al., "An empirical distribution function for
     sampling with incomplete information", 1955), and the middle one of levels with the same
-    slowdown stands for all.
+    slowdown stands for all. Of those that the probe does not feel there is none, but the last one
+    if it feels none at all.
 
     Raises:
         ValueError: when there are no levels.
@@ -71,7 +80,20 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
         while len(groups) > 1 and _mean(groups[-2]) >= _mean(groups[-1]):
             groups[-2].extend(groups.pop())
     levels = [Level(_middle(group), max(_mean(group), 1.0)) for group in groups]
-    return Calibration(tuple(levels))
+    felt = [level for level in levels if level.slowdown >= FELT]
+    return Calibration(tuple(felt or levels[-1:]))
+
+
+def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
+    """Working set of the probe: an eighth of the last-level cache, and beyond the one before it.
+
+    In a cache that nobody shares it would feel nothing; twice as large, half of its steps leave it.
+
+    Args:
+        cache_bytes: the last-level cache.
+        private_bytes: the largest cache in front of it; 0 if there is none.
+    """
+    return min(max(cache_bytes // _SHARE, _PRIVATE * private_bytes), cache_bytes)
 
 
 def levels(cache_bytes: int, count: int) -> list[int]:

@@ -27,6 +27,8 @@ CACHE_MB = 6.0
 """Where a profile does not say how large the shared cache is: that of BlueField-2."""
 _SHARE = 0.5
 _LINE = 64
+_COUNTED = "l2crd"
+"""A counter that rows have where they have any."""
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -170,8 +172,13 @@ DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 
 
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
-    """What a model sees of rows; a score stands for all counters where there are none."""
+    """What a model sees of rows; a score stands for all counters where there are none.
+
+    Where there are counters, too, models see both. No table has both; the bench of the simulated
+    NIC asks what that would be worth.
+    """
     seen = TRAFFIC[traffic](columns)
-    if "score" in columns:
-        return [*seen, *(_score(columns) if contention != "none" else [])]
-    return [*seen, *SETS[contention](columns, cache_mb)]
+    if contention == "none":
+        return seen
+    counted = SETS[contention](columns, cache_mb) if _COUNTED in columns else []
+    return [*seen, *counted, *(_score(columns) if "score" in columns else [])]

@@ -1,0 +1,71 @@
+"""Scores on the simulated NIC, as `slowpath contention profile` has them on hosts: by a probe.
+
+The probe is beside each competitor, and beside bubbles, by which it is calibrated. Bubbles have all
+the cores that competitors can have: three copy loops of two cores, which share a working set.
+"""
+
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulated.kept import Kept
+from slowpath.contention.host import score
+from slowpath.contention.simulated.runs import Bench, MemBench, competitors
+
+if TYPE_CHECKING:
+    from slowpath.engine.simulations import SimulatedClient
+
+Set = tuple[Bench, ...]
+
+CACHE, PRIVATE = 6_291_456, 1_048_576
+"""Bytes of the last-level cache and of that of two cores (`simulated-bluefield-2.toml`)."""
+_LEVELS = 9
+_INSTANCES = 3
+_TIMES = 3
+"""How often each is measured, as hosts do in pairs of blocks."""
+
+
+class Scores(NamedTuple):
+    """What the probe says of competitors; nobody is zero."""
+
+    together: dict[Set, float]  # measured beside all of a set at once
+    added: dict[Set, float]  # added up from each bench alone, as predictions do of functions
+
+
+PROBE = score.probe_bytes(CACHE, PRIVATE)
+"""As large as hosts have it: a third of the cache, twice what two cores have for themselves."""
+
+
+def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
+    """Calibrates a probe of a size in bytes, and measures all sets and each bench of them."""
+    sizes = score.levels(CACHE, _LEVELS)
+    bubbles = [
+        (MemBench("stream", each / score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
+        for each in sizes
+    ]
+    singles = list(dict.fromkeys((_single(one),) for some in sets for one in some))
+    felt = _slowdowns(kept, size, [*bubbles, *sets, *singles])
+    curve = score.calibrated(
+        [
+            score.Level(each / score.MEGABYTE, felt[bubble])
+            for each, bubble in zip(sizes, bubbles, strict=True)
+        ]
+    )
+    found = {some: curve.score(slowdown) for some, slowdown in felt.items()}
+    added = {some: sum(one.instances * found[(_single(one),)] for one in some) for some in sets}
+    return Scores({(): 0.0, **{some: found[some] for some in sets}}, {(): 0.0, **added})
+
+
+def _single(bench: Bench) -> Bench:
+    return bench._replace(instances=1)
+
+
+def _slowdowns(kept: Kept, size: int, each: Sequence[Set]) -> dict[Set, float]:
+    """How many times as long a step of the probe takes: medians."""
+    probe: SimulatedClient = {"function": "probe", "working_set": size}
+    wanted = dict.fromkeys(each)
+    mixes = [[probe], *([probe, *competitors(some)] for some in wanted)] * _TIMES
+    rates = [one[0] for one in kept.throughputs("probe", mixes, kept.settings)]
+    count = len(wanted) + 1
+    alone = statistics.median(rates[::count])
+    return {some: alone / statistics.median(rates[at::count]) for at, some in enumerate(wanted, 1)}
