@@ -341,6 +341,32 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [data, "--recipe", HOSTILE],
             [thing],
         ],
+        "insights cores": [
+            ["--query", "examples/insights/functions.csv"],
+            ["--query", folder / "missing"],
+            ["--query", thing],
+            ["--query", data],
+            ["--query", "examples/insights/functions.csv", "--train", data],
+        ],
+        "insights colocation": [
+            ["--query", "examples/insights/group.jsonl"],
+            ["--query", folder / "missing"],
+            ["--query", thing],
+            ["--query", data],
+            ["--query", "examples/insights/group.jsonl", "--train", data],
+        ],
+        "insights placement": [
+            ["examples/insights/udp_counter.json"],
+            [folder / "missing"],
+            [thing],
+            [data],
+        ],
+        "insights coalescing": [
+            ["examples/insights/connection.json"],
+            [folder / "missing"],
+            [thing],
+            [data],
+        ],
         "insights accelerators": [
             ["tests/accelerators/sums.c", "--entry", "adler_plain"],
             ["tests/accelerators/sums.c", "--entry", HOSTILE],
