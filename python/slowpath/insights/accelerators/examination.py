@@ -100,6 +100,8 @@ def _work(
     for name, (kind, confidence) in likely.items():
         if name not in proved and kind != "none" and confidence >= _ALIKE:
             yield "alike", dict(_alike(identification, name, kind, confidence))
+    if monotonic() >= until:  # nobody has ended this process, but the time was up before
+        yield ("stopped", "deadline")
 
 
 def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
