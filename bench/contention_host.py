@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.calibration import widening
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.methods.baselines import constant
 from slowpath.contention.methods.selected import METHODS, predict_by
@@ -169,16 +170,9 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
         choice = choose(rows, RECIPES[recipe] if recipe else None)
         profiles = Profiles(rows, accelerator, co_runs=co_runs_of(mixes.where(~out)))
         model = learn(profiles, choice, PATTERN)
+        model = model._replace(widening=widening(model, mixes.where(~out)))
         asked = mixes.where(out)
-        query = Query(
-            str(place),
-            asked.rows,
-            asked.columns,
-            asked.mtbr,
-            asked.queued,
-            clients=asked.clients,
-        )
-        said, low, high = answers(model, query, asked.alone)
+        said, low, high = answers(model, asked.query, asked.alone)
         for at, mix in enumerate(np.flatnonzero(out)):
             kinds = "+".join(sorted(kind for kind, _ in has[mix]))
             inside = bool(low[at] <= asked.throughput[at] <= high[at])

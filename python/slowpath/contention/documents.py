@@ -112,5 +112,8 @@ class SavedModel(TypedDict):
     co_runs: NotRequired[SavedRows | None]
     """Throughput beside one client of the accelerator that always has requests, which tells how
     long requests wait; null where that is not known, missing in files of older versions."""
+    widening: NotRequired[float]
+    """By how much intervals beside clients of the accelerator are wider than those without, as
+    mixes of the profile show; missing in files of older versions, which is 1."""
     checks: list[Checked]
     """Predictions that a model learnt from this has to repeat."""

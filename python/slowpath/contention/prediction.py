@@ -37,6 +37,18 @@ class Predictions(NamedTuple):
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
     """What a query asks for."""
+    found = _composed(model, query, confidence)
+    if query.queued is None or model.widening == 1:
+        return found
+    widening = np.where(query.queued > 0, model.widening, 1.0)
+    return found._replace(
+        low=found.throughput * (found.low / found.throughput) ** widening,
+        high=found.throughput * (found.high / found.throughput) ** widening,
+    )
+
+
+def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
+    """The same with intervals as the stages have them."""
     low, middle, high, outside = _memory(model, query.columns, confidence)
     request_time = model.request_time
     if request_time is None or query.mtbr is None or query.queued is None:

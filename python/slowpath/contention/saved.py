@@ -64,6 +64,7 @@ def written(model: FunctionModel) -> str:
         if model.contention is None
         else saved_rows(model.contention.origin, model.contention.rows, model.contention.columns),
         "co_runs": None if model.co_runs is None else saved_co_runs(model.co_runs),
+        "widening": model.widening,
         "checks": _checks(model),
     }
     if model.why is not None:
@@ -89,11 +90,21 @@ def read(file: str) -> FunctionModel:
     profiles = _profiles(file, document)
     try:
         model = learn(profiles, choice, document["pattern"], document["queues"])
-        model = model._replace(why=_read_reason(document.get("pattern_reason")))
+        model = model._replace(
+            widening=_widening(file, document), why=_read_reason(document.get("pattern_reason"))
+        )
     except InputError as problem:  # of the table that rows once were in
         raise no_model(file, problem.reason) from None
     _check(file, model, document["checks"])
     return model
+
+
+def _widening(file: str, document: SavedModel) -> float:
+    """By how much intervals beside clients are wider."""
+    found = document.get("widening", 1.0)
+    if not 0 < found < math.inf:
+        raise no_model(file, f"widening is {found:g}, which is no factor")
+    return found
 
 
 def _saved_reason(why: Reason) -> SavedReason:

@@ -113,6 +113,7 @@ def learned(
         OptionError: when an option makes no sense.
     """
     from slowpath.contention.accelerator.service import fit_request_time
+    from slowpath.contention.calibration import widening
     from slowpath.contention.memory.learning.recipes import RECIPES
     from slowpath.contention.methods.patterns import decided, detected
     from slowpath.contention.model import choose, learn
@@ -128,7 +129,8 @@ def learned(
     found = None if mixes is None else detected(model, mixes)
     said = None if declared is None else declared.pattern
     pattern, why = decided(given.pattern, said, found)
-    return model._replace(pattern=pattern, why=why)
+    model = model._replace(pattern=pattern, why=why)
+    return model if mixes is None else model._replace(widening=widening(model, mixes))
 
 
 def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":

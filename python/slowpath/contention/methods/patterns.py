@@ -13,7 +13,7 @@ from slowpath.contention.detection import Detected, Reason, better_of
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import predict
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
-from slowpath.contention.tables.profiles import Mixes, Query
+from slowpath.contention.tables.profiles import Mixes
 
 Floats = NDArray[np.float64]
 
@@ -40,14 +40,7 @@ def detected(model: FunctionModel, mixes: Mixes) -> Detected | None:
 
 def _off(model: FunctionModel, mixes: Mixes) -> Floats:
     """How far a model is off in mixes."""
-    query = Query(
-        mixes.origin.files[0],
-        mixes.rows,
-        mixes.columns,
-        mixes.mtbr,
-        mixes.queued,
-        clients=mixes.clients,
-    )
+    query = mixes.query
     nobody = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
     beside, alone = (predict(model, one, _CONFIDENCE).throughput for one in (query, nobody))
     return np.asarray(np.abs(beside / alone * mixes.alone / mixes.throughput - 1))

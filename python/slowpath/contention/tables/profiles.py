@@ -112,6 +112,18 @@ class Mixes(NamedTuple):
         queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
         return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
+    @property
+    def query(self) -> Query:
+        """What predictions of these mixes are asked with."""
+        return Query(
+            self.origin.files[0],
+            self.rows,
+            self.columns,
+            self.mtbr,
+            self.queued,
+            clients=self.clients,
+        )
+
     def where(self, rows: NDArray[np.bool_]) -> "Mixes":
         """Some of them."""
         return Mixes(
