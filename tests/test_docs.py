@@ -33,6 +33,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["contention", "place"],
     ["contention", "suggest"],
     ["insights"],
+    ["insights", "nf.c"],
     ["insights", "cores"],
     ["insights", "colocation"],
     ["insights", "placement"],

@@ -58,6 +58,12 @@ __attribute__((section("x{HOSTILE[:4]}"), used)) int program(void *context)
 }}
 """
 
+NF_SOURCE = f"""
+int state[4]; /* {HOSTILE[:6]}<b>&amp; */
+# 7 "=evil<script>.c"
+int look(const unsigned char *data, int length) {{ return state[data[0] & 3] += length; }}
+"""
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -121,6 +127,7 @@ def folder(tmp_path: Path) -> Path:
         )
     description = json.dumps(f"={HOSTILE[:8]}\u202e")
     (made / "source.bpf.c").write_text(C_SOURCE)
+    (made / "nf.c").write_text(NF_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
     tiny = ROOT / "tests/contention_tiny.yaml"
     (made / "tiny.yaml").write_text(tiny.read_text())
@@ -178,6 +185,8 @@ def commands(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tup
     if isinstance(member, Command):
         yield path.strip(), member
         return
+    if member.of_file is not None:
+        yield from commands(load(member.of_file), path)
     for name, one in member.commands.items():
         yield from commands(load(one), f"{path} {name}")
 
@@ -366,6 +375,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [folder / "missing"],
             [thing],
             [data],
+        ],
+        "insights": [
+            ["tests/advice/filter.c", "--html", folder / "written.html"],
+            [folder / "nf.c", "--html", folder / "written.html"],
+            ["tests/advice/filter.c", "--entry", HOSTILE],
+            ["tests/advice/filter.c", "--traffic", folder / "missing"],
+            ["tests/advice/filter.c", "--traffic", data, "--entry", "process"],
+            [folder / "missing"],
+            [thing],
         ],
         "insights accelerators": [
             ["tests/accelerators/sums.c", "--entry", "adler_plain"],

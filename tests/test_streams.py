@@ -111,6 +111,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "contention train": [MEMORY, "--recipe", "ridge-pressure"],
         "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
         "contention evaluate": [MEMORY, "--recipe", "constant"],
+        "insights": ["tests/advice/filter.c"],
         "insights accelerators": ["tests/accelerators/sums.c", "--entry", "adler_plain"],
         "contention diagnose": ["examples/fleet/nat.model.json", "--traffic", "flows=9,size=64"],
         "contention place": [
@@ -131,6 +132,8 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "targets models": ["linux-xdp"],
     }
     if isinstance(member, Group):
+        if member.of_file is not None:
+            yield from every_command(load(member.of_file), path)
         for name, one in member.commands.items():
             yield from every_command(load(one), f"{path} {name}".strip())
         return

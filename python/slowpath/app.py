@@ -5,11 +5,14 @@ Nothing heavy is imported before a command runs.
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from pathlib import Path
 
 from slowpath.cli.command import Command, Group, load, option
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.parser import GENERAL, Say, command_parser, group_parser, read
 from slowpath.cli.terminal import error, note, tell
+
+_HELP = ("-h", "--help")
 
 
 def _version(_parser: ArgumentParser) -> str:
@@ -57,10 +60,25 @@ def app(words: Sequence[str]) -> int:
     path, rest = "slowpath", list(words)
     member: Command | Group = ROOT
     while isinstance(member, Group):
-        if not rest or rest[0] not in member.commands:
+        if rest and rest[0] in member.commands:
+            path, member = f"{path} {rest[0]}", load(member.commands[rest.pop(0)])
+        elif member.of_file is not None and _names_file(rest):
+            member = load(member.of_file)
+        else:
             return _no_command(path, member, rest)
-        path, member = f"{path} {rest[0]}", load(member.commands[rest.pop(0)])
     return _run(path, member, rest)
+
+
+def _names_file(words: Sequence[str]) -> bool:
+    """Whether words call the command of a group that takes a file.
+
+    The first one does that looks like a file or is one, and so does an option in front of it, but
+    for those of the group; a misspelt name of a command is none.
+    """
+    if not words or words[0] in _HELP:
+        return False
+    first = words[0]
+    return first.startswith("-") or not first.isidentifier() or Path(first).exists()
 
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:

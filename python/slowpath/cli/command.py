@@ -36,6 +36,7 @@ class Group(NamedTuple):
     help: Sequence[str]
     options: Sequence[Option]  # flags that are commands in themselves
     commands: Mapping[str, str]  # by name, where each is: `module:CONSTANT`
+    of_file: str | None = None  # where the command is that takes a file instead of a name
 
 
 def load(place: str) -> Any:  # noqa: ANN401 - the caller knows what is there

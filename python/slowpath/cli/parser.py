@@ -102,7 +102,8 @@ def _word(metavar: str, number: str | None) -> str:
 
 def group_parser(path: str, group: Group) -> Parser:
     """The parser of words that call no command of a group."""
-    parser = _parser(path, ["[OPTIONS]", "COMMAND", "[ARGS]..."], group.help)
+    called = "COMMAND" if group.of_file is None else "{COMMAND,FILE}"
+    parser = _parser(path, ["[OPTIONS]", called, "[ARGS]..."], group.help)
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)
     for name, place in group.commands.items():
         commands.add_parser(name, help=load(place).help[0], add_help=False)

@@ -18,6 +18,9 @@ INSIGHTS = Group(
     (
         "Tell what a network function will need on a SmartNIC before it is ported, and how to port "
         "it.",
+        "slowpath insights FILE [OPTIONS] advises how to port the function in a source (.c, .cc, "
+        ".ll, ...): slowpath insights FILE --help has its options. A file that is called as a "
+        "command is: ./counts.",
     ),
     (),
     {
@@ -28,4 +31,5 @@ INSIGHTS = Group(
         "counts": "slowpath.commands.insights.counts.command:COUNTS",
         "accelerators": "slowpath.commands.insights.accelerators.command:ACCELERATORS",
     },
+    "slowpath.commands.insights.advice.command:ADVICE",
 )

@@ -19,6 +19,7 @@ from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempt
 from slowpath.insights.accelerators.proofs.streams import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.program import Program
 
 _SECONDS = 8.0
@@ -35,7 +36,7 @@ class Identification:
     def __init__(self, program: Program, until: float) -> None:
         """The module is taken over; an entry limits the work to what it reaches."""
         self.functions = program.functions
-        named = own(self.functions)
+        named = [name for name in own(self.functions) if not self._supports(name)]
         if program.entry is not None:
             inside = reached(self.functions, program.entry)
             named = [name for name in named if name in inside]
@@ -49,6 +50,11 @@ class Identification:
         self._able = [name for name in named if name not in self.refused]
         self._proved = dict[str, Found]()
         self._hopeless = set[str]()
+
+    def _supports(self, name: str) -> bool:
+        """Whether it is of the headers that come along, which nobody asks about."""
+        line = self.functions[name].line
+        return is_support(name, line.file if line else "")
 
     def run(self) -> Iterator[Found]:
         """What is proved, as it is found."""

@@ -43,7 +43,16 @@ def read_elements(file: str) -> DescribedFile:
     Raises:
         InputError: when it cannot be used.
     """
-    whole = table(read_marked_json(file, read_text(file)), ("elements",), ("about", "access_bytes"))
+    return elements_of(file, read_text(file))
+
+
+def elements_of(file: str, content: str) -> DescribedFile:
+    """The elements of a text that stands in a file, or comes from it.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    whole = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
     width = _power(whole["access_bytes"]) if "access_bytes" in whole else None
     elements = [_element(one) for one in named(whole["elements"], "element")]
     if not elements:

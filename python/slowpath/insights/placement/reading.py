@@ -45,7 +45,16 @@ def read_cases(file: str) -> list[Described]:
     Raises:
         InputError: when it cannot be used.
     """
-    found = read_marked_json(file, read_text(file))
+    return cases_of(file, read_text(file))
+
+
+def cases_of(file: str, content: str) -> list[Described]:
+    """The cases of a text that stands in a file, or comes from it.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    found = read_marked_json(file, content)
     whole = table(
         found,
         ("levels", "capacity_bytes", "access_cost", "cases"),

@@ -1,0 +1,138 @@
+"""Advice as text and CSV."""
+
+import textwrap
+from collections.abc import Iterator
+
+from slowpath.cli.printable import csv_line, one_line
+from slowpath.cli.terminal import Line
+from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
+from slowpath.insights.advising.statics import StaticStructure
+from slowpath.report.grid import grid
+
+_COLUMNS = (
+    "rank",
+    "kind",
+    "title",
+    "what",
+    "file",
+    "line",
+    "before",
+    "after",
+    "unit",
+    "saved_cycles",
+    "effect",
+    "certainty",
+    "reason",
+    "sure",
+)
+_WIDTH = 96
+_PERCENT = 100
+
+
+def advice_csv(report: AdviceReport) -> Iterator[str]:
+    """A line for each piece of advice."""
+    yield csv_line(_COLUMNS)
+    for rank, one in enumerate(report["advice"], 1):
+        place = (one["title"], one["what"], one["file"], one["line"])
+        numbers = (one["before"], one["after"], one["unit"], one["saved_cycles"], one["effect"])
+        yield csv_line(
+            (rank, one["kind"], *place, *numbers, one["certainty"], one["reason"], one["sure"])
+        )
+
+
+def advice_text(report: AdviceReport) -> Iterator[Line]:
+    """What to change, then what could not be said, and what all of it rests on."""
+    yield Line(one_line(headline(report)), "bold")
+    for rank, one in enumerate(report["advice"], 1):
+        yield Line("")
+        yield from _piece(rank, one)
+    if report["unsaid"]:
+        yield Line("")
+        yield Line("Not known:", "bold")
+        for gap in report["unsaid"]:
+            remedy = f" ({gap['remedy']})" if gap["remedy"] else ""
+            yield from _wrapped(f"{gap['what']}: {gap['why']}{remedy}", "  - ", "    ")
+    yield Line("")
+    yield from _source(report)
+    if report["assumptions"]:
+        yield Line("")
+        said = "; ".join(report["assumptions"])
+        text = f"The order assumes {said}. Each effect is of that change alone; they do not add up."
+        yield from _wrapped(text, "", "")
+
+
+def headline(report: AdviceReport) -> str:
+    """What was looked at, and how many pieces of advice there are."""
+    count = len(report["advice"])
+    pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
+    traffic = report["traffic"]
+    if traffic is None:
+        return f"{report['file']}: {pieces}; without a trace nothing is counted"
+    ran = f"{traffic['entry']} on {traffic['packets']:,} packets of {traffic['file']}"
+    return f"{report['file']}: {pieces} for {ran}"
+
+
+def effect(one: AdviceGiven) -> str:
+    """What it saves of a packet, in words."""
+    if one["effect"] is None:
+        return "effect not known"
+    return f"saves about {_PERCENT * one['effect']:.1f} % of a packet's cycles"
+
+
+def numbers(one: AdviceGiven) -> str:
+    """Before and after; empty where nothing was counted."""
+    if one["before"] is None or one["after"] is None:
+        return ""
+    return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']} for each packet"
+
+
+def place(one: AdviceGiven) -> str:
+    """The line that it is about."""
+    return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
+    yield Line(one_line(f"{rank}. {one['title']} ({effect(one)})"), "bold")
+    for text in (place(one), f"Because {one['reason']}.", numbers(one)):
+        if text:
+            yield from _wrapped(text, "   ", "   ")
+    yield from _wrapped(f"{one['certainty'].capitalize()}: {one['sure']}.", "   ", "   ")
+    for line in one["code"].splitlines():
+        yield Line(f"      {line.replace(chr(9), '    ')}")
+
+
+def _source(report: AdviceReport) -> Iterator[Line]:
+    """What the source says of itself."""
+    size = sum(one["size_bytes"] for one in report["structures"])
+    yield Line(f"State: {len(report['structures'])} structures, {size:,} bytes")
+    if report["structures"]:
+        state = [
+            (one["structure"], f"{one['size_bytes']:,}", declared(one))
+            for one in report["structures"]
+        ]
+        yield from grid(("structure", "bytes", "declared"), state, right=("bytes",))
+    if report["loops"]:
+        yield Line("")
+        yield Line(f"Loops: {len(report['loops'])}")
+        loops = [
+            (one["function"], f"{one['file']}:{one['line']}" if one["line"] else "")
+            for one in report["loops"]
+        ]
+        yield from grid(("function", "where"), loops)
+
+
+def declared(one: StaticStructure) -> str:
+    """Where a structure is declared; empty where nothing says it."""
+    return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def _wrapped(text: str, first: str, further: str) -> Iterator[Line]:
+    lines = textwrap.wrap(
+        one_line(text),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    yield from map(Line, lines)

@@ -1,0 +1,66 @@
+"""Runs `slowpath insights FILE`."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from slowpath.cli.errors import OptionError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import check_page, write_text
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.insights.compiling import read_work
+from slowpath.commands.insights.writing import warn
+from slowpath.insights.packages import need_compiler, need_numbers
+from slowpath.work.stopping import heeding_signals
+
+
+def run(given: Namespace) -> ExitCode:
+    """Finds out what is known of a source, and reports.
+
+    Raises:
+        InputError: when a file cannot be read, compiled, used or written.
+        OptionError: when an option makes no sense.
+        StoppedError: when there was not enough time.
+        UnavailableError: when a package is missing.
+    """
+    _check(given)
+    need_compiler()
+    need_numbers()
+    work = read_work(given)
+    from slowpath.insights.advising.gathering import Asked, gather
+    from slowpath.insights.advising.report import report_on
+    from slowpath.insights.porting.setting import Setting
+
+    setting = Setting(given.entry, given.config, given.packets, given.strip)
+    asked = Asked(work.source, given.traffic, setting, work.seconds, work.memory)
+    with heeding_signals() as stopping:
+        evidence = gather(asked, stopping)
+    report = report_on(evidence, given.target)
+    if given.html is not None:
+        from slowpath.commands.insights.advice.page import advice_page
+
+        write_text(given.html, advice_page(report))
+    if given.format == "json":
+        out(json_line(report))
+    else:
+        from slowpath.commands.insights.advice.report import advice_csv, advice_text
+
+        out_lines((advice_csv if given.format == "csv" else advice_text)(report))
+    for note in [] if report["traffic"] is None else report["traffic"]["notes"]:
+        warn(given.file, note)
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether options make sense together.
+
+    Raises:
+        OptionError: when not.
+    """
+    check_page(given.html)
+    if given.html is not None and Path(given.html).exists():
+        read = [one for one in (given.file, given.traffic) if one is not None]
+        if any(Path(one).exists() and Path(one).samefile(given.html) for one in read):
+            raise OptionError("--html", f"{given.html} is read, and would be overwritten")
+    if given.traffic is None and given.config:
+        raise OptionError("--config", "is for an element that runs; --traffic is missing")

@@ -1,0 +1,1 @@
+"""What to change in a function before it is ported, from all that is known of it."""

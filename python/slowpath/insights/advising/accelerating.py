@@ -1,0 +1,72 @@
+"""Advice: functions that an accelerator could do instead of a core."""
+
+from slowpath.insights.accelerators.documents import Accelerated, Alike
+from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.evidence import Evidence, Traced
+from slowpath.insights.advising.weight import instructions
+
+_UNIT = "LLVM instructions"
+_PERCENT = 100
+_NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
+
+
+def accelerating(evidence: Evidence) -> Said:
+    """A piece of advice for each function that is proved, or that looks like one."""
+    report = evidence.accelerators
+    for one in report["proved"]:
+        if one["part_of"] is None:
+            yield _proved(evidence, one)
+    for alike in report["alike"]:
+        yield _alike(alike)
+    if report["stopped"] is not None:
+        why = f"the search was stopped ({report['stopped']}) before all functions were examined"
+        yield Gap("all functions for accelerators", why, "more time: --deadline")
+
+
+def _proved(evidence: Evidence, one: Accelerated) -> Advice:
+    parts = [
+        other["symbol"]
+        for other in evidence.accelerators["proved"]
+        if other["part_of"] == one["function"]
+    ]
+    taken = _taken(evidence.traced, frozenset({one["symbol"], *parts}))
+    said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+    agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
+    lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
+    engine = "; whether the card has such an engine, and what that takes, is in no number here"
+    return Advice(
+        "accelerator",
+        f"Let the {_NAMES.get(one['kind'], one['kind'])} engine do {one['function']}",
+        one["function"],
+        one["file"],
+        one["line"],
+        f"it computes {one['algorithm']}{f' ({said})' if said else ''}",
+        taken,
+        None if taken is None else 0.0,
+        _UNIT,
+        taken,
+        "proved",
+        f"by execution: it {agreed} {lengths}, none disagreed{engine}",
+    )
+
+
+def _taken(traced: Traced | None, symbols: frozenset[str]) -> float | None:
+    return None if traced is None else instructions(traced, symbols)
+
+
+def _alike(one: Alike) -> Advice:
+    sure = f"the classifier is {_PERCENT * one['confidence']:.0f} % sure; nothing is proved"
+    return Advice(
+        "accelerator",
+        f"See whether {one['function']} is a {_NAMES.get(one['kind'], one['kind'])}",
+        one["function"],
+        one["file"],
+        one["line"],
+        "its code looks like what an accelerator does",
+        None,
+        None,
+        _UNIT,
+        None,
+        "learnt",
+        f"{sure}: {one['reason']}",
+    )

@@ -1,0 +1,109 @@
+"""The shape of what `slowpath insights FILE --format json` writes."""
+
+from typing import Literal, TypedDict
+
+from slowpath.insights.advising.statics import StaticAccess, StaticLoop, StaticStructure
+
+
+class AdviceGiven(TypedDict):
+    """A piece of advice."""
+
+    kind: Literal["accelerator", "placement", "coalescing"]
+    """What it is about."""
+    title: str
+    """What to change."""
+    what: str
+    """The function or structure."""
+    file: str
+    """Where that is; empty where nothing says it."""
+    line: int
+    """The same; 0 where nothing says it."""
+    reason: str
+    """Why."""
+    before: float | None
+    """For each packet, as the source is; null without counts."""
+    after: float | None
+    """The same with the change."""
+    unit: str
+    """Of both."""
+    saved_cycles: float | None
+    """Cycles of a packet that it saves, by the assumptions of the report; null: not known."""
+    effect: float | None
+    """The same as a share of all that a packet takes; pieces of advice are sorted by it. Of this
+    change alone: effects do not add up."""
+    certainty: Literal["proved", "predicted", "learnt", "assumption"]
+    """Of `before` and `after`, the weakest of what they rest on: proved by execution or an exact
+    search; predicted by a model; learnt by a classifier; or a number that nobody measured. Effects
+    rest on the assumptions of the report in any case."""
+    sure: str
+    """How sure it is, in words."""
+    code: str
+    """What to write instead, in C; empty where there is none."""
+
+
+class Unsaid(TypedDict):
+    """Advice that could not be given."""
+
+    what: str
+    """What it would be about."""
+    why: str
+    """Why not."""
+    remedy: str
+    """What to do to have it; empty: nothing helps yet."""
+
+
+class AdviceTraffic(TypedDict):
+    """The trace that counts are from."""
+
+    file: str
+    """As the user named it."""
+    packets: int
+    """So many ran."""
+    entry: str
+    """The function that got them."""
+    instructions: float
+    """Of LLVM's intermediate language, for each packet."""
+    cycles: float
+    """All that a packet takes, by the assumptions of the report."""
+    notes: list[str]
+    """What the counts do not know, or a card does not have."""
+
+
+class LineCount(TypedDict):
+    """How often code of a line ran."""
+
+    file: str
+    """The line."""
+    line: int
+    """The same."""
+    runs_per_packet: float
+    """Of the block of it that ran most often, for each packet."""
+    instructions_per_packet: float
+    """Of LLVM's intermediate language, of all blocks that begin there, for each packet."""
+
+
+class AdviceReport(TypedDict):
+    """What `slowpath insights FILE --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    file: str
+    """The source as the user named it."""
+    target: str
+    """The card."""
+    traffic: AdviceTraffic | None
+    """Null without a trace."""
+    assumptions: list[str]
+    """What the order of the advice rests on."""
+    advice: list[AdviceGiven]
+    """Largest effect first, then those whose effect is not known."""
+    unsaid: list[Unsaid]
+    """What could not be said."""
+    structures: list[StaticStructure]
+    """State of the source: variables, members of elements."""
+    accesses: list[StaticAccess]
+    """Accesses to memory by line, as they stand in the code; functions of headers left out."""
+    loops: list[StaticLoop]
+    """Loops of the source's own functions."""
+    lines: list[LineCount]
+    """How often lines ran; empty without a trace."""

@@ -1,0 +1,41 @@
+"""What advice rests on: everything that is known of a source, by those who find it out."""
+
+from typing import NamedTuple
+
+from slowpath.insights.accelerators.documents import AcceleratorsReport
+from slowpath.insights.advising.statics import Statics
+from slowpath.insights.coalescing.documents import ElementLayout
+from slowpath.insights.placement.advice.documents import PlacementCase
+from slowpath.insights.porting.documents import CountsReport
+
+
+class Placed(NamedTuple):
+    """Where state should be, with the prices that this rests on."""
+
+    case: PlacementCase
+    farthest: str
+    """The level that holds everything: where state is as long as nobody chooses."""
+    prices: dict[str, dict[str, float]]
+    """What an access costs, by operation and level."""
+
+
+class Traced(NamedTuple):
+    """What a run over a trace has brought."""
+
+    counts: CountsReport
+    placed: Placed | None
+    """None: no state was touched."""
+    layouts: list[ElementLayout]
+    """Of variables that may be put into another order."""
+    width: int
+    """Bytes that an access fetches, of layouts."""
+
+
+class Evidence(NamedTuple):
+    """All of it."""
+
+    file: str
+    accelerators: AcceleratorsReport
+    statics: Statics
+    traced: Traced | None
+    """None without a trace."""

@@ -1,0 +1,77 @@
+"""Advice: the memory in which each structure should be."""
+
+import math
+from collections.abc import Mapping
+
+from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.evidence import Evidence, Placed
+from slowpath.insights.advising.weight import cycles
+from slowpath.insights.placement.advice.documents import PlacedPart
+from slowpath.insights.porting.documents import CountedStructure
+
+_SMALL = 0.01
+"""Of a packet's cycles: structures that save less than this are one piece of advice."""
+
+
+def placing(evidence: Evidence) -> Said:
+    """A piece of advice for each structure that should be nearer than where all of it fits."""
+    traced = evidence.traced
+    if traced is None:
+        yield Gap(
+            "the memory of each structure",
+            "it takes how often each is read and written",
+            "a trace: --traffic",
+        )
+        return
+    if traced.placed is None:
+        return
+    counted = {one["structure"]: one for one in traced.counts["structures"]}
+    small = dict[str, list[PlacedPart]]()
+    least = _SMALL * cycles(traced)
+    for part in traced.placed.case["structures"]:
+        before = _cost(traced.placed, counted[part["structure"]], traced.placed.farthest)
+        if part["level"] == traced.placed.farthest or not before > part["cost"]:
+            continue
+        if before - part["cost"] < least:
+            small.setdefault(part["level"], []).append(part)
+        else:
+            yield _advice(traced.placed, [part], counted)
+    for parts in small.values():
+        yield _advice(traced.placed, parts, counted)
+
+
+def _advice(
+    placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
+) -> Advice:
+    """To put structures on the level of the first of them."""
+    those = [counted[part["structure"]] for part in parts]
+    before = math.fsum(_cost(placed, one, placed.farthest) for one in those)
+    after = math.fsum(part["cost"] for part in parts)
+    names = ", ".join(one["structure"] for one in those)
+    reads = math.fsum(one["reads_per_packet"] for one in those)
+    writes = math.fsum(one["writes_per_packet"] for one in those)
+    size = sum(one["size_bytes"] for one in those)
+    proved = placed.case["verdict"] == "optimal"
+    return Advice(
+        "placement",
+        f"Put {names} into {parts[0]['level']}",
+        names,
+        those[0]["file"],
+        those[0]["line"],
+        f"{size:,} bytes, with {reads:g} reads and {writes:g} writes for each packet, have room "
+        "there",
+        before,
+        after,
+        "cycles of accesses",
+        before - after,
+        "assumption",
+        f"counted on the trace; with these counts and prices, "
+        f"{'no placement costs less' if proved else 'this was the best found in time'}; the "
+        "prices are round figures of ours",
+    )
+
+
+def _cost(placed: Placed, one: CountedStructure, level: str) -> float:
+    """What the accesses of a structure cost there, for each packet."""
+    reads = one["reads_per_packet"] * placed.prices["read"][level]
+    return reads + one["writes_per_packet"] * placed.prices["write"][level]

@@ -1,0 +1,101 @@
+"""All advice on a source, put in order: the largest effect first, what is not known behind it."""
+
+from collections.abc import Callable, Sequence
+
+from slowpath.engine import identity
+from slowpath.insights.advising.accelerating import accelerating
+from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.documents import (
+    AdviceGiven,
+    AdviceReport,
+    AdviceTraffic,
+    LineCount,
+)
+from slowpath.insights.advising.evidence import Evidence, Traced
+from slowpath.insights.advising.packing import packing
+from slowpath.insights.advising.placing import placing
+from slowpath.insights.advising.unsaid import unsaid
+from slowpath.insights.advising.weight import ASSUMPTIONS, cycles, instructions
+
+_ADVISING: Sequence[Callable[[Evidence], Said]] = (accelerating, placing, packing, unsaid)
+_CERTAINTIES = ("proved", "predicted", "assumption", "learnt")
+
+
+def report_on(evidence: Evidence, target: str) -> AdviceReport:
+    """The report."""
+    said = [one for advising in _ADVISING for one in advising(evidence)]
+    traced = evidence.traced
+    whole = 0.0 if traced is None else cycles(traced)
+    advice = sorted((one for one in said if isinstance(one, Advice)), key=_order)
+    placed = None if traced is None else traced.placed
+    farthest = "the farthest memory" if placed is None else placed.farthest
+    return {
+        "slowpath": identity.version(),
+        "file": evidence.file,
+        "target": target,
+        "traffic": None if traced is None else _traffic(traced, whole),
+        "assumptions": []
+        if traced is None
+        else [one.format(farthest=farthest) for one in ASSUMPTIONS],
+        "advice": [_given(one, whole) for one in advice],
+        "unsaid": [
+            {"what": one.what, "why": one.why, "remedy": one.remedy}
+            for one in said
+            if isinstance(one, Gap)
+        ],
+        "structures": evidence.statics.structures,
+        "accesses": evidence.statics.accesses,
+        "loops": evidence.statics.loops,
+        "lines": [] if traced is None else _lines(traced),
+    }
+
+
+def _order(one: Advice) -> tuple[bool, float, int, str, int]:
+    known = one.saved is not None
+    sure = _CERTAINTIES.index(one.certainty)
+    return (not known, -(one.saved or 0.0), sure, one.file, one.line)
+
+
+def _given(one: Advice, whole: float) -> AdviceGiven:
+    return {
+        "kind": one.kind,
+        "title": one.title,
+        "what": one.what,
+        "file": one.file,
+        "line": one.line,
+        "reason": one.reason,
+        "before": one.before,
+        "after": one.after,
+        "unit": one.unit,
+        "saved_cycles": one.saved,
+        "effect": None if one.saved is None or not whole else one.saved / whole,
+        "certainty": one.certainty,
+        "sure": one.sure,
+        "code": one.code,
+    }
+
+
+def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
+    counts = traced.counts
+    return {
+        "file": counts["traffic"]["file"],
+        "packets": counts["traffic"]["packets"],
+        "entry": counts["entry"],
+        "instructions": instructions(traced),
+        "cycles": whole,
+        "notes": counts["notes"],
+    }
+
+
+def _lines(traced: Traced) -> list[LineCount]:
+    found = dict[tuple[str, int], LineCount]()
+    for one in traced.counts["blocks"]:
+        if one["support"] or not one["line"]:
+            continue
+        at = one["file"], one["line"]
+        line = found.setdefault(
+            at, LineCount(file=at[0], line=at[1], runs_per_packet=0, instructions_per_packet=0)
+        )
+        line["runs_per_packet"] = max(line["runs_per_packet"], one["per_packet"])
+        line["instructions_per_packet"] += one["per_packet"] * one["instructions"]
+    return [found[at] for at in sorted(found)]

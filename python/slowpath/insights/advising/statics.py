@@ -1,0 +1,211 @@
+"""What a source says of itself without running: state with its size, accesses by line, loops.
+
+An access is told by what its address is made of: a variable, the object of a method (`this`), a
+parameter, or an address that was read from memory. Nothing here says how often any of it happens.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypedDict
+
+from slowpath.insights.porting.instrumentation.operands import touches
+from slowpath.insights.porting.layouts import Layouts
+from slowpath.insights.porting.memory import Structure, survey
+from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.framework import is_ours, is_support
+from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.graph import loops
+from slowpath.insights.preparation.metadata import Line, Metadata
+
+_VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
+_THROUGH = ("getelementptr", "bitcast", "addrspacecast", "freeze")
+_POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+))")
+_DEEPEST = 64
+_OBJECT = "this"
+UNKNOWN = "an address from memory"
+
+
+class StaticStructure(TypedDict):
+    """State: a variable, or a member of an element."""
+
+    structure: str
+    """As the source calls it."""
+    file: str
+    """Where it is declared; empty where nothing says it."""
+    line: int
+    """The same; 0 where nothing says it."""
+    size_bytes: int
+    """All of it."""
+
+
+class StaticAccess(TypedDict):
+    """Accesses to memory that stand in a line."""
+
+    function: str
+    """As the source calls it."""
+    file: str
+    """The line."""
+    line: int
+    """The same."""
+    of: str
+    """What the address begins with: a variable, `this`, a parameter, or an address from memory."""
+    reads: int
+    """Instructions that read, in the code as it is compiled."""
+    writes: int
+    """The same, written."""
+
+
+class StaticLoop(TypedDict):
+    """A loop."""
+
+    function: str
+    """As the source calls it."""
+    file: str
+    """Where it begins."""
+    line: int
+    """The same; 0 where nothing says it."""
+    depth: int
+    """1: in no other."""
+    instructions: int
+    """Of LLVM's intermediate language, of one turn through all of it."""
+
+
+class Statics(NamedTuple):
+    """All of it; functions of the headers that come along are left out."""
+
+    structures: list[StaticStructure]
+    accesses: list[StaticAccess]
+    loops: list[StaticLoop]
+
+
+def statics_of(
+    module: Any,  # noqa: ANN401 - of llvmlite
+    functions: Mapping[str, Function],
+    entry: str | None,
+) -> Statics:
+    """What a module says of itself; of an entry, only what it reaches."""
+    from slowpath.insights.preparation.modules import machine
+
+    text = str(module)
+    metadata = Metadata(text)
+    layouts = Layouts(text, metadata)
+    target = machine().target_data
+    symbols, at = [], 0
+    for value in module.global_variables:
+        if value.is_declaration or value.name.startswith("llvm."):
+            continue
+        size = target.get_abi_size(value.global_value_type)
+        symbols.append((value.name, at, size, layouts.variable(value.name)))
+        at += size
+    those = set(functions) if entry is None else reached(functions, entry)
+    own = [one for name, one in functions.items() if name in those and not _supports(one)]
+    structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
+    return Statics(
+        [
+            {
+                "structure": one.name,
+                "file": "" if one.line is None else one.line.file,
+                "line": 0 if one.line is None else one.line.line,
+                "size_bytes": one.size,
+            }
+            for one in structures
+        ],
+        [access for one in own for access in _accesses(one, metadata)],
+        [loop for one in own for loop in _loops(one, metadata)],
+    )
+
+
+def _comes_along(structure: Structure) -> bool:
+    """Whether it is of the headers or the compiler, such as guards of what is initialised once."""
+    line = structure.line
+    return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
+
+
+def _supports(function: Function) -> bool:
+    return is_support(function.name, function.line.file if function.line else "")
+
+
+def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
+    made = dict[str, tuple[str, str]]()
+    for block in function.blocks:
+        for one in block.instructions:
+            value = _VALUE.match(one.text)
+            if value:
+                made[value[1]] = value[2], value[3]
+    names = _parameters(function)
+    found = Counter[tuple[Line, str, str]]()
+    for block in function.blocks:
+        for one in block.instructions:
+            line = None if one.place is None else metadata.line(one.place)
+            if line is None:
+                continue
+            for touch in touches(one.opcode, one.text):
+                of = _base(touch.pointer, made, names)
+                if of is not None:
+                    found[line, of, touch.kind] += 1
+    lines = dict.fromkeys((line, of) for line, of, _ in found)
+    for line, of in sorted(lines):
+        yield {
+            "function": function.shown,
+            "file": line.file,
+            "line": line.line,
+            "of": of,
+            "reads": found[line, of, "read"],
+            "writes": found[line, of, "write"],
+        }
+
+
+def _parameters(function: Function) -> dict[str, str]:
+    """By value, how the source calls a parameter; LLVM numbers them from 0 on."""
+    found = {}
+    for at, one in enumerate(function.parameters):
+        described = one.described
+        if described is None:
+            found[f"%{at}"] = f"parameter {at + 1}"
+        else:
+            found[f"%{at}"] = _OBJECT if described.artificial else described.name
+    return found
+
+
+def _base(
+    pointer: str, made: Mapping[str, tuple[str, str]], names: Mapping[str, str]
+) -> str | None:
+    """What an address begins with; None: a variable of the function, which is no state."""
+    for _ in range(_DEEPEST):
+        within = _POINTER.search(pointer)
+        if within is not None:
+            pointer = within[1]
+        if pointer.startswith("@"):
+            return pointer[1:].strip('"')
+        if pointer in names:
+            return names[pointer]
+        opcode, text = made.get(pointer, ("", ""))
+        if opcode == "alloca":
+            return None
+        inside = _POINTER.search(text) if opcode in _THROUGH else None
+        if inside is None:
+            return UNKNOWN
+        pointer = inside[1]
+    return UNKNOWN
+
+
+def _loops(function: Function, metadata: Metadata) -> Iterator[StaticLoop]:
+    blocks = {block.name: block for block in function.blocks}
+    file = function.line.file if function.line else ""
+    for loop in loops(function):
+        lines = [
+            line
+            for name in loop.blocks
+            for one in blocks[name].instructions
+            if one.place is not None and (line := metadata.line(one.place)) is not None
+        ]
+        # The condition comes first in the source, but may be compiled to stand behind the body.
+        first = min((one for one in lines if one.file == file), default=None)
+        yield {
+            "function": function.shown,
+            "file": first.file if first else "",
+            "line": first.line if first else 0,
+            "depth": loop.depth,
+            "instructions": sum(len(blocks[name].instructions) for name in loop.blocks),
+        }

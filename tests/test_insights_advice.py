@@ -1,0 +1,213 @@
+"""What `slowpath insights FILE` advises, and what it says that it does not know."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from oracles import missing
+from slowpath.schema.json_schema import schema
+from support import GOLDEN, ROOT, check_golden, slowpath
+from test_html import parsed, texts
+
+pytest.importorskip("llvmlite.binding")
+SOURCE = "tests/advice/filter.c"
+TRACE = "examples/insights/udp_counter.pcap"
+TRACED = (SOURCE, "--entry", "process", "--traffic", TRACE)
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if slowpath("insights", "accelerators", "tests/advice/none.c").returncode != 3:
+        missing("clang", "there is no clang")
+
+
+def advised(*words: object) -> dict[str, Any]:
+    run = slowpath("insights", *map(str, words), "--format", "json")
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    Draft202012Validator(schema("advice")).validate(read)
+    return read
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+@pytest.mark.parametrize(("name", "words"), [("advice", TRACED), ("advice_plain", (SOURCE,))])
+def test_reports_are_as_expected(form: str, name: str, words: tuple[str, ...]) -> None:
+    run = slowpath("insights", *words, "--format", form)
+    assert (run.returncode, run.stderr) == (0, "")
+    check_golden(GOLDEN / f"insights/{name}.{form.replace('text', 'txt')}", run.stdout)
+
+
+def test_the_page_is_as_expected_and_links_lead_somewhere(tmp_path: Path) -> None:
+    file = tmp_path / "advice.html"
+    run = slowpath("insights", *TRACED, "--html", str(file))
+    assert (run.returncode, run.stderr) == (0, "")
+    text = file.read_text()
+    check_golden(GOLDEN / "insights/advice.html", text)
+    root = parsed(text)
+    anchors = {one.attrib["id"] for one in root.iter() if "id" in one.attrib}
+    links = [one.attrib["href"] for one in root.iter("a") if one.attrib["href"].startswith("#")]
+    assert len(links) == 2 * len(advised(*TRACED)["advice"])
+    assert {one[1:] for one in links} <= anchors
+    shown = texts(root)
+    for line in (ROOT / SOURCE).read_text().splitlines():
+        assert line.strip() in shown
+
+
+def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
+    """Counts, prices, layouts: each by the other command on the same trace."""
+    found = advised(*TRACED)
+    files = [tmp_path / "placement.json", tmp_path / "coalescing.json"]
+    run = slowpath(
+        *("insights", "counts", *TRACED, "--format", "json"),
+        *("--placement-out", str(files[0]), "--coalescing-out", str(files[1])),
+    )
+    counts = json.loads(run.stdout)
+    (case,) = json.loads(
+        slowpath("insights", "placement", str(files[0]), "--format", "json").stdout
+    )["cases"]
+    cost = {one["structure"]: one["cost"] for one in case["structures"]}
+    (everything,) = (one for one in case["compared"] if one["placement"] == "all in emem")
+    placed = [one for one in found["advice"] if one["kind"] == "placement"]
+    assert sum(one["after"] for one in placed) == pytest.approx(case["cost"])
+    assert sum(one["before"] for one in placed) == pytest.approx(everything["cost"])
+    assert {name for one in placed for name in one["what"].split(", ")} == cost.keys()
+    layouts = json.loads(
+        slowpath("insights", "coalescing", str(files[1]), "--format", "json").stdout
+    )["elements"]
+    packed = {one["what"]: one for one in found["advice"] if one["kind"] == "coalescing"}
+    for layout in layouts:
+        source = next(one for one in layout["compared"] if one["layout"] == "source")
+        if source["accesses"] > layout["accesses"]:
+            one = packed.pop(layout["element"])
+            assert (one["before"], one["after"]) == (source["accesses"], layout["accesses"])
+            assert one["code"] == layout["struct"]
+    assert not packed
+    taken = sum(
+        one["instructions"] * one["per_packet"]
+        for one in counts["blocks"]
+        if one["function"] == "checksum"
+    )
+    (engine,) = (one for one in found["advice"] if one["kind"] == "accelerator")
+    assert engine["before"] == pytest.approx(taken)
+    whole = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
+    assert found["traffic"]["instructions"] == pytest.approx(whole)
+    assert found["traffic"]["cycles"] == pytest.approx(whole + everything["cost"])
+
+
+def test_the_largest_effect_comes_first_and_unknown_ones_last() -> None:
+    effects = [one["effect"] for one in advised(*TRACED)["advice"]]
+    assert len(effects) > 2
+    assert effects == sorted(effects, reverse=True)
+    assert [one["effect"] for one in advised(SOURCE)["advice"]] == [None]
+
+
+def test_lines_are_those_of_the_source() -> None:
+    lines = (ROOT / SOURCE).read_text().splitlines()
+    found = advised(*TRACED)
+
+    def text(one: dict[str, Any]) -> str:
+        assert one["file"] == SOURCE
+        return lines[one["line"] - 1]
+
+    for one in found["advice"]:
+        name = one["what"].partition(",")[0].partition(" ")[0]
+        assert name in text(one)
+    for one in found["structures"]:
+        assert one["structure"] in text(one)
+    assert {"for", "while"} == {text(one).split()[0] for one in found["loops"]}
+    accesses = {(text(one).strip(), one["of"]): one for one in found["accesses"]}
+    assert accesses["wrong++;", "wrong"]["reads"] == accesses["wrong++;", "wrong"]["writes"] == 1
+    assert accesses["one->packets++;", "entries"]["writes"] == 1
+    assert {of for line, of in accesses if "data[i]" in line} == {"data"}
+    assert not {of for _, of in accesses} - {"wrong", "entries", "table", "data", "packet"}
+
+
+def test_what_is_not_known_is_said() -> None:
+    plain, traced = advised(SOURCE), advised(*TRACED)
+    assert plain["traffic"] is None
+    assert plain["lines"] == plain["assumptions"] == []
+    assert {one["before"] for one in plain["advice"]} == {None}
+    without = {one["what"] for one in plain["unsaid"]}
+    with_trace = {one["what"] for one in traced["unsaid"]}
+    assert without - with_trace == {
+        "the memory of each structure",
+        "which variables to pack together",
+    }
+    assert "how many cores it is worth" in with_trace
+    assert traced["assumptions"]
+
+
+def test_csv_has_the_advice_of_json() -> None:
+    run = slowpath("insights", *TRACED, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(run.stdout)))
+    known = advised(*TRACED)["advice"]
+    assert [one["title"] for one in rows] == [one["title"] for one in known]
+    assert [float(one["effect"]) for one in rows] == [one["effect"] for one in known]
+
+
+WRONG = {
+    "no_such_entry": ((SOURCE, "--entry", "nothing"), 3, "there is no function 'nothing'"),
+    "no_source": (("missing.c",), 3, "missing.c: no such file"),
+    "no_trace": ((*TRACED[:-1], "missing.pcap"), 3, "error: missing.pcap: "),
+    "no_capture": ((*TRACED[:-1], SOURCE), 3, SOURCE),
+    "several": ((SOURCE, "--traffic", TRACE), 3, "name the one that gets packets with --entry"),
+    "page": ((SOURCE, "--html", "page.txt"), 2, "the file has to end in .html"),
+    "target": ((SOURCE, "--target", "ebpf"), 2, "invalid choice: 'ebpf'"),
+    "config": ((SOURCE, "--config", "A 1"), 2, "--traffic is missing"),
+    "misspelt": (("placment", "a.json"), 2, "invalid choice: 'placment'"),
+    "two": ((SOURCE, SOURCE), 2, "unrecognized arguments"),
+    "none": (("--format", "json"), 2, "arguments are required: FILE"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "reason"), WRONG.values(), ids=WRONG)
+def test_wrong_usage_is_named(words: tuple[str, ...], code: int, reason: str) -> None:
+    run = slowpath("insights", *words)
+    assert run.returncode == code, run.stderr
+    assert reason in run.stderr
+    assert not run.stdout
+
+
+def test_a_source_that_does_not_compile_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.c"
+    file.write_text("int process(void)\n{\n\treturn nothing;\n}\n")
+    run = slowpath("insights", str(file))
+    assert run.returncode == 3
+    assert "broken.c:3" in run.stderr
+
+
+def test_a_page_does_not_replace_what_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "trace.html"
+    file.write_bytes((ROOT / TRACE).read_bytes())
+    words = (*TRACED[:-1], str(file), "--html", str(file))
+    run = slowpath("insights", *words)
+    assert run.returncode == 2
+    assert "would be overwritten" in run.stderr
+    assert file.read_bytes() == (ROOT / TRACE).read_bytes()
+
+
+def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) -> None:
+    (tmp_path / "counts").write_text("int x;\n")
+    named = slowpath("insights", "counts", "--help", cwd=tmp_path)
+    assert "Count what a function does" in named.stdout
+    path = slowpath("insights", "./counts", cwd=tmp_path)
+    assert "./counts: is no source in C or C++" in path.stderr
+    help_text = slowpath("insights", "--help").stdout
+    assert "{COMMAND,FILE}" in help_text
+
+
+def test_an_element_in_the_manner_of_click_gets_advice() -> None:
+    config = "NETWORK 10.0.0.0, MASK 255.0.0.0"
+    found = advised("examples/insights/udp_counter.cc", "--traffic", TRACE, "--config", config)
+    assert found["traffic"]["entry"] == "UDPCounter::simple_action"
+    first = found["advice"][0]
+    assert first["what"] == "UDPCounter::_rules"
+    assert (first["kind"], first["certainty"]) == ("placement", "assumption")
+    assert {one["file"] for one in found["structures"]} == {"examples/insights/udp_counter.cc"}
+    assert {one["file"] for one in found["lines"]} == {"examples/insights/udp_counter.cc"}
+    assert "this" in {one["of"] for one in found["accesses"]}
