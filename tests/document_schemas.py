@@ -36,6 +36,7 @@ from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advising.documents import AdviceReport
 from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
+from slowpath.insights.porting.documents import CountsReport
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -120,6 +121,7 @@ DOCUMENTS: dict[str, Any] = {
     "chain": ChainReport,
     "coalescing": CoalescingReport,
     "contention": SavedModel,
+    "counts": CountsReport,
     "diagnosis": DiagnosisReport,
     "diff": DiffDocument,
     "experiment": Experiment,

@@ -38,6 +38,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["insights", "colocation"],
     ["insights", "placement"],
     ["insights", "coalescing"],
+    ["insights", "counts"],
     ["insights", "accelerators"],
     ["annotate"],
     ["diff"],

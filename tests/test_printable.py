@@ -27,6 +27,8 @@ HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
 ODD_BYTES = os.fsdecode(b"\xff\xfe")
 """Part of a file name that is no UTF-8; Python has lone surrogates for it."""
 OBJECT = ROOT / "examples/count_min.1.bpf.o"
+COUNTED = "tests/counts/histogram.c"
+TRAFFIC = "examples/insights/nat.pcap"
 REPLACED = {
     b"count_min\0": b"\x1b[2J\xe2\x80\xae=\x7f\0",  # program
     b"Dual MIT/GPL": b"GPL\x1b]0;pwn\x07\r",  # licence
@@ -384,6 +386,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["tests/advice/filter.c", "--traffic", data, "--entry", "process"],
             [folder / "missing"],
             [thing],
+        ],
+        "insights counts": [
+            [COUNTED, "--traffic", TRAFFIC, "--packets", "9"],
+            [COUNTED, "--traffic", TRAFFIC, "--entry", HOSTILE],
+            [COUNTED, "--traffic", TRAFFIC, "--cflags", HOSTILE],
+            [COUNTED, "--traffic", folder / "missing"],
+            [COUNTED, "--traffic", thing],
+            [COUNTED, "--traffic", data],
+            [thing, "--traffic", TRAFFIC],
         ],
         "insights accelerators": [
             ["tests/accelerators/sums.c", "--entry", "adler_plain"],

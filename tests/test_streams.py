@@ -22,6 +22,8 @@ CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
 MEMORY = "examples/contention.csv"
 TINY = "tests/contention_tiny.yaml"
+COUNTED = "tests/counts/histogram.c"
+TRAFFIC = "examples/insights/nat.pcap"
 FRESH = "fresh"
 """A folder that is not there yet."""
 
@@ -123,6 +125,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "insights colocation": ["--query", "examples/insights/group.jsonl"],
         "insights placement": ["examples/insights/udp_counter.json"],
         "insights coalescing": ["examples/insights/connection.json"],
+        "insights counts": [COUNTED, "--traffic", TRAFFIC, "--packets", "20"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

@@ -87,9 +87,11 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     ]
     if len(own) == 1 and not elements:
         return own[0].name
+    if not own:
+        raise InputError(file, "has no function of its own; is EXPORT_ELEMENT missing?")
     several = sorted({one.shown for one in own})
     shown_few = ", ".join(several[:8]) + (", ..." if len(several) > 8 else "")  # noqa: PLR2004
-    reason = "exports several elements" if elements else "has several functions, or none"
+    reason = "exports several elements" if elements else "has several functions"
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {shown_few}")
 
 

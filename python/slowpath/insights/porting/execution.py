@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from slowpath.cli.errors import InputError
+from slowpath.cli.errors import InputError, StoppedError
 from slowpath.engine.captures import Captured
 from slowpath.insights.accelerators.execution.externals import is_allowed
 from slowpath.insights.accelerators.execution.memory import SIZE, Region
@@ -152,6 +152,7 @@ class Execution:
 
         Raises:
             InputError: when a packet does not come to an end, or the code does what it must not.
+            StoppedError: when the time is up before.
         """
         self._check(packets)
 
@@ -163,8 +164,10 @@ class Execution:
 
         series = Series([attempt], _SECONDS, until)
         found = series.first()
+        if found is None and time.monotonic() >= until:
+            raise StoppedError(self._file, "deadline before all packets had run")
         if found is None:
-            raise InputError(self._file, self._death(series.ended, until))
+            raise InputError(self._file, self._death(series.ended))
         if "refused" in found:
             raise InputError(self._file, found["refused"])
         numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
@@ -314,7 +317,7 @@ class Execution:
 
     # --- afterwards ------------------------------------------------------------------------------
 
-    def _death(self, code: int, until: float) -> str:
+    def _death(self, code: int) -> str:
         """Why the process ended, with the line where it was."""
         _, fuel, block, outside, packet = struct.unpack_from("<qqiiq", self._shared, 0)
         line = self.line(block) if 0 <= block < len(self.stated.blocks) else None
@@ -327,8 +330,6 @@ class Execution:
             why = "a loop does not end: more blocks ran than one packet may (--blocks)"
         elif name is not None and code == -signal.SIGILL:
             why = _WHY.get(name, f"{name} is called, which is not there")
-        elif time.monotonic() >= until:
-            why = "deadline"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
         return f"{where}{shown}{when}: {why}"

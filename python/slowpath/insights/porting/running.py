@@ -75,8 +75,8 @@ def run_source(
         stopped = errand.run(allowed.seconds, stopping, take)
     if stopped is not None and stopped.startswith("internal error"):
         raise InputError(source.file, stopped)
-    if stopped is not None or not found:
-        raise StoppedError(source.file, f"{stopped or 'it'} before all packets had run")
+    if stopped is not None:
+        raise StoppedError(source.file, stopped)
     return found[0]
 
 

@@ -47,6 +47,8 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         )
         shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")  # noqa: PLR2004
         has = f"it has {shown}" if known else "it has no function with a body"
+        if "::" in entry:
+            has += "; what stands inside a class and is not called is not compiled"
         raise InputError(file, f"there is no function {entry!r}; {has}")
     if len(named) > 1:
         raise InputError(file, f"{entry!r} are {len(named)}: {', '.join(named)}; name the symbol")

@@ -54,13 +54,9 @@ def counts_text(report: CountsReport) -> Iterator[Line]:
     what = f"{report['entry']} over {packets:,} packet{'s'[: packets != 1]} of"
     yield Line(one_line(f"{report['file']}: {what} {report['traffic']['file']}"), "bold")
     yield Line("")
-    yield from _structures(report, packets)
-    yield Line("")
-    yield from _members(report, packets)
-    yield Line("")
-    yield from _blocks(report)
-    yield Line("")
-    yield from _support(report, packets)
+    for part in (_structures, _members, _blocks, _support):
+        lines = list(part(report, packets))
+        yield from [*lines, Line("")] if lines else ()
     yield Line(one_line(_fate(report)))
 
 
@@ -106,7 +102,7 @@ def _members(report: CountsReport, packets: int) -> Iterator[Line]:
         yield from grid(columns, rows, right=columns[2:])
 
 
-def _blocks(report: CountsReport) -> Iterator[Line]:
+def _blocks(report: CountsReport, _packets: int) -> Iterator[Line]:
     own = [one for one in report["blocks"] if not one["support"]]
     columns = ("block", "where", "instructions", "runs", "for each packet")
     rows = [
@@ -140,7 +136,6 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
             )
         )
     yield from grid(columns, rows, right=columns[1:])
-    yield Line("")
 
 
 def _fate(report: CountsReport) -> str:

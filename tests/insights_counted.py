@@ -1,0 +1,46 @@
+"""What tests of `slowpath insights counts` share: sources, traces, and the command as JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from slowpath.packet.pcap import write_pcap
+from support import ROOT, slowpath
+
+FOLDER = ROOT / "tests/counts"
+EXAMPLES = ROOT / "examples/insights"
+CONFIGURATIONS = {
+    "nat": "192.0.2.1, 10.0.0.0, 255.255.255.0",
+    "dns_proxy": "10.0.2.1",
+    "udp_counter": "10.0.0.0, 255.255.0.0, LOW 5000",
+    "web_generator": "10.0.0.2, 198.51.100.80",
+}
+
+
+def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:
+    """The report."""
+    run = slowpath(
+        *("insights", "counts", source, "--traffic", traffic, "--format", "json", *options),
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+def trace(folder: Path, packets: Sequence[bytes]) -> Path:
+    """A capture of these frames."""
+    file = folder / "trace.pcap"
+    write_pcap(str(file), packets)
+    return file
+
+
+def structures(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Reads and writes by structure."""
+    return {one["structure"]: (one["reads"], one["writes"]) for one in report["structures"]}
+
+
+def calls(report: dict[str, Any]) -> dict[str, int]:
+    """Calls by function."""
+    return {one["function"]: one["calls"] for one in report["functions"]}

@@ -1,0 +1,240 @@
+"""Counts of functions that run over traces, beside counts that come about another way."""
+
+import json
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from insights_counted import (
+    CONFIGURATIONS,
+    EXAMPLES,
+    FOLDER,
+    calls,
+    counted,
+    structures,
+    trace,
+)
+from oracles import missing
+from slowpath.insights.accelerators.harness.noise import noise_of
+from support import GOLDEN, check_golden, slowpath
+
+pytest.importorskip("llvmlite.binding")
+
+NAT = EXAMPLES / "nat.pcap"
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
+        missing("clang", "there is no clang")
+
+
+def frames(count: int, seed: int) -> list[bytes]:
+    draw = noise_of(seed)
+    return [draw.randbytes(draw.randrange(1, 200)) for _ in range(count)]
+
+
+def test_accesses_are_those_of_the_source(tmp_path: Path) -> None:
+    packets = frames(50, 1)
+    report = counted(FOLDER / "histogram.c", trace(tmp_path, packets))
+    size = sum(map(len, packets))
+    large = sum(one[0] > 127 for one in packets)
+    assert structures(report) == {
+        "weights": (size, 0),
+        "histogram": (size, size),
+        "total": (size, size),
+        "large": (large, large),
+    }
+    by_name = {one["structure"]: one for one in report["structures"]}
+    different = len(set(b"".join(packets)))
+    assert by_name["histogram"]["entries"] == by_name["histogram"]["entries_written"] == different
+    assert (by_name["histogram"]["size_bytes"], by_name["weights"]["entries_written"]) == (1024, 0)
+    lines = (FOLDER / "histogram.c").read_text().splitlines()
+    for name, one in by_name.items():
+        assert name in lines[one["line"] - 1]
+    assert report["elsewhere"] == [{"what": "packet", "reads": size + len(packets), "writes": 0}]
+    odd = Counter(len(one) & 1 for one in packets)
+    assert report["fate"]["results"] == [
+        {"result": result, "packets": odd[result]} for result in sorted(odd)
+    ]
+    loop = [one for one in report["blocks"] if one["runs"] == size]
+    assert loop, "the body of the loop runs once for each byte"
+    assert all(one["per_packet"] == round(one["runs"] / 50, 6) for one in report["blocks"])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: int) -> None:
+    compiler = next((name for name in ("gcc", "cc", "clang-16") if shutil.which(name)), None)
+    if compiler is None:
+        missing("compiler", "there is no C compiler")
+    packets = frames(120, seed)
+    twin = tmp_path / "twin"
+    source = FOLDER / "branches.c"
+    subprocess.run([compiler, "-DTWIN", "-O0", "-o", twin, source], check=True)
+    data = b"".join(struct.pack("<I", len(one)) + one for one in packets)
+    said = subprocess.run([twin], input=data, capture_output=True, check=True).stdout.split()
+    *steps, reads, writes, results = map(int, said)
+    report = counted(source, trace(tmp_path, packets), "--entry", "process")
+    found = calls(report)
+    assert [found.get(f"step{at}", 0) for at in range(10)] == steps
+    assert found["process"] == len(packets)
+    assert structures(report) == {"state": (reads, writes)}
+    (state,) = report["structures"]
+    assert [(one["member"], one["reads"], one["writes"]) for one in state["members"]] == [
+        ("[]", reads, writes)
+    ]
+    assert sum(one["result"] * one["packets"] for one in report["fate"]["results"]) == results
+
+
+def test_tables_and_members_of_an_element_are_told_apart() -> None:
+    """What the NAT of the examples must do follows from its trace alone."""
+    report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"])
+    fate, found = report["fate"], structures(report)
+    sent = {one["output"]: one["packets"] for one in fate["outputs"]}
+    packets = report["traffic"]["packets"]
+    assert sum(sent.values()) + fate["killed"] == packets
+    outside, flows = Counter[bytes](), set[bytes]()
+    for packet in frames_of(NAT):
+        inside = packet[26:29] == bytes((10, 0, 0))
+        outside[b"out" if inside else b"in"] += 1
+        if inside:
+            flows.add(packet[26:38])
+    assert (sent[0], sent[1]) == (outside[b"out"], outside[b"in"])
+    assert found["NAT::_translated"] == (packets, packets)
+    by_name = {one["structure"]: one for one in report["structures"]}
+    assert by_name["NAT::_flows"]["entries_written"] == len(flows)
+    assert by_name["NAT::_mappings"]["entries"] == len(flows)
+    members = {one["member"]: one for one in by_name["NAT::_mappings"]["members"]}
+    assert members["[].created"]["writes"] == len(flows)
+    assert members["[].last_seen"]["writes"] == packets
+    assert members["[].packets"]["reads"] == packets
+    assert members["[].packets"]["writes"] == packets + len(flows)
+    assert list(members)[:3] == ["[].created", "[].inside._addr", "[].inside_port"]
+    looked = "nic::Table<IPFlowID, unsigned short, 1024U, 4U>::look_up"
+    assert calls(report)[looked] == outside[b"out"]
+
+
+def frames_of(file: Path) -> list[bytes]:
+    data, at, found = file.read_bytes(), 24, list[bytes]()
+    while at < len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        found.append(data[at + 16 : at + 16 + size])
+        at += 16 + size
+    return found
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_whole_way_from_source_to_advice(name: str, tmp_path: Path) -> None:
+    placement, coalescing = tmp_path / "placement.json", tmp_path / "coalescing.json"
+    report = counted(
+        EXAMPLES / f"{name}.cc",
+        EXAMPLES / f"{name}.pcap",
+        *("--config", CONFIGURATIONS[name]),
+        *("--placement-out", placement, "--coalescing-out", coalescing),
+    )
+    assert report["notes"] == []
+    run = slowpath("insights", "placement", placement, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    (case,) = json.loads(run.stdout)["cases"]
+    placed = {one["structure"]: one["size_bytes"] for one in case["structures"]}
+    assert placed == {one["structure"]: one["size_bytes"] for one in report["structures"]}
+    run = slowpath("insights", "coalescing", coalescing, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["elements"]
+
+
+def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
+    """The struct of the NAT in the advised order: what was announced for it is then counted."""
+    source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
+
+    def advised(file: Path) -> dict[str, object]:
+        out = tmp_path / "coalescing.json"
+        counted(file, NAT, "--config", CONFIGURATIONS["nat"], "--coalescing-out", out)
+        run = slowpath("insights", "coalescing", out, "--format", "json")
+        assert run.returncode == 0, run.stderr
+        found = {one["element"]: one for one in json.loads(run.stdout)["elements"]}
+        element: dict[str, object] = found[name]
+        return element
+
+    before = advised(EXAMPLES / "nat.cc")
+    members = [one["variable"] for one in before["members"]]  # type: ignore[attr-defined]
+    start = source.index("struct Mapping {\n") + len("struct Mapping {\n")
+    end = source.index("};", start)
+    lines = source[start:end].splitlines()
+    order = sorted(lines, key=lambda line: members.index(line.split()[-1].rstrip(";")))
+    assert order != lines
+    ported = tmp_path / "ported.cc"
+    ported.write_text(source[:start] + "\n".join(order) + "\n" + source[end:])
+    after = advised(ported)
+    compared = {one["layout"]: one["accesses"] for one in after["compared"]}  # type: ignore[attr-defined]
+    assert compared["source"] == pytest.approx(before["accesses"])
+    earlier = {one["layout"]: one["accesses"] for one in before["compared"]}  # type: ignore[attr-defined]
+    assert compared["source"] < earlier["source"]
+
+
+def test_reports_for_people_and_tables() -> None:
+    words = (
+        "insights",
+        "counts",
+        "tests/counts/histogram.c",
+        "--traffic",
+        "examples/insights/nat.pcap",
+    )
+    for form, extension in (("table", "txt"), ("csv", "csv")):
+        run = slowpath(*words, "--format", form)
+        assert (run.returncode, run.stderr) == (0, "")
+        check_golden(GOLDEN / f"insights_counts.{extension}", run.stdout)
+
+
+def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    cut.write_bytes(head + 2 * (struct.pack("<IIII", 1, 2, 20, 60) + bytes(20)))
+    report = counted(FOLDER / "histogram.c", cut, "--packets", "1")
+    assert report["notes"] == [
+        "the trace has more packets than the 1 that ran",
+        "1 packets were not captured whole: what is missing of them was zeros",
+    ]
+    assert report["traffic"] == {
+        "file": str(cut),
+        "packets": 1,
+        "truncated": 1,
+        "timeless": 0,
+        "more": True,
+    }
+    assert structures(report)["histogram"] == (60, 60)
+    source = tmp_path / "heap.cc"
+    source.write_text(
+        "#include <click/element.hh>\n"
+        "struct Node { Node *next; int n; };\n"
+        "class Keeper : public Element { public: Keeper() : _first(0) {}\n"
+        'const char *class_name() const { return "Keeper"; }\n'
+        "void push(int, Packet *p) { Node *made = (Node *) malloc(sizeof(Node));\n"
+        "made->next = _first; made->n = p->length(); _first = made; }\n"
+        "Node *_first; };\n"
+        "EXPORT_ELEMENT(Keeper)\n"
+    )
+    notes = counted(source, cut)["notes"]
+    assert "memory is allocated 2 times, which a card does not do" in notes
+    assert "4 accesses are to memory that has no name (allocated, unknown)" in notes
+    assert any(one.startswith("2 packets were kept") for one in notes)
+
+
+def test_times_are_those_of_the_trace(tmp_path: Path) -> None:
+    source = tmp_path / "clock.cc"
+    source.write_text(
+        "#include <click/element.hh>\n"
+        "class Clock : public Element { public:\n"
+        'const char *class_name() const { return "Clock"; }\n'
+        "int process(Packet *p) {\n"
+        "int ok = p->timestamp_anno() == Timestamp::now();\n"
+        "p->kill(); return ok * Timestamp::now().usec(); }\n"
+        "void push(int, Packet *p) { process(p); } };\n"
+        "EXPORT_ELEMENT(Clock)\n"
+    )
+    report = counted(source, NAT, "--entry", "Clock::process", "--packets", "3")
+    assert [one["result"] for one in report["fate"]["results"]] == [0, 250, 500]

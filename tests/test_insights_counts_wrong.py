@@ -1,0 +1,149 @@
+"""What `slowpath insights counts` refuses, and what it says of functions that do not end well."""
+
+from pathlib import Path
+
+import pytest
+
+from insights_counted import EXAMPLES, FOLDER
+from oracles import missing
+from support import slowpath
+
+pytest.importorskip("llvmlite.binding")
+
+TRAFFIC = EXAMPLES / "nat.pcap"
+HEAD = "int process(unsigned char *p, int n) "
+ELEMENT = (
+    "#include <click/args.hh>\n"
+    "class A : public Element { public:\n"
+    'const char *class_name() const { return "A"; }\n'
+    "int configure(Vector<String> &conf, ErrorHandler *errh) {\n"
+    'return Args(conf, this, errh).read_mp("N", n).complete(); }\n'
+    "Packet *simple_action(Packet *p) {\n"
+    "v.push_back(p->length());\n"
+    "assert(n != 7);\n"
+    "return p; }\n"
+    "int n; Vector<int, 8> v; };\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
+        missing("clang", "there is no clang")
+
+
+def said(folder: Path, name: str, text: str, *options: str) -> str:
+    file = folder / name
+    file.write_text(text)
+    run = slowpath("insights", "counts", file, "--traffic", TRAFFIC, *options, timeout=120)
+    assert (run.returncode, run.stdout) == (3, "")
+    return run.stderr.replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"int x;\n{HEAD}{{\nwhile (((volatile char *) p)[0] | 1)\nx++;\nreturn n; }}\n",
+            "nf.c:3: process: packet 1 of the trace: a loop does not end: more blocks ran than one",
+        ),
+        (
+            f"{HEAD}{{\nint s = 0;\nfor (int i = 0; i <= n; i++)\ns += p[i];\nreturn s; }}\n",
+            "nf.c:4: process: packet 1 of the trace: memory that is not there is accessed",
+        ),
+        (
+            f"volatile int zero;\n{HEAD}{{\nreturn p[0] / zero; }}\n",
+            "nf.c:3: process: packet 1 of the trace: a division by zero",
+        ),
+        (
+            f"int getpid(void);\n{HEAD}{{\nreturn p[0] + getpid(); }}\n",
+            "nf.c:3: process: packet 1 of the trace: getpid is called, which is not there",
+        ),
+        (
+            f'{HEAD}{{\n__asm__ volatile("nop");\nreturn p[0]; }}\n',
+            "nf.c:2: process has inline assembly, which is not understood",
+        ),
+        (
+            f"volatile int k;\n{HEAD}{{\nreturn n ? process(p, n - 1) * k + 1 : 0; }}\n",
+            "nf.c:2: process is recursive, which the card does not have",
+        ),
+        (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
+        (
+            f"{HEAD}{{ return 1; }}\nint other(void) {{ return 2; }}\n",
+            "has several functions; name",
+        ),
+        ("int other(void) { return 2; }\n", "nf.c:1: other takes no packet; methods of a Click"),
+        (
+            "int process(double x) { return 2; }\n",
+            "nf.c:1: parameter 1 (x) of process is neither packet nor length; methods of",
+        ),
+        ("int x;\n", "has no function of its own; is EXPORT_ELEMENT missing?"),
+    ],
+)
+def test_functions_that_cannot_be_run(tmp_path: Path, text: str, expected: str) -> None:
+    error = said(tmp_path, "nf.c", text)
+    assert error.startswith("error: nf.c:")
+    assert expected in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), "A does not take its configuration (none): N"),
+        (("--config", "5, 6"), "A does not take its configuration (5, 6): an argument is not"),
+        (("--config", "N x"), "A does not take its configuration (N x): N"),
+        (("--config", "5"), "packet 9 of the trace: a Vector has no slot left"),
+        (("--config", "7"), "nf.cc:8: A::simple_action: packet 1 of the trace: it gives up"),
+        (
+            ("--config", "5", "--entry", "A::none"),
+            "there is no function 'A::none'; it has A::A, A::class_name, A::configure, "
+            "A::simple_action, A::~A; what stands inside a class",
+        ),
+    ],
+)
+def test_elements_that_cannot_be_run(
+    tmp_path: Path, options: tuple[str, ...], expected: str
+) -> None:
+    assert expected in said(tmp_path, "nf.cc", f"{ELEMENT}EXPORT_ELEMENT(A)\n", *options)
+
+
+def test_a_method_without_an_element(tmp_path: Path) -> None:
+    text = ELEMENT.replace(
+        "Packet *simple_action(Packet *p) {", "Packet *simple_action(Packet *);\n"
+    )
+    text = text[: text.index("v.push_back")] + "int n; Vector<int, 8> v; };\n"
+    text += "Packet *A::simple_action(Packet *p) { return p; }\n"
+    error = said(tmp_path, "nf.cc", text, "--entry", "A::simple_action")
+    assert "A::simple_action is a method, and nothing is exported; EXPORT_ELEMENT(A) makes" in error
+
+
+def test_files_that_are_no_traces(tmp_path: Path) -> None:
+    source = FOLDER / "histogram.c"
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(TRAFFIC.read_bytes()[:24])
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(TRAFFIC.read_bytes()[:1000])
+    for file, expected in (
+        (source, "it is no capture: it starts with 23 69 6e 63"),
+        (empty, "has no packet"),
+        (cut, "it is cut off"),
+        (tmp_path / "none", "it cannot be read: No such file or directory"),
+    ):
+        run = slowpath("insights", "counts", source, "--traffic", file)
+        assert (run.returncode, run.stdout) == (3, "")
+        assert run.stderr.startswith(f"error: {file}: ")
+        assert expected in run.stderr
+
+
+def test_nothing_that_is_read_is_overwritten(tmp_path: Path) -> None:
+    words = ("insights", "counts", FOLDER / "histogram.c", "--traffic", TRAFFIC)
+    for option in ("--placement-out", "--coalescing-out"):
+        run = slowpath(*words, option, TRAFFIC)
+        assert run.returncode == 2
+        assert "is read, and would be overwritten" in run.stderr
+    out = tmp_path / "out.json"
+    run = slowpath(*words, "--placement-out", out, "--coalescing-out", out)
+    assert run.returncode == 2
+    assert "is that of --placement-out" in run.stderr
+    assert not out.exists()
