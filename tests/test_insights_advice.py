@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from insights_counted import CONFIGURATIONS
 from oracles import missing
 from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
@@ -112,7 +114,7 @@ def test_lines_are_those_of_the_source() -> None:
 
     def text(one: dict[str, Any]) -> str:
         assert one["file"] == SOURCE
-        return lines[one["line"] - 1]
+        return lines[int(one["line"]) - 1]
 
     for one in found["advice"]:
         name = one["what"].partition(",")[0].partition(" ")[0]
@@ -148,6 +150,47 @@ def test_csv_has_the_advice_of_json() -> None:
     known = advised(*TRACED)["advice"]
     assert [one["title"] for one in rows] == [one["title"] for one in known]
     assert [float(one["effect"]) for one in rows] == [one["effect"] for one in known]
+
+
+def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
+    """The order of variables: the source's own, once it is followed; nothing is left to say."""
+    (announced,) = (one for one in advised(*TRACED)["advice"] if one["kind"] == "coalescing")
+    members = re.findall(r"^\t(\w+ \w+;)$", announced["code"], re.MULTILINE)
+    assert len(members) == 4
+    source = (ROOT / SOURCE).read_text()
+    body = "".join(f"\t{one}\n" for one in members)
+    changed, count = re.subn(r"(?<=struct entry {\n)[^}]*", body, source)
+    assert count == 1
+    assert changed != source
+    file = tmp_path / "changed.c"
+    file.write_text(changed)
+    words = (str(file), *TRACED[1:])
+    assert "coalescing" not in {one["kind"] for one in advised(*words)["advice"]}
+    out = tmp_path / "coalescing.json"
+    run = slowpath("insights", "counts", *words, "--coalescing-out", str(out))
+    assert run.returncode == 0, run.stderr
+    run = slowpath("insights", "coalescing", str(out), "--format", "json")
+    (layout,) = json.loads(run.stdout)["elements"]
+    (source_order,) = (one for one in layout["compared"] if one["layout"] == "source")
+    assert source_order["accesses"] == announced["after"] < announced["before"]
+
+
+def test_names_of_others_stay_texts_in_the_page(tmp_path: Path) -> None:
+    source, page = tmp_path / "nf.c", tmp_path / "nf.html"
+    name = "evil<script>alert(1)</script>\u202e\x1b[2J.c"
+    source.write_text(f"""int state[4]; /* <b>\u202e&amp; */
+int look(const unsigned char *data, int length) {{ return state[data[0] & 3] += length; }}
+# 7 "{name}"
+int other(int x) {{ return x + state[0]; }}
+""")
+    run = slowpath("insights", str(source), "--html", str(page), "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert "<script>" in "".join(one["file"] for one in json.loads(run.stdout)["accesses"])
+    text = page.read_text()
+    assert not {"\u202e", "\x1b"} & set(text)
+    tags = {one.tag for one in parsed(text).iter()}
+    assert "script" not in tags
+    assert "b" not in tags
 
 
 WRONG = {
@@ -202,12 +245,13 @@ def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) ->
 
 
 def test_an_element_in_the_manner_of_click_gets_advice() -> None:
-    config = "NETWORK 10.0.0.0, MASK 255.0.0.0"
-    found = advised("examples/insights/udp_counter.cc", "--traffic", TRACE, "--config", config)
+    config = ("--config", CONFIGURATIONS["udp_counter"])
+    found = advised("examples/insights/udp_counter.cc", "--traffic", TRACE, *config)
     assert found["traffic"]["entry"] == "UDPCounter::simple_action"
-    first = found["advice"][0]
-    assert first["what"] == "UDPCounter::_rules"
+    first, second, third, *_ = found["advice"]
+    assert (first["what"], second["what"]) == ("UDPCounter::_flows", "UDPCounter::_rules")
     assert (first["kind"], first["certainty"]) == ("placement", "assumption")
+    assert (third["what"], third["kind"]) == ("UDPCounter::_flows value (Flow)", "coalescing")
     assert {one["file"] for one in found["structures"]} == {"examples/insights/udp_counter.cc"}
     assert {one["file"] for one in found["lines"]} == {"examples/insights/udp_counter.cc"}
     assert "this" in {one["of"] for one in found["accesses"]}
