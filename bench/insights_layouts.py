@@ -24,7 +24,7 @@ from slowpath.insights.placement.solving import place
 from slowpath.insights.placement.value import COST
 
 WIDTHS = (8, 16, 32)
-STRUCTURES, INSTANCES, SECONDS = 100, 5, 30.0
+STRUCTURES, INSTANCES, SECONDS = 100, 25, 30.0
 _MANY, _FEW = "one of a kind", "ten kinds"
 
 

@@ -1,22 +1,29 @@
 """Placements of data structures: against the enumeration of all, and what was published."""
 
 import csv
+import ctypes
 import io
 import itertools
 import json
 import math
+import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from insights_files import small, write
 from oracles import compared, folder
+from slowpath.insights.placement.descending import descended
+from slowpath.insights.placement.fixing import limited, relaxed
 from slowpath.insights.placement.improving import first_fit, fits, improved
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread, Structure
+from slowpath.insights.placement.programme import programme
 from slowpath.insights.placement.solving import OutOfTime, place
 from slowpath.insights.placement.units import units
 from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, value
@@ -141,6 +148,73 @@ def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
     assert found.value.first == pytest.approx(best[0], rel=1e-6)
     assert found.value.second == pytest.approx(best[1], rel=1e-6)
     assert found.bound == pytest.approx(best[0], rel=1e-6)
+
+
+@settings(deadline=None, max_examples=200)
+@given(cases(), st.booleans(), st.randoms(use_true_random=False))
+def test_limits_leave_every_placement_that_costs_no_more(
+    case: Case, free: bool, dice: random.Random
+) -> None:
+    found = units(case, free=free, alike=False)
+    problem = programme(case, found)
+    relaxation = relaxed(problem) if all(row.terms for row in problem.rows) else None
+    priced = {
+        tuple(map(tuple, one)): cost
+        for one in spreads(case)
+        if math.isfinite(cost := worth(case, one, COST, free=free)[0])
+    }
+    if relaxation is None:
+        assert not priced
+        return
+    if not priced:
+        return
+    known = dice.choice(sorted(priced.values()))
+    fewer = limited(problem, relaxation, known)
+    for spread, cost in priced.items():
+        assert cost >= relaxation.bound * (1 - 1e-9)
+        if cost > known:
+            continue
+        left = [list(counts) for counts in spread]
+        for index, unit in enumerate(found.units):
+            level = next(at for at, count in enumerate(left[unit.members[0]]) if count)
+            left[unit.members[0]][level] -= 1
+            assert fewer.most[problem.placed[index, level]] == 1
+
+
+def test_the_solver_writes_nothing_to_standard_output(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As HiGHS does from C++, whatever its options are, when it repairs a solution."""
+    solver = scipy.optimize.milp
+
+    def talkative(*given: object, **named: object) -> object:
+        libc = ctypes.CDLL(None)
+        libc.printf(b"tmpSolver.run();\n")
+        os.write(1, b"more\n")
+        return solver(*given, **named)
+
+    monkeypatch.setattr(scipy.optimize, "milp", talkative)
+    structures = [Structure(f"s{at}", 2, [Access("read", at + 1.0)]) for at in range(3)]
+    prices = {"read": {"near": 1.0, "far": 9.0}}
+    card = Card(("near", "far"), {"near": 3, "far": 100}, prices, {})
+    found = place(Case("case", card, structures), COST)
+    os.write(1, b"after\n")
+    assert found is not None
+    assert [list(one) for one in found.spread] == [[0, 1], [0, 1], [1, 0]]
+    assert capfd.readouterr().out == "after\n"
+
+
+@settings(deadline=None, max_examples=200)
+@given(cases(), st.booleans())
+def test_what_is_found_downhill_fits_and_costs_no_less_than_the_best(
+    case: Case, free: bool
+) -> None:
+    best = min((worth(case, one, COST, free=free)[0] for one in spreads(case)), default=math.inf)
+    everywhere = [[one.parts, *[0] * (len(LEVELS) - 1)] for one in case.structures]
+    found = descended(case, everywhere, free=free)
+    if found is not None:
+        assert fits(case, found)
+        assert value(case, COST, found, free=free).first >= best * (1 - 1e-9)
 
 
 @settings(deadline=None, max_examples=100)

@@ -62,7 +62,7 @@ def run(programs: Path, folder: Path, *command: str) -> str:
     return done.stdout
 
 
-KINDS = {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".p4", ".part", ".spec"}
+KINDS = {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".hh", ".p4", ".part", ".spec"}
 
 
 def test_it_has_what_belongs_to_it(wheel: Path) -> None:

@@ -353,6 +353,13 @@ class Load:
     """Cases in the kernel."""
 
 @final
+class Capture:
+    """A capture file that is being read."""
+
+    def __new__(cls, file: str) -> Capture: ...
+    def packets(self, count: int) -> list[tuple[bytes, int, int | None]]: ...
+
+@final
 class Trace:
     """A capture file on its way through a program."""
 

@@ -5,8 +5,8 @@
 //!
 //! The blocks are read by the crate `pcap-parser`. Here stands what a program at a device sees of
 //! them: Ethernet frames without their check sequence, in the order of the file. Whatever a file
-//! contains, there is an answer: packets, and then the end or an error with its place. Times and
-//! comments are not kept.
+//! contains, there is an answer: packets, and then the end or an error with its place. Comments are
+//! not kept.
 
 mod blocks;
 mod error;

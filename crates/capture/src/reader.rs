@@ -37,6 +37,8 @@ pub struct Packet {
     pub bytes: Vec<u8>,
     /// How many bytes the frame had on the wire, at least those that were captured.
     pub wire_length: usize,
+    /// When it was captured, since the beginning of 1970 (UTC), where the file says it.
+    pub nanoseconds: Option<u64>,
 }
 
 impl Packet {
@@ -131,9 +133,9 @@ fn packet(
     interfaces: &mut Vec<Interface>,
     block: PcapBlockOwned<'_>,
 ) -> Result<Option<Packet>, Problem> {
-    let (number, captured, wire) = match &block {
+    let (number, captured, wire, ticks) = match &block {
         PcapBlockOwned::LegacyHeader(header) => {
-            let interface = Interface::of_file(header.network);
+            let interface = Interface::of_file(header.network, header.is_nanosecond_precision());
             // Of a file with other packets, this is said at once, even if it has none.
             interface.frame(&[], 0, None)?;
             interfaces.push(interface);
@@ -147,18 +149,23 @@ fn packet(
             interfaces.push(Interface::described(interface));
             return Ok(None);
         }
-        PcapBlockOwned::Legacy(record) => (None, record.data, record.origlen),
+        PcapBlockOwned::Legacy(record) => {
+            let units = interfaces.first().map_or(0, |interface| interface.units);
+            let ticks = u128::from(record.ts_sec) * units + u128::from(record.ts_usec);
+            (None, record.data, record.origlen, Some(ticks))
+        }
         PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
             let captured = usize::try_from(packet.caplen).unwrap_or(usize::MAX);
             let captured = packet.data.get(..captured).ok_or(Problem::Damaged)?;
-            (Some(packet.if_id), captured, packet.origlen)
+            let ticks = u128::from(packet.ts_high) << 32 | u128::from(packet.ts_low);
+            (Some(packet.if_id), captured, packet.origlen, Some(ticks))
         }
         PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
             // What is behind the packet fills the block up.
             let wire = usize::try_from(packet.origlen).unwrap_or(usize::MAX);
             let length = interfaces.first().map_or(wire, |interface| interface.captured(wire));
             let captured = packet.data.get(..length).unwrap_or(packet.data);
-            (Some(0), captured, packet.origlen)
+            (Some(0), captured, packet.origlen, None)
         }
         PcapBlockOwned::NG(_) => return Ok(None),
     };
@@ -167,5 +174,6 @@ fn packet(
     let interface = interfaces.get(place).ok_or_else(missing)?;
     let wire = usize::try_from(wire).unwrap_or(usize::MAX);
     let (bytes, wire_length) = interface.frame(captured, wire, number)?;
-    Ok(Some(Packet { bytes: bytes.to_vec(), wire_length }))
+    let nanoseconds = ticks.and_then(|ticks| interface.nanoseconds(ticks));
+    Ok(Some(Packet { bytes: bytes.to_vec(), wire_length, nanoseconds }))
 }

@@ -69,7 +69,8 @@ fn read(file: Vec<u8>) -> (Vec<Packet>, Option<CaptureError>) {
     let mut packets = Vec::new();
     let error = loop {
         match capture.next_packet() {
-            Ok(Some(packet)) => packets.push(packet),
+            // When packets were captured is a test of its own.
+            Ok(Some(packet)) => packets.push(Packet { nanoseconds: None, ..packet }),
             Ok(None) => break None,
             Err(error) => break Some(error),
         }
@@ -80,7 +81,7 @@ fn read(file: Vec<u8>) -> (Vec<Packet>, Option<CaptureError>) {
 }
 
 fn packet(bytes: &[u8], wire_length: usize) -> Packet {
-    Packet { bytes: bytes.to_vec(), wire_length }
+    Packet { bytes: bytes.to_vec(), wire_length, nanoseconds: None }
 }
 
 #[test]
@@ -94,6 +95,47 @@ fn pcap_files_of_both_orders_and_units_are_read() {
             assert_eq!(packets, expected);
             assert_eq!(packets.iter().filter(|packet| packet.is_truncated()).count(), 1);
         }
+    }
+}
+
+fn first_time(file: Vec<u8>) -> Option<u64> {
+    Capture::new(Box::new(Cursor::new(file))).unwrap().next_packet().unwrap().unwrap().nanoseconds
+}
+
+#[test]
+fn times_are_in_the_unit_of_the_file() {
+    for order in ORDERS {
+        for (magic, time) in [(0xa1b2_c3d4, 1_000_002_000), (0xa1b2_3c4d, 1_000_000_002)] {
+            assert_eq!(first_time(order.pcap(magic, 1, &[(b"frame", 5)])), Some(time));
+        }
+        let option = |code, value: &[u8]| {
+            let length = order.u16(u16::try_from(value.len()).unwrap());
+            let mut option = [order.u16(code), length, value.to_vec()].concat();
+            option.resize(option.len().next_multiple_of(4), 0);
+            option
+        };
+        let late = if order.big { 3_i64.to_be_bytes() } else { 3_i64.to_le_bytes() };
+        let end = order.u32(0);
+        let cases = [
+            (vec![], Some((3 * (1 << 32) + 8) * 1000)),
+            ([option(9, &[9]), end.clone()].concat(), Some(3 * (1 << 32) + 8)),
+            ([option(9, &[0x80 | 32]), end.clone()].concat(), Some(3_000_000_001)),
+            // A unit that is finer than any clock.
+            ([option(9, &[19]), end.clone()].concat(), Some(1)),
+            ([option(9, &[0x80 | 99]), end.clone()].concat(), Some(0)),
+            ([option(9, &[99]), end.clone()].concat(), None),
+        ];
+        for (options, time) in cases {
+            let numbers = [0, 3, 8, 5, 5].map(|value| order.u32(value)).concat();
+            let packet = order.block(6, &[numbers, b"frame".to_vec()].concat());
+            let file = [order.section(), order.interface(1, &options), packet].concat();
+            assert_eq!(first_time(file), time, "{options:?}");
+        }
+        let options = [option(9, &[9]), option(14, &late), end].concat();
+        let file = [order.section(), order.interface(1, &options), order.enhanced(0, b"frame", 5)];
+        assert_eq!(first_time(file.concat()), Some(3_000_000_000));
+        let file = [order.section(), order.interface(1, &[]), order.simple(b"frame", 5)];
+        assert_eq!(first_time(file.concat()), None);
     }
 }
 

@@ -5,6 +5,7 @@
 //! `python/slowpath/_core.pyi`.
 
 mod analysis;
+mod captures;
 mod chains;
 mod compile;
 mod errors;
@@ -50,6 +51,8 @@ fn target_text(name: &str) -> Option<&'static str> {
 mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
+    #[pymodule_export]
+    use super::captures::Capture;
     #[pymodule_export]
     use super::chains::{Chain, KnownStart, Rewriting};
     #[pymodule_export]

@@ -1,14 +1,17 @@
 """Programmes solved by HiGHS, through scipy."""
 
+import ctypes
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.programme import Programme, Row
+from slowpath.insights.placement.programme import Programme, Row, matrix
 
 Floats = NDArray[np.float64]
 
@@ -77,30 +80,37 @@ def _solved(
     options: dict[str, float] = {"mip_rel_gap": 0.0}
     if math.isfinite(until):
         options["time_limit"] = max(until - time.monotonic(), 0.0)
-    found = milp(
-        c,
-        integrality=whole,
-        bounds=Bounds(0.0, most),
-        constraints=LinearConstraint(
-            _matrix(rows, len(c)), [row.least for row in rows], [row.most for row in rows]
-        ),
-        options=options,
-    )
+    limits = [row.least for row in rows], [row.most for row in rows]
+    with _quiet():
+        found = milp(
+            c,
+            integrality=whole,
+            bounds=Bounds(0.0, most),
+            constraints=LinearConstraint(matrix(rows, len(c)), *limits),
+            options=options,
+        )
     if found.status == _INFEASIBLE:
         return None
     bound = 0.0 if found.mip_dual_bound is None else float(found.mip_dual_bound) * scale
     return Solved(found.x, max(bound, 0.0), found.status == _OPTIMAL)
 
 
-def _matrix(rows: Sequence[Row], width: int) -> object:
-    from scipy.sparse import csr_array
-
-    counts = [len(row.terms) for row in rows]
-    return csr_array(
-        (
-            [one for row in rows for one in row.terms.values()],
-            [at for row in rows for at in row.terms],
-            np.append([0], np.cumsum(counts)),
-        ),
-        shape=(len(rows), width),
-    )
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing on standard output, where HiGHS 1.12 prints a line when it repairs a solution."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed
+        yield
+        return
+    flush = ctypes.CDLL(None).fflush
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        flush(None)
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(nowhere)
+        os.close(kept)

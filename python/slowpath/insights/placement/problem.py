@@ -78,3 +78,21 @@ class Case(NamedTuple):
 
 Spread = Sequence[Sequence[int]]
 """Of each structure, how many of its parts are on each level of the card."""
+
+
+class Before(NamedTuple):
+    """A placement that a file has."""
+
+    title: str
+    placement: Mapping[str, str]
+    """Level by structure."""
+    cost: float | None
+    """What the file says that it costs."""
+
+
+class Described(NamedTuple):
+    """A case of a file."""
+
+    case: Case
+    scope: str
+    before: Sequence[Before]

@@ -13,7 +13,7 @@ A variable that is no smaller than any of them makes it linear, too: no search o
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,21 @@ def programme(case: Case, found: Units) -> Programme:
         written.add_capacity(level, case.card.capacity[name])
     times, fixed = written.times(case.rates)
     return Programme(written.placed, written.cost, written.most, written.rows, times, fixed)
+
+
+def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
+    """Coefficients of rows, of so many variables, as scipy has them."""
+    from scipy.sparse import csr_array
+
+    counts = [len(row.terms) for row in rows]
+    return csr_array(
+        (
+            [one for row in rows for one in row.terms.values()],
+            [at for row in rows for at in row.terms],
+            np.append([0], np.cumsum(counts)),
+        ),
+        shape=(len(rows), width),
+    )
 
 
 class _Written:

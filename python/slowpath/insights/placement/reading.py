@@ -9,8 +9,16 @@ from slowpath.described.json_marked import read_marked_json
 from slowpath.described.marked import Marked
 from slowpath.described.values import Table, decimal, items, table, text, word, words_of
 from slowpath.insights.named import named
-from slowpath.insights.placement.described import Before, Described
-from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Structure
+from slowpath.insights.placement.problem import (
+    COPY,
+    Access,
+    Before,
+    Card,
+    Case,
+    Described,
+    Rates,
+    Structure,
+)
 
 _MOST = 1e18
 _BYTES = 2**62

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.insights.placement.descending import descended
+from slowpath.insights.placement.fixing import limited, relaxed
 from slowpath.insights.placement.highs import Solved, least_cost, least_time
 from slowpath.insights.placement.improving import first_fit, fits, improved
 from slowpath.insights.placement.problem import Case, Spread
 from slowpath.insights.placement.programme import Programme, Row, programme
 from slowpath.insights.placement.units import Units, spread_of, units
-from slowpath.insights.placement.value import THROUGHPUT, Objective, Value, value
+from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, Value, value
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +64,23 @@ class _Written(NamedTuple):
         counts = self.problem.counts(x, len(self.found.units), len(case.card.levels))
         return spread_of(case, self.found, counts)
 
+    def rounded(self, case: Case, x: Floats) -> Spread:
+        """Of a solution that has parts in fractions: whole ones, where most of each unit is."""
+        levels = range(len(case.card.levels))
+        counts = []
+        for index, unit in enumerate(self.found.units):
+            shares = np.array(
+                [
+                    x[at] if (at := self.problem.placed.get((index, level))) is not None else -1.0
+                    for level in levels
+                ]
+            )
+            whole = np.floor(np.maximum(shares, 0.0) + 1e-9).astype(int)
+            left = len(unit.members) - int(whole.sum())
+            whole[np.argsort(whole - shares, kind="stable")[:left]] += 1
+            counts.append(whole.tolist())
+        return spread_of(case, self.found, counts)
+
 
 def place(
     case: Case, objective: Objective, *, free: bool = False, seconds: float | None = None
@@ -93,6 +112,32 @@ def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
     written = _Written(found, programme(asked.case, found))
     if not all(row.terms for row in written.problem.rows):
         return None
+    if asked.objective == COST:
+        known = _known(asked, written)
+        if known is not None:
+            near, fewer = known
+            placed = _solved(asked, written._replace(problem=fewer), near, alike=alike)
+            if placed is not None and (placed.proven or time.monotonic() > asked.until):
+                return placed
+    return _solved(asked, written, None, alike=alike)
+
+
+def _known(asked: _Asked, written: _Written) -> tuple[Spread, Programme] | None:
+    """A good placement, and the programme of those that cost no more; None where none is known."""
+    relaxation = relaxed(written.problem)
+    if relaxation is None:
+        return None
+    start = written.rounded(asked.case, relaxation.x)
+    near = descended(asked.case, start, free=asked.free)
+    if near is None or not fits(asked.case, near) or math.isinf(asked.value(near).first):
+        return None
+    return near, limited(written.problem, relaxation, asked.value(near).first)
+
+
+def _solved(
+    asked: _Asked, written: _Written, near: Spread | None, *, alike: bool
+) -> Placement | None:
+    """The best placement of a programme, proved if there is time; `near` is one that is known."""
     cuts = list[Row]()
     while True:
         least = least_time if asked.objective == THROUGHPUT else least_cost
@@ -104,9 +149,12 @@ def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
             break
         cuts += _overfull(asked.case, written, solved.x)
     if spread is None or not solved.proven:
-        return _stopped(asked, spread, solved)
+        those = [one for one in (spread, near) if one is not None]
+        return _stopped(asked, min(those, key=asked.value, default=None), solved)
     if asked.objective == THROUGHPUT:
         spread = _cheapest(asked, written, spread, cuts)
+    elif near is not None:
+        spread = min(spread, near, key=asked.value)  # equal but for rounding
     best = asked.value(spread)
     return Placement(spread, best, best.first, proven=True)
 

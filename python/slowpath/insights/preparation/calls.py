@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from slowpath.cli.errors import InputError
+from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.functions import Function
 
 
@@ -35,9 +36,15 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         name
         for name, function in functions.items()
         if entry in (name, function.shown) or name == entry.partition("(")[0]
-    ]
+    ] or [name for name, function in functions.items() if function.shown.endswith(f"::{entry}")]
     if not named:
-        known = sorted({function.shown for function in functions.values()})
+        known = sorted(
+            {
+                function.shown
+                for name, function in functions.items()
+                if not is_support(name, function.line.file if function.line else "")
+            }
+        )
         shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")  # noqa: PLR2004
         has = f"it has {shown}" if known else "it has no function with a body"
         raise InputError(file, f"there is no function {entry!r}; {has}")

@@ -54,7 +54,7 @@ class Function(NamedTuple):
     """A function with a body."""
 
     name: str  # the symbol
-    shown: str  # as it is called in the source
+    shown: str  # as the source calls it, with the class that it is in
     line: Line | None
     result: str  # `void`, `pointer`, `i32` or how LLVM writes its type
     parameters: tuple[Parameter, ...]
@@ -104,7 +104,7 @@ def _function(
     line = None if node is None or at is None else Line(metadata.file(at), node.number("line"))
     return Function(
         function.name,
-        function.name if node is None else node.text("name") or function.name,
+        (function.name if node is None or at is None else metadata.qualified(at)) or function.name,
         line,
         "pointer" if result == "ptr" else result,
         tuple(

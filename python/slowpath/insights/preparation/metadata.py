@@ -5,6 +5,7 @@ Source: LLVM's language reference, Specialized Metadata Nodes.
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import NamedTuple
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
@@ -24,6 +25,10 @@ class Node(NamedTuple):
     def text(self, name: str) -> str:
         """A field that is a text, without its quotes."""
         return self.fields.get(name, "").strip('"')
+
+    def flags(self) -> frozenset[str]:
+        """What is said of it in words (`DIFlagArtificial`)."""
+        return frozenset(self.fields.get("flags", "").split(" | "))
 
     def number(self, name: str) -> int:
         """A field that is a number; 0 where it is none."""
@@ -61,6 +66,7 @@ class Described(NamedTuple):
     constant: bool  # what it points to is
     members: tuple[Member, ...]  # where it points to a structure
     signed: bool
+    artificial: bool = False  # the object of a method
 
 
 class Metadata:
@@ -84,6 +90,40 @@ class Metadata:
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
         return Line(self.file(node.reference("scope")), node.number("line"))
+
+    def outer_line(self, location: int) -> Line | None:
+        """Where an instruction is from: what was inlined, where that was called."""
+        for _ in range(_DEEPEST):
+            node = self._nodes.get(location)
+            further = None if node is None else node.reference("inlinedAt")
+            if further is None:
+                break
+            location = further
+        return self.line(location)
+
+    def qualified(self, function: int) -> str:
+        """The name of a function with the classes and namespaces that it is in."""
+        node = self._nodes.get(function)
+        if node is None:
+            return ""
+        parts = [node.text("name")]
+        for _ in range(_DEEPEST):
+            node = self.node(node.reference("scope"))
+            if node is None or node.kind not in ("DICompositeType", "DINamespace"):
+                break
+            parts += [node.text("name")] if node.text("name") else []
+        return "::".join(reversed(parts))
+
+    def whole_file(self, scope: int | None) -> str:
+        """The file of a scope, with its folder."""
+        for _ in range(_DEEPEST):
+            node = self.node(scope)
+            if node is None:
+                return ""
+            if node.kind == "DIFile":
+                return str(PurePath(node.text("directory"), node.text("filename")))
+            scope = node.reference("file") or node.reference("scope")
+        return ""
 
     def file(self, scope: int | None) -> str:
         """The file of a scope."""
@@ -117,7 +157,8 @@ class Metadata:
         kind, constant, to = self._bare(node.reference("baseType"))
         size = 0 if to is None else to.number("size") // 8
         members = () if to is None else tuple(self._members(to))
-        return Described(name, kind, size, constant, members, signed)
+        artificial = "DIFlagArtificial" in node.flags()
+        return Described(name, kind, size, constant, members, signed, artificial)
 
     def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
         """A type without typedefs and qualifiers: its name, whether it is const, and its node."""

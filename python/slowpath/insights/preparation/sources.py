@@ -5,11 +5,13 @@ from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_program
+from slowpath.insights.preparation.framework import FLAGS
 from slowpath.programs.clang import BITCODE, compile_c
 from slowpath.programs.sources import Clang, kind_of
 
 _COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
 """What clang compiles, by extension, and how it is told so where the name does not say it."""
+CPLUSPLUS = (".cc", ".cpp", ".cxx", ".hpp")
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -34,7 +36,8 @@ def load_source(file: str, clang: Clang) -> Source:
         return Source(file, data, "bitcode", compiled=False)
     extension = Path(file).suffix
     if extension in _COMPILED:
-        flags = (*_COMPILED[extension], *clang.flags)
+        own = FLAGS if extension in CPLUSPLUS else ()
+        flags = (*_COMPILED[extension], *own, *clang.flags)
         made = compile_c(file, clang._replace(flags=flags), BITCODE)
         return Source(file, made, "bitcode", compiled=True)
     if extension == ".ll" or kind_of(file, data) == "ll":

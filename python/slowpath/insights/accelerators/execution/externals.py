@@ -94,7 +94,14 @@ _SILENT = frozenset(
     ]
 )
 """What writes, and here does nothing."""
-_RENAMED = {"_Znwm": "malloc", "_Znam": "malloc", "_ZdlPv": "free", "_ZdaPv": "free"}
+_RENAMED = {
+    "_Znwm": "malloc",
+    "_Znam": "malloc",
+    "_ZdlPv": "free",
+    "_ZdaPv": "free",
+    "_ZdlPvm": "free",
+    "_ZdaPvm": "free",
+}
 """C++ by what does the same in C."""
 _OWN = """
 define void @"slowpath.refused"() {

@@ -70,6 +70,11 @@ class Code:
         address = self._engine.get_global_value_address(name)
         return Variable(address, size) if address else None
 
+    def address(self, name: str) -> int:
+        """Where a function or variable is; 0 where there is none."""
+        found: int = self._engine.get_function_address(name)
+        return found or int(self._engine.get_global_value_address(name))
+
     def variables(self) -> list[Variable]:
         """All of them."""
         found = map(self.variable, self._sizes)

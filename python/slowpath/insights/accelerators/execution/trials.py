@@ -43,6 +43,8 @@ class Series:
         self._seconds, self._until = seconds, until
         self.given_up = False
         """Whether calls took too long, or too many processes died: nothing more is to be had."""
+        self.ended = 0
+        """How the last process ended: its exit code, or minus the signal."""
 
     def first(self) -> dict[str, Any] | None:
         """What the first attempt that succeeds has found; the others are not tried any more."""
@@ -60,6 +62,7 @@ class Series:
                         yield message["at"], message["found"]
                     start = message["at"] + 1
             hanging += fork.hung
+            self.ended = fork.code
             left -= fork.seconds
             if start >= len(self._attempts):
                 return
@@ -81,6 +84,7 @@ class _Fork:
         self._attempts, self._start, self._prepare = attempts, start, prepare
         self._most = max(1, math.ceil(seconds))
         self.hung = False
+        self.code = 0
         self.seconds = 0.0
         """CPU seconds that it took."""
 
@@ -97,7 +101,8 @@ class _Fork:
             os.kill(self._pid, signal.SIGKILL)
         _, status, used = os.wait4(self._pid, 0)
         self.seconds = used.ru_utime + used.ru_stime
-        self.hung = os.waitstatus_to_exitcode(status) == -signal.SIGPROF
+        self.code = os.waitstatus_to_exitcode(status)
+        self.hung = self.code == -signal.SIGPROF
         os.close(self._answers)
 
     def messages(self, end: float) -> Iterator[dict[str, Any]]:

@@ -8,8 +8,7 @@ from slowpath.insights.placement.advice.comparing import Asked, compared, shown,
 from slowpath.insights.placement.advice.documents import PlacedPart, PlacementCase
 from slowpath.insights.placement.advice.unpriced import reason_for_none, unpriced
 from slowpath.insights.placement.costs import costs, throughput
-from slowpath.insights.placement.described import Described
-from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.problem import Case, Described, Spread
 from slowpath.insights.placement.solving import OutOfTime, place
 from slowpath.insights.placement.value import COST, THROUGHPUT, Objective
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from slowpath.insights.placement.advice.documents import ComparedPlacement, Through
 from slowpath.insights.placement.advice.unpriced import without_price
 from slowpath.insights.placement.costs import Throughput, costs, throughput
-from slowpath.insights.placement.described import Before
-from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.problem import Before, Case, Spread
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
 from slowpath.insights.placement.value import COST, THROUGHPUT, Objective
 

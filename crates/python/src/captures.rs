@@ -1,0 +1,50 @@
+//! Capture files, packet by packet.
+
+use crate::errors;
+use pyo3::prelude::*;
+use slowpath::Error;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A packet: what was captured of it, its length on the wire, and when that was, in nanoseconds.
+type Packet = (Vec<u8>, usize, Option<u64>);
+
+/// A capture file that is being read.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Capture {
+    inner: Mutex<slowpath_capture::Capture>,
+}
+
+#[pymethods]
+impl Capture {
+    /// Opens a file.
+    ///
+    /// Raises an `Error`.
+    #[new]
+    fn new(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
+        let opened = py.detach(|| slowpath_capture::Capture::open(&file));
+        let inner = opened.map_err(|error| unreadable(py, &error))?;
+        Ok(Capture { inner: Mutex::new(inner) })
+    }
+
+    /// The next packets, so many at most; none at the end.
+    ///
+    /// Raises an `Error` where the file is damaged, instead of the packets in front of that place.
+    fn packets(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Packet>> {
+        let read = py.detach(|| {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut packets = Vec::new();
+            while packets.len() < count
+                && let Some(packet) = inner.next_packet()?
+            {
+                packets.push((packet.bytes, packet.wire_length, packet.nanoseconds));
+            }
+            Ok(packets)
+        });
+        read.map_err(|error| unreadable(py, &error))
+    }
+}
+
+fn unreadable(py: Python<'_>, error: &slowpath_capture::CaptureError) -> PyErr {
+    errors::exception(py, &Error::Input(error.to_string()))
+}

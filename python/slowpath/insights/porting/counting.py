@@ -1,0 +1,272 @@
+"""What a run has counted, by function, block, structure and member, as a report."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from slowpath.engine import identity
+from slowpath.engine.captures import Captured
+from slowpath.insights.porting.documents import (
+    CountedBlock,
+    CountedElsewhere,
+    CountedFunction,
+    CountedMember,
+    CountedStructure,
+    CountsReport,
+    Fate,
+    Traffic,
+)
+from slowpath.insights.porting.entry import Entry
+from slowpath.insights.porting.execution import Execution, Outcome
+from slowpath.insights.porting.instrumentation.operands import called
+from slowpath.insights.porting.layouts import descend
+from slowpath.insights.porting.memory import Structure
+from slowpath.insights.preparation.framework import is_support
+from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.metadata import Line
+
+DIGITS = 6
+"""Of counts for each packet, behind the point."""
+_HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
+"""Members of the headers' tables that say nothing to their users."""
+_ALLOCATING = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam")
+_UNCOUNTED = frozenset({"memchr", "strlen", "strcmp", "strncmp", "strcpy", "strncpy", "qsort"})
+_SORTS = ("packet", "metadata", "local", "constant", "other")
+
+
+class Counted:
+    """A run, and what its numbers are of."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        outcome: Outcome,
+        functions: Mapping[str, Function],
+        entry: Entry,
+    ) -> None:
+        self.execution, self.outcome, self.entry = execution, outcome, entry
+        self._functions = functions
+        self.structures = execution.memory.structures
+
+    def report(
+        self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
+    ) -> CountsReport:
+        """All of it."""
+        of_trace: Traffic = {
+            "file": traffic,
+            "packets": len(packets),
+            "truncated": sum(one.length > len(one.bytes) for one in packets),
+            "timeless": sum(one.nanoseconds is None for one in packets),
+            "more": more,
+        }
+        structures = self._counted_structures(len(packets))
+        elsewhere = self._elsewhere()
+        fate = self._fate()
+        return {
+            "slowpath": identity.version(),
+            "file": file,
+            "entry": self.entry.function.shown,
+            "traffic": of_trace,
+            "functions": self._counted_functions(),
+            "blocks": [self.block(at, len(packets)) for at in self._ran()],
+            "structures": structures,
+            "elsewhere": elsewhere,
+            "fate": fate,
+            "notes": self._notes(of_trace, fate, elsewhere),
+        }
+
+    def block(self, number: int, packets: int) -> CountedBlock:
+        """A block that ran."""
+        place = self.execution.stated.blocks[number]
+        function = self._functions[place.function]
+        file, line = _place(self.execution.line(number))
+        runs = self.outcome.tally.runs[number]
+        return {
+            "function": function.shown,
+            "symbol": function.name,
+            "number": place.number,
+            "file": file,
+            "line": line,
+            "support": _supports(function),
+            "instructions": len(function.blocks[place.number].instructions),
+            "runs": runs,
+            "per_packet": round(runs / packets, DIGITS),
+        }
+
+    def _ran(self) -> list[int]:
+        return [at for at, runs in enumerate(self.outcome.tally.runs) if runs]
+
+    def _counted_functions(self) -> list[CountedFunction]:
+        found = list[CountedFunction]()
+        for at in self._ran():
+            place = self.execution.stated.blocks[at]
+            if place.number:
+                continue
+            function = self._functions[place.function]
+            file, line = _place(function.line)
+            found.append(
+                {
+                    "function": function.shown,
+                    "symbol": function.name,
+                    "file": file,
+                    "line": line,
+                    "support": _supports(function),
+                    "calls": self.outcome.tally.runs[at],
+                }
+            )
+        return found
+
+    def _counted_structures(self, packets: int) -> list[CountedStructure]:
+        tally, sites = self.outcome.tally, self.execution.stated.sites
+        whole = Counter[tuple[int, str]]()
+        members = Counter[tuple[int, tuple[str, ...], str]]()
+        for site, part, count in tally.touches:
+            touched, kind = tally.parts[part], sites[site].kind
+            whole[touched.structure, kind] += count
+            for path in touched.members:
+                members[touched.structure, path, kind] += count
+        found = list[CountedStructure]()
+        for at, structure in enumerate(self.structures):
+            reads, writes = whole[at, "read"], whole[at, "write"]
+            if not reads + writes:
+                continue
+            file, line = _place(structure.line)
+            paths = dict.fromkeys(path for number, path, _ in members if number == at)
+            found.append(
+                {
+                    "structure": structure.name,
+                    "file": file,
+                    "line": line,
+                    "size_bytes": structure.size,
+                    "reads": reads,
+                    "writes": writes,
+                    "reads_per_packet": round(reads / packets, DIGITS),
+                    "writes_per_packet": round(writes / packets, DIGITS),
+                    "entries": tally.entries[at][0],
+                    "entries_written": tally.entries[at][1],
+                    "members": [
+                        _member(
+                            structure, path, members[at, path, "read"], members[at, path, "write"]
+                        )
+                        for path in sorted(paths, key=lambda path: _order(structure, path))
+                    ],
+                }
+            )
+        return found
+
+    def _elsewhere(self) -> list[CountedElsewhere]:
+        sites = self.execution.stated.sites
+        found = Counter[tuple[str, str]]()
+        for site, sort, count in self.outcome.tally.elsewhere:
+            found[sort, sites[site].kind] += count
+        return [
+            {"what": sort, "reads": found[sort, "read"], "writes": found[sort, "write"]}
+            for sort in _SORTS
+            if found[sort, "read"] + found[sort, "write"]
+        ]
+
+    def _fate(self) -> Fate:
+        counts = self.outcome.counts
+        return {
+            "outputs": [
+                {"output": port, "packets": count} for port, count in self.outcome.outputs.items()
+            ],
+            "results": [
+                {"result": result, "packets": count}
+                for result, count in self.outcome.results.items()
+            ],
+            "killed": counts["killed"],
+            "made": counts["made"],
+            "unmade": counts["unmade"],
+            "kept": self.outcome.kept,
+            "refused": counts["refused"],
+            "evicted": counts["evicted"],
+        }
+
+    def _notes(
+        self, traffic: Traffic, fate: Fate, elsewhere: Sequence[CountedElsewhere]
+    ) -> list[str]:
+        found = list[str]()
+        if traffic["more"]:
+            found.append(f"the trace has more packets than the {traffic['packets']:,} that ran")
+        if traffic["truncated"]:
+            what = f"{traffic['truncated']:,} packets were not captured whole"
+            found.append(f"{what}: what is missing of them was zeros")
+        if traffic["timeless"]:
+            found.append("the trace has no times: packets arrive one each microsecond")
+        if fate["refused"] + fate["evicted"]:
+            lost = (
+                f"{fate['refused']:,} entries found no free slot, {fate['evicted']:,} lost theirs"
+            )
+            found.append(f"{lost}: the tables are too small (--cflags -DSLOWPATH_BUCKETS=...)")
+        if fate["kept"]:
+            found.append(
+                f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
+                "are not what they would be"
+            )
+        called_there = self._calls()
+        allocated = {name: count for name, count in called_there.items() if name in _ALLOCATING}
+        if allocated:
+            count = sum(allocated.values())
+            found.append(f"memory is allocated {count:,} times, which a card does not do")
+        uncounted = sorted(set(called_there) & _UNCOUNTED)
+        if uncounted:
+            found.append(f"what {', '.join(uncounted)} reads and writes is not counted")
+        other = next((one for one in elsewhere if one["what"] == "other"), None)
+        if other is not None:
+            count = other["reads"] + other["writes"]
+            found.append(f"{count:,} accesses are to memory that has no name (allocated, unknown)")
+        return found
+
+    def _calls(self) -> Counter[str]:
+        """How often functions from outside were called, by name."""
+        found = Counter[str]()
+        for at in self._ran():
+            place = self.execution.stated.blocks[at]
+            for one in self._functions[place.function].blocks[place.number].instructions:
+                name = called(one.text) if one.opcode == "call" else None
+                if name is not None and name not in self._functions:
+                    found[name] += self.outcome.tally.runs[at]
+        return found
+
+
+def _supports(function: Function) -> bool:
+    return is_support(function.name, function.line.file if function.line else "")
+
+
+def _place(line: Line | None) -> tuple[str, int]:
+    return ("", 0) if line is None else (line.file, line.line)
+
+
+def _member(structure: Structure, path: tuple[str, ...], reads: int, writes: int) -> CountedMember:
+    kind = None if structure.type is None else descend(structure.type, path)
+    return {
+        "member": shown(path),
+        "type": "" if kind is None else kind.name,
+        "size_bytes": 0 if kind is None else kind.size,
+        "reads": reads,
+        "writes": writes,
+    }
+
+
+def shown(path: Sequence[str]) -> str:
+    """A path as people read it: the insides of the headers' tables left out."""
+    text = ""
+    for name in path:
+        if name == "[]":
+            text += "" if text.endswith("[]") else "[]"
+        elif name not in _HIDDEN:
+            text += f".{name}" if text else name
+    return text
+
+
+def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
+    """Where a member is in the source's order."""
+    kind, found = structure.type, list[int]()
+    for name in path:
+        if kind is None:
+            break
+        if name != "[]":
+            names = [one.name for one in kind.fields]
+            found.append(names.index(name) if name in names else -1)
+        kind = descend(kind, (name,))
+    return found

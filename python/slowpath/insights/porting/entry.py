@@ -1,0 +1,134 @@
+"""Which function gets the packets, and what its parameters are."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.framework import ELEMENT, is_support
+from slowpath.insights.preparation.functions import Function, Parameter
+
+Role = Literal["element", "packet", "port", "bytes", "length", "end"]
+_PACKETS = ("Packet", "WritablePacket")
+_METHODS = ("push", "simple_action", "pull")
+_WAYS = (
+    "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
+    "packet's first byte (a pointer), its length (an integer) or, named end, its end"
+)
+
+
+class Entry(NamedTuple):
+    """A function, and what it is called with."""
+
+    function: Function
+    roles: tuple[Role, ...]
+    element: str | None  # the symbol of the element whose method it is
+    gives: Literal["packet", "number", "nothing"]
+
+    @property
+    def click(self) -> bool:
+        """Whether packets come as objects."""
+        return self.element is not None or "packet" in self.roles
+
+
+def choose(file: str, functions: Mapping[str, Function], named: str | None) -> Entry:
+    """The function of that name; else the one that an element takes packets with, or the only one.
+
+    Raises:
+        InputError: when there is none, it cannot be called with packets, or what it calls has
+            inline assembly or recursion.
+    """
+    elements = _elements(functions)
+    name = named if named is not None else _usual(file, functions, elements)
+    symbol = find_entry(file, functions, name)
+    function = functions[symbol]
+    roles = tuple(_role(file, function, one) for one in function.parameters)
+    if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
+        raise InputError(file, f"{function.place}: {function.shown} cannot be called; {_WAYS}")
+    element = None
+    if "element" in roles:
+        owner = function.shown.rpartition("::")[0].rpartition("::")[2]
+        element = owner if owner in elements else _only(file, function, owner, elements)
+    if not {"packet", "bytes"} & set(roles) and function.shown.rpartition("::")[2] != "pull":
+        raise InputError(file, f"{function.place}: {function.shown} takes no packet; {_WAYS}")
+    packets = element is not None or "packet" in roles
+    pointer = packets and function.result == "pointer"
+    number = function.result in _NUMBERS
+    gives: Literal["packet", "number", "nothing"] = "packet" if pointer else "nothing"
+    return Entry(
+        function,
+        roles,
+        None if element is None else ELEMENT + element,
+        "number" if number else gives,
+    )
+
+
+_NUMBERS = ("i1", "i8", "i16", "i32", "i64")
+
+
+def _elements(functions: Mapping[str, Function]) -> list[str]:
+    """The classes that the source exports."""
+    start = "slowpath_click_start_"
+    return [name.removeprefix(start) for name in functions if name.startswith(start)]
+
+
+def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) -> str:
+    if len(elements) == 1:
+        for method in _METHODS:
+            wanted = f"::{elements[0]}::{method}"
+            for name, function in functions.items():
+                if f"::{function.shown}".endswith(wanted):
+                    return name
+        raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
+    own = [
+        function
+        for name, function in functions.items()
+        if not is_support(name, function.line.file if function.line else "")
+    ]
+    if len(own) == 1 and not elements:
+        return own[0].name
+    several = sorted({one.shown for one in own})
+    shown_few = ", ".join(several[:8]) + (", ..." if len(several) > 8 else "")  # noqa: PLR2004
+    reason = "exports several elements" if elements else "has several functions, or none"
+    raise InputError(file, f"{reason}; name the one that gets packets with --entry: {shown_few}")
+
+
+def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
+    if len(elements) == 1:  # a method that the element has from a class above
+        return elements[0]
+    has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
+    reason = f"{function.place}: {function.shown} is a method, and {has}"
+    raise InputError(file, f"{reason}; EXPORT_ELEMENT({owner or '...'}) makes what is run")
+
+
+def _role(file: str, function: Function, one: Parameter) -> Role:
+    described = one.described
+    if one.kind == "pointer" and one.plain:
+        if described is not None and described.artificial:
+            return "element"
+        if described is not None and described.pointee in _PACKETS:
+            return "packet"
+        if described is not None and "end" in described.name.lower():
+            return "end"
+        if not any(_is_bytes(other) for other in function.parameters[: _place(function, one)]):
+            return "bytes"
+    if one.kind == "integer":
+        packets = any(
+            other.described is not None
+            and (other.described.artificial or other.described.pointee in _PACKETS)
+            for other in function.parameters
+        )
+        return "port" if packets else "length"
+    named = f" ({described.name})" if described is not None and described.name else ""
+    number = _place(function, one) + 1
+    reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
+    raise InputError(file, f"{function.place}: {reason}; {_WAYS}")
+
+
+def _place(function: Function, one: Parameter) -> int:
+    return next(at for at, other in enumerate(function.parameters) if other is one)
+
+
+def _is_bytes(one: Parameter) -> bool:
+    end = one.described is not None and "end" in one.described.name.lower()
+    return one.kind == "pointer" and not end

@@ -1,0 +1,373 @@
+"""Packets through a function that nobody has to trust, in a confined process that may die."""
+
+import ctypes
+import mmap
+import signal
+import struct
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from slowpath.cli.errors import InputError
+from slowpath.engine.captures import Captured
+from slowpath.insights.accelerators.execution.externals import is_allowed
+from slowpath.insights.accelerators.execution.memory import SIZE, Region
+from slowpath.insights.accelerators.execution.native import Code
+from slowpath.insights.accelerators.execution.trials import Series
+from slowpath.insights.porting.entry import Entry
+from slowpath.insights.porting.instrumentation.instrumenting import (
+    RECORD,
+    Addresses,
+    Place,
+    instrument,
+)
+from slowpath.insights.porting.layouts import Layouts
+from slowpath.insights.porting.memory import Area, survey
+from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
+from slowpath.insights.porting.setting import Setting
+from slowpath.insights.preparation.framework import ELEMENT
+from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.metadata import Line, Metadata
+from slowpath.insights.preparation.modules import Module, machine
+
+_BEFORE = 1 << 31
+"""The same for what happens before the first packet: constructors, configure, initialize."""
+_SECONDS = 50
+_ROOM = 1 << 20
+"""Records that fit; they are put together when half of them are there."""
+_HEAD = 64
+_STACK = 4 << 20
+_LARGEST = 16384 - 128
+"""Bytes of a packet that a buffer of the headers has room for."""
+_SUPPORT = ("slowpath_click_", "_GLOBAL__sub_I", "__cxx_global_var_init")
+_PORTS = 64
+"""Outputs of an element."""
+_CONSTRUCTORS, _CONFIGURATION = -1, -2
+_WHEN = {_CONSTRUCTORS: "constructors", _CONFIGURATION: "configure or initialize"}
+_SIGNED = {
+    1: ctypes.c_bool,
+    8: ctypes.c_int8,
+    16: ctypes.c_int16,
+    32: ctypes.c_int32,
+    64: ctypes.c_int64,
+}
+_UNSIGNED = {
+    1: ctypes.c_bool,
+    8: ctypes.c_uint8,
+    16: ctypes.c_uint16,
+    32: ctypes.c_uint32,
+    64: ctypes.c_uint64,
+}
+_KEYS = ("killed", "made", "refused", "evicted", "unmade")
+_WHY = {
+    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags -DSLOWPATH_VECTOR=1024",
+    "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
+    "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
+    "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
+    "__cxa_pure_virtual": "a method is called that no class defines",
+}
+_SIGNALS = {
+    -signal.SIGSEGV: "memory that is not there is accessed",
+    -signal.SIGBUS: "memory that is not there is accessed",
+    -signal.SIGFPE: "a division by zero",
+    -signal.SIGILL: "code that cannot go on (an assertion, or what C leaves undefined)",
+    -signal.SIGABRT: "it aborts",
+    -signal.SIGXCPU: f"not done after {_SECONDS} s of CPU time; take fewer packets (--packets)",
+    -signal.SIGKILL: f"not done after {_SECONDS} s of CPU time; take fewer packets (--packets)",
+}
+
+
+class Outcome(NamedTuple):
+    """What became of the packets."""
+
+    tally: Tally
+    counts: dict[str, int]
+    """Packets killed, made and unmade (for lack of a buffer); entries refused and evicted."""
+    outputs: dict[int, int]
+    """Packets by output."""
+    results: dict[int, int]
+    """Packets by the number that the function returned."""
+    kept: int
+    """Packets that were neither sent, killed nor given back."""
+
+
+class Execution:
+    """A module that is ready to run."""
+
+    def __init__(
+        self, file: str, module: Module, functions: Mapping[str, Function], entry: Entry
+    ) -> None:
+        """The module is not changed."""
+        self._file, self._functions, self._entry = file, functions, entry
+        text = str(module)
+        self._metadata = Metadata(text)
+        self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
+        self._drain: Callable[[], None] = self._forget
+        self._called = ctypes.CFUNCTYPE(None)(self._empty)
+        drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
+        at = Addresses(start + _HEAD, _ROOM, start, start + 8, start + 16, start + 20, drain)
+        self.stated = instrument(text, functions, _is_support, is_allowed, at)
+        try:
+            stated = llvm.parse_assembly(self.stated.text)
+            stated.verify()
+        except RuntimeError as problem:
+            lines = str(problem).splitlines()
+            raise InputError(file, f"internal error: {lines[0]}; please report it") from None
+        variables = [
+            (value.name, machine().target_data.get_abi_size(value.global_value_type))
+            for value in stated.global_variables
+            if not value.is_declaration and not value.name.startswith("llvm.")
+        ]
+        self._code = Code(stated)
+        layouts = Layouts(text, self._metadata)
+        self._region = None if entry.click else Region()
+        others = []
+        if self._region is not None:
+            others.append(Area(self._region.address, SIZE, "packet", -1))
+        self.memory = survey(
+            [
+                (name, self._code.address(name), size, layouts.variable(name))
+                for name, size in variables
+            ],
+            others,
+        )
+
+    def line(self, block: int) -> Line | None:
+        """Where a block begins in the source."""
+        return self._line(self.stated.blocks[block])
+
+    def site_line(self, site: int) -> Line | None:
+        """Where an access is in the source: of what was inlined, where it was called."""
+        place = self.stated.sites[site].place
+        return None if place is None else self._metadata.outer_line(place)
+
+    def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
+        """Has all packets processed; until a moment of the monotonic clock.
+
+        Raises:
+            InputError: when a packet does not come to an end, or the code does what it must not.
+        """
+        self._check(packets)
+
+        def attempt() -> dict[str, Any]:
+            try:
+                return self._all(packets, setting)
+            except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
+                return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
+
+        series = Series([attempt], _SECONDS, until)
+        found = series.first()
+        if found is None:
+            raise InputError(self._file, self._death(series.ended, until))
+        if "refused" in found:
+            raise InputError(self._file, found["refused"])
+        numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
+        return Outcome(
+            tally_of(found["tally"]),
+            found["counts"],
+            {port: count for port, count in sorted(numbers["outputs"].items()) if count},
+            dict(sorted(numbers["results"].items())),
+            found["kept"],
+        )
+
+    def _check(self, packets: Sequence[Captured]) -> None:
+        room = _LARGEST if self._entry.click else SIZE
+        for number, packet in enumerate(packets, 1):
+            if packet.length > room:
+                reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
+                raise InputError(self._file, f"{reason} the most that is run")
+
+    # --- in the process that may die -------------------------------------------------------------
+
+    def _all(self, packets: Sequence[Captured], setting: Setting) -> dict[str, Any]:
+        self._say(_CONSTRUCTORS)
+        self._set_fuel(_BEFORE)
+        self._code.construct()
+        said = self._start(setting)
+        if said is not None:
+            return {"refused": said}
+        here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
+        memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
+        recorder = Recorder(memory, self.stated.sites, len(self.stated.blocks))
+        self._drain = lambda: self._take(recorder)
+        self._forget()
+        self._totals(reset=True)
+        results, kept = Counter[int](), 0
+        packet = self._packet(setting)
+        for number, one in enumerate(packets):
+            self._say(number)
+            self._set_fuel(setting.fuel)
+            result, left = packet(number, one)
+            kept += left
+            if result is not None:
+                results[result] += 1
+            if self._filled() > _ROOM // 2:
+                self._take(recorder)
+        self._take(recorder)
+        totals = self._totals(reset=False)
+        return {
+            "tally": recorder.tally()._asdict(),
+            "counts": dict(zip(_KEYS, totals[_PORTS:], strict=False)),
+            "outputs": list(enumerate(totals[:_PORTS])),
+            "results": sorted(results.items()),
+            "kept": kept,
+        }
+
+    def _start(self, setting: Setting) -> str | None:
+        """Configures an element; what it says against that."""
+        if self._entry.element is None:
+            return None
+        name = self._entry.element.removeprefix(ELEMENT)
+        self._say(_CONFIGURATION)
+        self._totals(reset=True)
+        start = self._code.address(f"slowpath_click_start_{name}")
+        code = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(start)(setting.config.encode())
+        if code >= 0:
+            return None
+        address = self._code.address("slowpath_click_totals") + 8 * (_PORTS + len(_KEYS))
+        text = ctypes.c_char_p.from_address(address).value
+        why = (text or b"no reason is given").decode(errors="replace")
+        return f"{name} does not take its configuration ({setting.config or 'none'}): {why}"
+
+    def _packet(self, setting: Setting) -> Callable[[int, Captured], tuple[int | None, int]]:
+        """What has one packet processed: gives what was returned, and packets that are left."""
+        entry, code = self._entry, self._code
+        function = _prototype(entry)(code.address(entry.function.name))
+        if self._region is not None:
+            return self._raw(function, self._region, setting)
+        taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
+        kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
+        arrive = kind(code.address("slowpath_click_arrive"))
+        left = ctypes.CFUNCTYPE(ctypes.c_uint32)(code.address("slowpath_click_left"))
+        pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+        wait, given = code.address("slowpath_click_wait"), code.address("slowpath_click_given")
+        pulls = "packet" not in entry.roles
+        element = 0 if entry.element is None else code.address(entry.element)
+
+        def packet(number: int, one: Captured) -> tuple[int | None, int]:
+            now = _time(number, one)
+            here = arrive(one.bytes, len(one.bytes), one.length, now, setting.strip)
+            if pulls and wait:
+                pointer(wait)(here)
+            values = {"element": element, "packet": here, "port": 0}
+            result = function(*(values[role] for role in entry.roles))
+            if entry.gives == "packet" and given:
+                pointer(given)(result)
+            return (result if entry.gives == "number" else None), left()
+
+        return packet
+
+    def _raw(
+        self, function: Callable[..., int], region: Region, setting: Setting
+    ) -> Callable[[int, Captured], tuple[int | None, int]]:
+        """The same for bytes and their length: the packet ends where nobody may read on."""
+        entry = self._entry
+
+        def packet(_number: int, one: Captured) -> tuple[int | None, int]:
+            data = (one.bytes + bytes(one.length - len(one.bytes)))[setting.strip :]
+            start = region.address + SIZE - len(data)
+            region.write(data, SIZE - len(data))
+            values = {"bytes": start, "length": len(data), "end": start + len(data)}
+            result = function(*(values[role] for role in entry.roles))
+            return (result if entry.gives == "number" else None), 0
+
+        return packet
+
+    def _totals(self, *, reset: bool) -> list[int]:
+        """What the headers have counted."""
+        address = self._code.address("slowpath_click_totals")
+        if not address:
+            return [0] * (_PORTS + len(_KEYS))
+        numbers = (ctypes.c_uint64 * (_PORTS + len(_KEYS) + 1)).from_address(address)
+        if reset:
+            ctypes.memset(address, 0, ctypes.sizeof(numbers))
+        return list(numbers)[: _PORTS + len(_KEYS)]
+
+    def _empty(self) -> None:
+        """There is no room for more records."""
+        self._drain()
+
+    def _take(self, recorder: Recorder) -> None:
+        filled = self._filled()
+        recorder.take(np.frombuffer(self._shared, RECORDS, filled, _HEAD).copy())
+        self._forget()
+
+    def _filled(self) -> int:
+        return int(struct.unpack_from("<q", self._shared, 0)[0])
+
+    def _forget(self) -> None:
+        struct.pack_into("<q", self._shared, 0, 0)
+
+    def _set_fuel(self, fuel: int) -> None:
+        struct.pack_into("<q", self._shared, 8, fuel)
+        struct.pack_into("<i", self._shared, 20, 0)
+
+    def _say(self, packet: int) -> None:
+        """What is being done, for whoever finds this process dead."""
+        struct.pack_into("<q", self._shared, 24, packet)
+
+    # --- afterwards ------------------------------------------------------------------------------
+
+    def _death(self, code: int, until: float) -> str:
+        """Why the process ended, with the line where it was."""
+        _, fuel, block, outside, packet = struct.unpack_from("<qqiiq", self._shared, 0)
+        line = self.line(block) if 0 <= block < len(self.stated.blocks) else None
+        place = self.stated.blocks[block].function if line else ""
+        where = f"{line.file}:{line.line}: " if line else ""
+        shown = f"{self._functions[place].shown}: " if place else ""
+        when = _WHEN.get(packet, f"packet {packet + 1} of the trace")
+        name = self.stated.outside[outside - 1] if outside else None
+        if fuel <= 0 and code == -signal.SIGILL:
+            why = "a loop does not end: more blocks ran than one packet may (--blocks)"
+        elif name is not None and code == -signal.SIGILL:
+            why = _WHY.get(name, f"{name} is called, which is not there")
+        elif time.monotonic() >= until:
+            why = "deadline"
+        else:
+            why = _SIGNALS.get(code, f"the process ended with {code}")
+        return f"{where}{shown}{when}: {why}"
+
+    def _line(self, place: Place) -> Line | None:
+        function = self._functions[place.function]
+        for instruction in function.blocks[place.number].instructions:
+            if instruction.place is not None:
+                found = self._metadata.outer_line(instruction.place)
+                if found is not None:
+                    return found
+        return function.line
+
+
+def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
+    """With the memory of local variables, as far as nothing else is there."""
+    below = max((one.start + one.size for one in areas if one.start < here), default=0)
+    above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
+    start, end = max(here - _STACK, below), min(here + _STACK // 4, above)
+    return sorted([*areas, Area(start, end - start, "local", -1)])
+
+
+def _is_support(symbol: str) -> bool:
+    return symbol.startswith(_SUPPORT)
+
+
+def _time(number: int, one: Captured) -> int:
+    """When a packet arrives; where the trace does not say it, one each microsecond."""
+    return 1000 * number if one.nanoseconds is None else one.nanoseconds
+
+
+def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
+    results: dict[str, object] = {
+        "void": None,
+        "pointer": ctypes.c_uint64,
+        **{f"i{bits}": kind for bits, kind in _SIGNED.items()},
+    }
+    kinds = [
+        ctypes.c_uint64 if one.kind == "pointer" else _UNSIGNED[one.bits]
+        for one in entry.function.parameters
+    ]
+    return ctypes.CFUNCTYPE(results[entry.function.result], *kinds)  # type: ignore[arg-type]

@@ -1,0 +1,221 @@
+"""A module that says what it does: each block that begins, each access to memory, as records.
+
+Text is put into the module's text; the code between stays as the passes have left it. A block is
+one of `Function.blocks`, an access is a load, store, atomic operation or copy of a block that runs.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from slowpath.insights.porting.instrumentation.operands import Kind, called, touches
+from slowpath.insights.preparation.functions import Function
+
+RECORD = 16
+"""Bytes of a record: an address (8), a number (4) and a size (4)."""
+BEGINS = 1 << 31
+"""Added to the number of a block that begins; other numbers are those of sites."""
+_LARGEST = (1 << 20) - 1
+"""Bytes of an access; larger ones count as so many."""
+_DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
+_LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
+
+
+class Site(NamedTuple):
+    """An access that the code states."""
+
+    block: int
+    kind: Kind
+    place: int | None  # number of its location
+
+
+class Place(NamedTuple):
+    """A block of a function."""
+
+    function: str
+    number: int  # in the function
+
+
+class Stated(NamedTuple):
+    """A module that says what it does."""
+
+    text: str
+    blocks: list[Place]
+    sites: list[Site]
+    outside: list[str]
+    """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
+
+
+class Addresses(NamedTuple):
+    """Where a module puts what it says."""
+
+    records: int
+    room: int  # so many records
+    filled: int  # i64: how many there are
+    fuel: int  # i64: blocks that may run before the run ends
+    block: int  # i32: the last one that began
+    outside: int  # i32: number of the function from outside that was called last, 0: none
+    drain: int  # a function without arguments, called when all records are full
+
+
+def instrument(
+    text: str,
+    functions: Mapping[str, Function],
+    skipped: Callable[[str], bool],
+    allowed: Callable[[str], bool],
+    addresses: Addresses,
+) -> Stated:
+    """Puts what says so into a module; `skipped` functions stay as they are.
+
+    Functions from outside that are not `allowed` are named before they are called.
+    """
+    stated = Stated("", [], [], [])
+    lines, into = list[str](), None
+    for line in text.splitlines():
+        if line.startswith("define "):
+            head = _DEFINE.match(line)
+            name = _bare(head[1]) if head else ""
+            if name in functions and not skipped(name):
+                into = _Body(functions[name], functions, allowed, stated)
+        elif line == "}" and into is not None:
+            into = None
+        elif into is not None:
+            lines += into.before(line)
+        lines.append(line)
+    if not re.search(r"^declare .*@llvm\.trap\(", text, re.MULTILINE):
+        lines.append("declare void @llvm.trap()")
+    return stated._replace(text="\n".join([*lines, _runtime(addresses), ""]))
+
+
+class _Body:
+    """A function that is gone through line by line."""
+
+    def __init__(
+        self,
+        function: Function,
+        functions: Mapping[str, Function],
+        allowed: Callable[[str], bool],
+        stated: Stated,
+    ) -> None:
+        self._function, self._functions = function, functions
+        self._allowed, self._stated = allowed, stated
+        self._first = len(stated.blocks)
+        stated.blocks.extend(Place(function.name, at) for at in range(len(function.blocks)))
+        self._block, self._instruction = -1, 0
+        self._begins = True
+        self._inside = False
+
+    def before(self, line: str) -> list[str]:
+        """What comes in front of a line."""
+        if _LABEL.match(line):
+            self._begins = True
+            return []
+        stripped = line.strip()
+        if not stripped or stripped.startswith((";", "#dbg")) or self._continues(line, stripped):
+            return []
+        if self._begins and not self._inside:
+            self._block, self._instruction, self._inside = self._block + 1, 0, True
+        instruction = self._function.blocks[self._block].instructions[self._instruction]
+        self._instruction += 1
+        said = list[str]()
+        if instruction.opcode in ("phi", "landingpad"):
+            return said
+        if self._begins:
+            self._begins = self._inside = False
+            number = self._first + self._block
+            said.append(f'  call void @"slowpath.block"(i32 {number})')
+        name = called(instruction.text) if instruction.opcode in ("call", "invoke") else None
+        if name is not None and name not in self._functions and self._ends(name):
+            said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
+        for touch in touches(instruction.opcode, instruction.text):
+            site = len(self._stated.sites)
+            place = instruction.place
+            self._stated.sites.append(Site(self._first + self._block, touch.kind, place))
+            said.append(
+                f'  call void @"slowpath.access"(i32 {site}, ptr {touch.pointer}, i64 {touch.size})'
+            )
+        return said
+
+    def _continues(self, line: str, stripped: str) -> bool:
+        """Whether a line belongs to the instruction above (switch, invoke, landingpad)."""
+        return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
+
+    def _ends(self, name: str) -> bool:
+        return name == "llvm.trap" or not self._allowed(name)
+
+    def _number(self, name: str) -> int:
+        known = self._stated.outside
+        if name not in known:
+            known.append(name)
+        return known.index(name) + 1
+
+
+def _bare(name: str) -> str:
+    if not name.startswith('"'):
+        return name
+    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
+
+
+def _runtime(at: Addresses) -> str:
+    """What is called: records are appended; without fuel, the run ends."""
+
+    def pointer(address: int) -> str:
+        return f"inttoptr (i64 {address} to ptr)"
+
+    return f"""
+define void @"slowpath.append"(i64 %address, i32 %number, i32 %size) noinline nounwind {{
+  %had = load i64, ptr {pointer(at.filled)}
+  %full = icmp uge i64 %had, {at.room}
+  br i1 %full, label %drain, label %append
+drain:
+  call void {pointer(at.drain)}()
+  br label %append
+append:
+  %filled = load i64, ptr {pointer(at.filled)}
+  %to = getelementptr {{ i64, i32, i32 }}, ptr {pointer(at.records)}, i64 %filled
+  store i64 %address, ptr %to
+  %second = getelementptr i8, ptr %to, i64 8
+  store i32 %number, ptr %second
+  %third = getelementptr i8, ptr %to, i64 12
+  store i32 %size, ptr %third
+  %more = add i64 %filled, 1
+  store i64 %more, ptr {pointer(at.filled)}
+  ret void
+}}
+define void @"slowpath.block"(i32 %block) noinline nounwind {{
+  store volatile i32 %block, ptr {pointer(at.block)}
+  %fuel = load i64, ptr {pointer(at.fuel)}
+  %less = sub i64 %fuel, 1
+  store volatile i64 %less, ptr {pointer(at.fuel)}
+  %out = icmp sle i64 %less, 0
+  br i1 %out, label %end, label %go
+end:
+  call void @llvm.trap()
+  unreachable
+go:
+  %number = or i32 %block, {BEGINS - (1 << 32)}
+  call void @"slowpath.append"(i64 0, i32 %number, i32 0)
+  ret void
+}}
+define void @"slowpath.access"(i32 %site, ptr %address, i64 %size) noinline nounwind {{
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %end, label %go
+go:
+  %large = icmp ugt i64 %size, {_LARGEST}
+  %limited = select i1 %large, i64 {_LARGEST}, i64 %size
+  %short = trunc i64 %limited to i32
+  %number = ptrtoint ptr %address to i64
+  call void @"slowpath.append"(i64 %number, i32 %site, i32 %short)
+  ret void
+end:
+  ret void
+}}
+define void @"slowpath.outside"(i32 %number) noinline nounwind {{
+  store volatile i32 %number, ptr {pointer(at.outside)}
+  ret void
+}}
+define i64 @"slowpath.stack"() noinline nounwind {{
+  %here = alloca i8
+  %number = ptrtoint ptr %here to i64
+  ret i64 %number
+}}"""

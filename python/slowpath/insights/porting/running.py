@@ -1,0 +1,120 @@
+"""Runs a function over a trace: `run`, for Python programs and for commands.
+
+from slowpath.insights.porting.running import run
+
+found = run("nat.cc", "trace.pcap")
+for one in found.report["structures"]:
+    print(one["structure"], one["reads_per_packet"])
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from time import monotonic
+from typing import NamedTuple
+
+from slowpath.cli.errors import InputError, StoppedError
+from slowpath.engine.captures import Captured, captured
+from slowpath.insights.porting.documents import CountsReport
+from slowpath.insights.porting.setting import Allowance, Setting
+from slowpath.insights.preparation.sources import Source, load_source
+from slowpath.programs.sources import Clang
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Message
+from slowpath.work.stopping import Stopping
+
+_BYTES = 256 << 20
+"""Bytes of all packets together."""
+_ENDLESS = 1e9
+
+
+class Run(NamedTuple):
+    """What a run has counted."""
+
+    report: CountsReport
+    placement: dict[str, object]
+    """The structures with their counts, as `slowpath insights placement` reads it."""
+    coalescing: dict[str, object] | None
+    """The variables with the blocks that touch them, as `slowpath insights coalescing` reads it;
+    None where no structure has several."""
+
+
+def run(
+    file: str, traffic: str, setting: Setting | None = None, *, flags: tuple[str, ...] = ()
+) -> Run:
+    """Compiles a source, and runs one of its functions over the packets of a capture file.
+
+    `flags` are for clang.
+
+    Raises:
+        InputError: when a file cannot be read or used, the source does not compile, has no such
+            function or one with inline assembly or recursion, or a packet does not come to an end.
+    """
+    source = load_source(file, Clang(flags))
+    return run_source(source, traffic, setting or Setting(), Allowance(), Stopping())
+
+
+def run_source(
+    source: Source, traffic: str, setting: Setting, allowed: Allowance, stopping: Stopping
+) -> Run:
+    """The same of a source that was read.
+
+    Raises:
+        StoppedError: when it was stopped before all packets had run.
+    """
+    found = list[Run]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("counted", report, placement, coalescing):
+                found.append(Run(report, placement, coalescing))
+
+    def work(seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        return _work(source, traffic, setting, seconds)
+
+    with Errand(work, allowed.memory) as errand:
+        stopped = errand.run(allowed.seconds, stopping, take)
+    if stopped is not None and stopped.startswith("internal error"):
+        raise InputError(source.file, stopped)
+    if stopped is not None or not found:
+        raise StoppedError(source.file, f"{stopped or 'it'} before all packets had run")
+    return found[0]
+
+
+def _work(
+    source: Source, traffic: str, setting: Setting, seconds: float | None
+) -> Iterator[Message]:
+    """The other process."""
+    from slowpath.insights.accelerators.execution.confinement import leave_network
+    from slowpath.insights.porting.coalescing import coalescing_problem
+    from slowpath.insights.porting.counting import Counted
+    from slowpath.insights.porting.entry import choose
+    from slowpath.insights.porting.execution import Execution
+    from slowpath.insights.porting.placement import placement_problem
+    from slowpath.insights.program import Program
+
+    until = monotonic() + (_ENDLESS if seconds is None else seconds)
+    arriving, more = _packets(traffic, setting.packets)
+    program = Program(source)
+    chosen = choose(source.file, program.functions, setting.entry)
+    leave_network()
+    execution = Execution(source.file, program.module, program.functions, chosen)
+    outcome = execution.run(arriving, setting, until)
+    counted = Counted(execution, outcome, program.functions, chosen)
+    report = counted.report(source.file, traffic, arriving, more=more)
+    placement = placement_problem(report)
+    yield "counted", dict(report), placement, coalescing_problem(counted, report)
+
+
+def _packets(traffic: str, most: int) -> tuple[list[Captured], bool]:
+    """The first packets of a trace, and whether there are more."""
+    found, size = list[Captured](), 0
+    packets = captured(traffic)
+    for packet in islice(packets, most):
+        found.append(packet)
+        size += packet.length
+        if size > _BYTES:
+            reason = f"has more than {_BYTES >> 20} MiB of packets; take fewer (--packets)"
+            raise InputError(traffic, reason)
+    if not found:
+        raise InputError(traffic, "has no packet")
+    return found, next(packets, None) is not None

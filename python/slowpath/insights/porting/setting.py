@@ -1,0 +1,30 @@
+"""What is asked for: which function, how packets arrive, and what may be spent on it."""
+
+from typing import NamedTuple
+
+PACKETS = 100_000
+FUEL = 1_000_000
+
+
+class Setting(NamedTuple):
+    """Which function, and how packets arrive at it."""
+
+    entry: str | None = None
+    """As the source calls it (`NAT::push`); None: what the source's only element takes packets
+    with, else its only function."""
+    config: str = ""
+    """Configuration of the element, as it would stand in parentheses."""
+    packets: int = PACKETS
+    """The first packets of the trace; no more run."""
+    strip: int = 0
+    """Bytes that are taken off in front of the function, as by elements before it."""
+    fuel: int = FUEL
+    """Blocks that may run for one packet."""
+
+
+class Allowance(NamedTuple):
+    """What may be spent."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    """Bytes."""

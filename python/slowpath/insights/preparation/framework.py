@@ -1,0 +1,27 @@
+"""The headers for elements in the manner of Click, and what of a module is theirs."""
+
+from pathlib import Path
+
+HEADERS = Path(__file__).parent / "headers"
+"""Found by `#include <click/element.hh>`."""
+ELEMENT = "slowpath_element_"
+"""What the symbols of elements begin with, in front of the name of their class."""
+_OURS = "/slowpath/insights/preparation/headers/"
+_BITS = "/bits/"
+FLAGS = (
+    *("-isystem", str(HEADERS), "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
+    *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
+)
+"""How C++ is compiled: what cards do not have (exceptions, types at run time) is an error there."""
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file is one of the headers, as debug information names it."""
+    return _OURS in f"/{file}"
+
+
+def is_support(symbol: str, file: str) -> bool:
+    """Whether a function is not the user's: of the headers, of a library, of the compiler."""
+    if symbol.startswith(("slowpath_click_", "_GLOBAL__", "__cxx_global_var_init")):
+        return True
+    return is_ours(file) or _BITS in file

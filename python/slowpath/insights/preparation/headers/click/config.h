@@ -1,0 +1,19 @@
+// Part of slowpath's own headers for elements in the manner of Click, written from the documentation
+// of its interface: what they do not have, a source that uses it is not compiled with.
+#ifndef SLOWPATH_CLICK_CONFIG_H
+#define SLOWPATH_CLICK_CONFIG_H
+#define CLICK_DECLS
+#define CLICK_ENDDECLS
+#define CLICK_USING_DECLS
+#define CLICK_USERLEVEL 1
+#define CLICK_SLOWPATH 1
+#define CLICK_BYTE_ORDER CLICK_LITTLE_ENDIAN
+#define CLICK_LITTLE_ENDIAN 1234
+#define CLICK_BIG_ENDIAN 4321
+#define HAVE_INT64_TYPES 1
+#define ELEMENT_REQUIRES(x)
+#define ELEMENT_PROVIDES(x)
+#define ELEMENT_LIBS(x)
+#define ELEMENT_MT_SAFE(x)
+#define ELEMENT_HEADER(x)
+#endif

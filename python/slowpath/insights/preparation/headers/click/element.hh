@@ -1,0 +1,155 @@
+// Elements; what they push is counted by output.
+#ifndef SLOWPATH_CLICK_ELEMENT_HH
+#define SLOWPATH_CLICK_ELEMENT_HH
+#include <click/error.hh>
+#include <click/packet.hh>
+#include <click/vector.hh>
+
+class Timer;
+struct Task;
+struct Handler;
+
+class Element {
+  public:
+    class Port {
+      public:
+        SLOWPATH_INLINE Port(int number) : _number(number) {}
+        SLOWPATH_INLINE bool active() const { return true; }
+        SLOWPATH_INLINE void push(Packet *p) const { Element::sent(_number, p); }
+        SLOWPATH_INLINE Packet *pull() const { return Element::fetched(); }
+
+      private:
+        int _number;
+    };
+
+    static const char *const PORTS_0_0, *const PORTS_0_1, *const PORTS_1_0, *const PORTS_1_1,
+        *const PORTS_1_1X2;
+    static const char *const AGNOSTIC, *const PUSH, *const PULL, *const PUSH_TO_PULL,
+        *const PULL_TO_PUSH;
+    static const char *const COMPLETE_FLOW;
+
+    enum ConfigurePhase {
+        CONFIGURE_PHASE_FIRST = 0,
+        CONFIGURE_PHASE_DEFAULT = 100,
+        CONFIGURE_PHASE_LAST = 2000
+    };
+    enum CleanupStage { CLEANUP_NO_ROUTER, CLEANUP_MANUAL };
+
+    Element() {}
+    virtual ~Element() {}
+    virtual const char *class_name() const = 0;
+    virtual const char *port_count() const { return "1/1"; }
+    virtual const char *processing() const { return "a/a"; }
+    virtual const char *flow_code() const { return "x/x"; }
+    virtual const char *flags() const { return ""; }
+    virtual int configure_phase() const { return CONFIGURE_PHASE_DEFAULT; }
+    virtual int configure(Vector<String> &, ErrorHandler *) { return 0; }
+    virtual int initialize(ErrorHandler *) { return 0; }
+    virtual bool can_live_reconfigure() const { return false; }
+    virtual void cleanup(CleanupStage) {}
+    virtual void add_handlers() {}
+    virtual void push(int, Packet *p) {
+        p = simple_action(p);
+        if (p)
+            output(0).push(p);
+    }
+    virtual Packet *pull(int) {
+        Packet *p = input(0).pull();
+        return p ? simple_action(p) : 0;
+    }
+    virtual Packet *simple_action(Packet *p) { return p; }
+    virtual void run_timer(Timer *) {}
+
+    SLOWPATH_INLINE int noutputs() const { return SLOWPATH_PORTS; }
+    SLOWPATH_INLINE int ninputs() const { return SLOWPATH_PORTS; }
+    SLOWPATH_INLINE Port output(int number) const { return Port(number); }
+    SLOWPATH_INLINE Port input(int number) const { return Port(number); }
+    SLOWPATH_INLINE void checked_output_push(int number, Packet *p) const {
+        if ((unsigned) number < SLOWPATH_PORTS)
+            sent(number, p);
+        else
+            p->kill();
+    }
+    String name() const { return String(class_name()); }
+    String declaration() const { return String(class_name()); }
+    void add_read_handler(const char *, ...) {}
+    void add_write_handler(const char *, ...) {}
+    void add_data_handlers(const char *, ...) {}
+
+    static Packet *_waiting;  // what input(0).pull() has
+
+  private:
+    SLOWPATH_KEPT static void sent(int number, Packet *p) {
+        if ((unsigned) number >= SLOWPATH_PORTS)
+            slowpath_click_no_such_output();
+        slowpath_click_totals.pushed[number]++;
+        p->_used = false;
+    }
+    SLOWPATH_KEPT static Packet *fetched() {
+        Packet *p = _waiting;
+        _waiting = 0;
+        return p;
+    }
+};
+
+SLOWPATH_ONE Packet *Element::_waiting = 0;
+SLOWPATH_ONE const char *const Element::PORTS_0_0 = "0/0";
+SLOWPATH_ONE const char *const Element::PORTS_0_1 = "0/1";
+SLOWPATH_ONE const char *const Element::PORTS_1_0 = "1/0";
+SLOWPATH_ONE const char *const Element::PORTS_1_1 = "1/1";
+SLOWPATH_ONE const char *const Element::PORTS_1_1X2 = "1/1-2";
+SLOWPATH_ONE const char *const Element::AGNOSTIC = "a";
+SLOWPATH_ONE const char *const Element::PUSH = "h";
+SLOWPATH_ONE const char *const Element::PULL = "l";
+SLOWPATH_ONE const char *const Element::PUSH_TO_PULL = "h/l";
+SLOWPATH_ONE const char *const Element::PULL_TO_PUSH = "l/h";
+SLOWPATH_ONE const char *const Element::COMPLETE_FLOW = "x/x";
+
+// The arguments of a configuration, at commas outside of quotes, without blanks around them.
+inline void slowpath_click_split(const char *text, Vector<String> &words) {
+    bool quoted = false;
+    const char *start = text;
+    for (const char *at = text;; at++) {
+        quoted ^= *at == '"';
+        if (*at && (*at != ',' || quoted))
+            continue;
+        const char *first = start, *end = at;
+        while (first < end && (*first == ' ' || *first == '\t'))
+            first++;
+        while (end > first && (end[-1] == ' ' || end[-1] == '\t'))
+            end--;
+        if (first < end || *at)
+            words.push_back(String(first, end - first));
+        if (!*at)
+            return;
+        start = at + 1;
+    }
+}
+
+inline int slowpath_click_prepare(Element *element, const char *text) {
+    static Vector<String> words;
+    ErrorHandler errors;
+    slowpath_click_split(text, words);
+    int code = element->configure(words, &errors);
+    return code < 0 ? code : element->initialize(&errors);
+}
+
+// A packet that a function has given back goes to output 0; one that is waiting was not fetched.
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
+    if (p && p->_used) {
+        slowpath_click_totals.pushed[0]++;
+        p->_used = false;
+    }
+}
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Element::_waiting = p; }
+
+// The element of the run; methods that the run enters get it.
+#define EXPORT_ELEMENT(name)                                                                     \
+    name slowpath_element_##name __attribute__((no_destroy));                                    \
+    extern "C" __attribute__((used)) int slowpath_click_start_##name(const char *text) {         \
+        return slowpath_click_prepare(&slowpath_element_##name, text);                           \
+    }                                                                                            \
+    extern "C" __attribute__((used)) void slowpath_click_push_##name(int port, Packet *p) {      \
+        slowpath_element_##name.push(port, p);                                                   \
+    }
+#endif

@@ -1,0 +1,127 @@
+// What all headers need: numbers, byte order, hashes, and what the run counts.
+#ifndef SLOWPATH_CLICK_GLUE_HH
+#define SLOWPATH_CLICK_GLUE_HH
+#include <click/config.h>
+#include <arpa/inet.h>
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if __has_include(<new>)
+#include <new>
+#else
+inline void *operator new(size_t, void *at) noexcept { return at; }
+#endif
+
+// Accessors are part of who calls them, as on a card; tables and lists are functions of their own.
+#define SLOWPATH_INLINE inline __attribute__((always_inline))
+#define SLOWPATH_KEPT __attribute__((noinline))
+#define SLOWPATH_LOOP _Pragma("clang loop unroll(disable)")
+#define SLOWPATH_ONE __attribute__((weak, used))
+
+// As glibc has them they are functions, which would be calls.
+#undef ntohl
+#undef ntohs
+#undef htonl
+#undef htons
+#define ntohl(x) ((uint32_t) __builtin_bswap32((uint32_t) (x)))
+#define ntohs(x) ((uint16_t) __builtin_bswap16((uint16_t) (x)))
+#define htonl(x) ntohl(x)
+#define htons(x) ntohs(x)
+
+#undef assert
+#define assert(x) ((x) ? (void) 0 : __builtin_trap())
+#define static_assert_click(x) static_assert(x, #x)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define likely(x) __builtin_expect(!!(x), 1)
+
+#define SLOWPATH_PORTS 64
+
+struct slowpath_click_counts {
+    uint64_t pushed[SLOWPATH_PORTS];
+    uint64_t killed;
+    uint64_t made;     // packets that the element made
+    uint64_t refused;  // entries that found no free slot
+    uint64_t evicted;  // entries that lost theirs
+    uint64_t unmade;   // packets for which there was no buffer
+    const char *said;  // of configure() and initialize(), the first error
+};
+extern "C" SLOWPATH_ONE struct slowpath_click_counts slowpath_click_totals = {};
+extern "C" SLOWPATH_ONE uint64_t slowpath_click_now = 0;  // nanoseconds since 1970
+extern "C" SLOWPATH_ONE uint32_t slowpath_click_seed = 1;
+
+// What ends the run; it knows these names.
+extern "C" void slowpath_click_vector_is_full(void) __attribute__((noreturn));
+extern "C" void slowpath_click_buffer_is_full(void) __attribute__((noreturn));
+extern "C" void slowpath_click_no_such_output(void) __attribute__((noreturn));
+
+typedef size_t hashcode_t;
+
+SLOWPATH_INLINE hashcode_t hashcode(char x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(signed char x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(unsigned char x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(short x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(unsigned short x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(int x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(unsigned x) { return x; }
+SLOWPATH_INLINE hashcode_t hashcode(long x) { return x ^ (unsigned long) x >> 32; }
+SLOWPATH_INLINE hashcode_t hashcode(unsigned long x) { return x ^ x >> 32; }
+SLOWPATH_INLINE hashcode_t hashcode(long long x) { return x ^ (unsigned long long) x >> 32; }
+SLOWPATH_INLINE hashcode_t hashcode(unsigned long long x) { return x ^ x >> 32; }
+template <class T> SLOWPATH_INLINE hashcode_t hashcode(const T &x) { return x.hashcode(); }
+
+template <class T> SLOWPATH_INLINE const T &click_min(const T &a, const T &b) {
+    return b < a ? b : a;
+}
+template <class T> SLOWPATH_INLINE const T &click_max(const T &a, const T &b) {
+    return a < b ? b : a;
+}
+template <class T> SLOWPATH_INLINE void click_swap(T &a, T &b) {
+    T kept = a;
+    a = b;
+    b = kept;
+}
+
+// The same numbers in every run.
+SLOWPATH_KEPT inline uint32_t click_random() {
+    uint32_t x = slowpath_click_seed;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    slowpath_click_seed = x;
+    return x >> 1;
+}
+SLOWPATH_INLINE uint32_t click_random(uint32_t low, uint32_t high) {
+    return low + click_random() % (high - low + 1);
+}
+SLOWPATH_INLINE void click_srandom(uint32_t seed) { slowpath_click_seed = seed ? seed : 1; }
+
+typedef uint32_t click_jiffies_t;
+#define CLICK_HZ 1000
+SLOWPATH_INLINE click_jiffies_t click_jiffies() { return slowpath_click_now / 1000000; }
+
+inline void click_chatter(const char *, ...) {}
+
+// Sum of 16-bit words, its carries added, complemented (RFC 1071).
+SLOWPATH_KEPT inline uint16_t click_in_cksum(const unsigned char *data, int length) {
+    uint32_t sum = 0;
+    SLOWPATH_LOOP for (; length > 1; length -= 2, data += 2) {
+        uint16_t word;
+        memcpy(&word, data, 2);
+        sum += word;
+    }
+    if (length)
+        sum += *data;
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum += sum >> 16;
+    return ~sum & 0xffff;
+}
+
+// A sum after one word of its data has changed (RFC 1624, equation 3).
+SLOWPATH_INLINE void click_update_in_cksum(uint16_t *sum, uint16_t before, uint16_t after) {
+    uint32_t changed = (uint16_t) ~*sum + (uint32_t) (uint16_t) ~before + after;
+    changed = (changed & 0xffff) + (changed >> 16);
+    *sum = ~(changed + (changed >> 16));
+}
+#endif

@@ -1,0 +1,41 @@
+// IPv4 addresses, in network byte order.
+#ifndef SLOWPATH_CLICK_IPADDRESS_HH
+#define SLOWPATH_CLICK_IPADDRESS_HH
+#include <click/string.hh>
+
+class IPAddress {
+  public:
+    SLOWPATH_INLINE IPAddress() : _addr(0) {}
+    SLOWPATH_INLINE IPAddress(unsigned x) : _addr(x) {}
+    SLOWPATH_INLINE explicit IPAddress(int x) : _addr(x) {}
+    SLOWPATH_INLINE IPAddress(struct in_addr x) : _addr(x.s_addr) {}
+    SLOWPATH_INLINE explicit IPAddress(const unsigned char *data) { memcpy(&_addr, data, 4); }
+
+    SLOWPATH_INLINE static IPAddress make_prefix(int length) {
+        return IPAddress((unsigned) (length ? htonl(0xffffffffu << (32 - length)) : 0));
+    }
+    SLOWPATH_INLINE uint32_t addr() const { return _addr; }
+    SLOWPATH_INLINE operator uint32_t() const { return _addr; }
+    SLOWPATH_INLINE struct in_addr in_addr() const {
+        struct in_addr made;
+        made.s_addr = _addr;
+        return made;
+    }
+    SLOWPATH_INLINE const unsigned char *data() const { return (const unsigned char *) &_addr; }
+    SLOWPATH_INLINE bool empty() const { return _addr == 0; }
+    SLOWPATH_INLINE bool is_multicast() const { return (_addr & htonl(0xf0000000u)) == htonl(0xe0000000u); }
+    SLOWPATH_INLINE bool matches_prefix(IPAddress addr, IPAddress mask) const {
+        return ((_addr ^ addr._addr) & mask._addr) == 0;
+    }
+    SLOWPATH_INLINE hashcode_t hashcode() const { return ntohl(_addr); }
+    SLOWPATH_INLINE bool operator==(IPAddress x) const { return _addr == x._addr; }
+    SLOWPATH_INLINE bool operator!=(IPAddress x) const { return _addr != x._addr; }
+    SLOWPATH_INLINE bool operator==(uint32_t x) const { return _addr == x; }
+    SLOWPATH_INLINE bool operator!=(uint32_t x) const { return _addr != x; }
+    SLOWPATH_INLINE IPAddress operator&(IPAddress x) const { return IPAddress(_addr & x._addr); }
+    SLOWPATH_INLINE IPAddress &operator&=(IPAddress x) { _addr &= x._addr; return *this; }
+
+  private:
+    uint32_t _addr;
+};
+#endif
