@@ -25,6 +25,7 @@ INSIGHTS = Group(
         "colocation": "slowpath.commands.insights.colocation.command:COLOCATION",
         "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
         "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
+        "blocks": "slowpath.commands.insights.blocks.command:BLOCKS",
         "accelerators": "slowpath.commands.insights.accelerators.command:ACCELERATORS",
     },
 )
