@@ -33,6 +33,7 @@ from slowpath.contention.placement.documents import PlacementReport, SuggestionR
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.insights.accelerators.documents import AcceleratorsReport
+from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
 from slowpath.measurements.disturbances import Disturbance
@@ -112,6 +113,7 @@ class CalibrateDocument(TypedDict):
 
 DOCUMENTS: dict[str, Any] = {
     "accelerators": AcceleratorsReport,
+    "blocks": BlocksReport,
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,

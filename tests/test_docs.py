@@ -38,6 +38,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["insights", "placement"],
     ["insights", "coalescing"],
     ["insights", "accelerators"],
+    ["insights", "blocks"],
     ["annotate"],
     ["diff"],
     ["compile"],
