@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.calibration import widening
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.methods.baselines import constant
+from slowpath.contention.methods.calibration import widening
 from slowpath.contention.methods.selected import METHODS, predict_by
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.tables.cells import Table, read_cells

@@ -34,6 +34,7 @@ from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advising.documents import AdviceReport
+from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.coalescing.documents import CoalescingReport
 from slowpath.insights.placement.advice.documents import StatePlacement
 from slowpath.insights.porting.documents import CountsReport
@@ -115,6 +116,7 @@ class CalibrateDocument(TypedDict):
 DOCUMENTS: dict[str, Any] = {
     "accelerators": AcceleratorsReport,
     "advice": AdviceReport,
+    "blocks": BlocksReport,
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,

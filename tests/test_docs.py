@@ -40,6 +40,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["insights", "coalescing"],
     ["insights", "counts"],
     ["insights", "accelerators"],
+    ["insights", "blocks"],
     ["annotate"],
     ["diff"],
     ["compile"],

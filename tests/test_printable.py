@@ -396,6 +396,14 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [COUNTED, "--traffic", data],
             [thing, "--traffic", TRAFFIC],
         ],
+        "insights blocks": [
+            ["examples/chain/counter.bpf.c"],
+            ["examples/chain/counter.bpf.c", "--entry", HOSTILE],
+            ["examples/chain/counter.bpf.c", "--cflags", HOSTILE],
+            [folder / "missing"],
+            [thing],
+            [data],
+        ],
         "insights accelerators": [
             ["tests/accelerators/sums.c", "--entry", "adler_plain"],
             ["tests/accelerators/sums.c", "--entry", HOSTILE],

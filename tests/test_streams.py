@@ -114,6 +114,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
         "contention evaluate": [MEMORY, "--recipe", "constant"],
         "insights": ["tests/advice/filter.c"],
+        "insights blocks": ["examples/chain/counter.bpf.c"],
         "insights accelerators": ["tests/accelerators/sums.c", "--entry", "adler_plain"],
         "contention diagnose": ["examples/fleet/nat.model.json", "--traffic", "flows=9,size=64"],
         "contention place": [

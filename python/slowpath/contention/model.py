@@ -53,7 +53,7 @@ class FunctionModel(NamedTuple):
     request_time: RequestTime | None
     co_runs: CoRuns | None = None  # that waits are known by
     waits: Waits | None = None  # of run-to-completion; None: for a whole round of the others
-    widening: float = 1.0  # of intervals beside clients of the accelerator (`calibration.py`)
+    widening: float = 1.0  # of intervals beside clients (`methods/calibration.py`)
     why: Reason | None = None  # of the pattern; None where a file of an older slowpath does not say
 
     @property

@@ -8,6 +8,8 @@ from slowpath import _core
 from slowpath.engine.errors import as_text, of_file
 from slowpath.engine.objects import Subject
 from slowpath.engine.targets import Target
+from slowpath.schema.compiled import Compiled
+from slowpath.schema.instructions import Refusal
 from slowpath.schema.results import Detail, Result
 from slowpath.work.stopping import Stopping
 
@@ -74,6 +76,36 @@ def compile_messages(
         yield ("compiled", _core.compile_program(*asked))
         if verify:
             yield ("verified", _core.verify_program(*asked))
+
+
+class RefusedError(Exception):
+    """The card lacks something for a program: all of it that can be told at once."""
+
+    def __init__(self, refusals: list[Refusal]) -> None:
+        super().__init__(refusals[0]["reason"])
+        self.refusals = refusals
+
+
+def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> Compiled:
+    """A program of a BPF object, compiled for the card.
+
+    Raises:
+        RefusedError: when the card cannot run it.
+        InputError: when the object cannot be read, or it has to stop before it was compiled.
+    """
+    stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
+    file = as_text(subject.file)
+    with of_file(file), stopping.calling(stop.set):
+        try:
+            text = _core.compile_program(
+                subject._replace(file=file), target, options._asdict(), stop
+            )
+        except _core.Error as problem:
+            if problem.refusals:
+                raise RefusedError(problem.refusals) from None
+            raise
+    document: Compiled = json.loads(text)
+    return document
 
 
 class Run:

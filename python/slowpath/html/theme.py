@@ -39,6 +39,7 @@ td.text { overflow-wrap: break-word; }
 tr:last-child td { border-bottom: 0; }
 code { font: .92em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   overflow-wrap: anywhere; }
+code.line { white-space: pre-wrap; }
 .figures { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem 1.5rem; margin-top: .75rem; }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: .85rem; color: var(--soft); margin-bottom: .25rem; }

@@ -113,8 +113,8 @@ def learned(
         OptionError: when an option makes no sense.
     """
     from slowpath.contention.accelerator.service import fit_request_time
-    from slowpath.contention.calibration import widening
     from slowpath.contention.memory.learning.recipes import RECIPES
+    from slowpath.contention.methods.calibration import widening
     from slowpath.contention.methods.patterns import decided, detected
     from slowpath.contention.model import choose, learn
 

@@ -29,6 +29,7 @@ INSIGHTS = Group(
         "placement": "slowpath.commands.insights.placement.command:PLACEMENT",
         "coalescing": "slowpath.commands.insights.coalescing.command:COALESCING",
         "counts": "slowpath.commands.insights.counts.command:COUNTS",
+        "blocks": "slowpath.commands.insights.blocks.command:BLOCKS",
         "accelerators": "slowpath.commands.insights.accelerators.command:ACCELERATORS",
     },
     "slowpath.commands.insights.advice.command:ADVICE",

@@ -8,6 +8,7 @@ from slowpath.cli.command import argument, option, within
 
 if TYPE_CHECKING:
     from slowpath.insights.preparation.sources import Source
+    from slowpath.programs.sources import Clang
 
 _ANALYSIS = "Analysis"
 SOURCE = argument(
@@ -43,6 +44,14 @@ MEMORY = option(
 )
 
 
+class Limits(NamedTuple):
+    """How a source is compiled, and what may be spent on it."""
+
+    clang: "Clang"
+    seconds: float | None  # None: no limit
+    memory: int | None  # bytes; None: no limit
+
+
 class Work(NamedTuple):
     """A source, and what may be spent on it."""
 
@@ -51,16 +60,13 @@ class Work(NamedTuple):
     memory: int | None  # bytes; None: no limit
 
 
-def read_work(given: Namespace) -> Work:
-    """What the options ask for; the source is compiled.
+def read_limits(given: Namespace) -> Limits:
+    """What the options ask for.
 
     Raises:
-        InputError: when the file cannot be read or compiled, or there is no time left for more.
         OptionError: when an option makes no sense.
     """
     from slowpath.analysis.options import parse_cflags, read_option
-    from slowpath.cli.errors import StoppedError
-    from slowpath.insights.preparation.sources import load_source
     from slowpath.programs.sources import Clang
     from slowpath.work.memory import default_limit, parse_size
 
@@ -71,8 +77,22 @@ def read_work(given: Namespace) -> Work:
     if given.memory is not None:
         memory = read_option("--memory", parse_size, given.memory)
     until = None if given.deadline is None else time.monotonic() + given.deadline
-    source = load_source(given.file, Clang(flags, until=until, memory_bytes=memory))
-    left = None if until is None else until - time.monotonic()
+    return Limits(Clang(flags, until=until, memory_bytes=memory), given.deadline, memory)
+
+
+def read_work(given: Namespace) -> Work:
+    """What the options ask for; the source is compiled.
+
+    Raises:
+        InputError: when the file cannot be read or compiled, or there is no time left for more.
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.cli.errors import StoppedError
+    from slowpath.insights.preparation.sources import load_source
+
+    clang, _, memory = read_limits(given)
+    source = load_source(given.file, clang)
+    left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")
     return Work(source, left, memory)

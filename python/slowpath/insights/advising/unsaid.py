@@ -21,5 +21,5 @@ def unsaid(evidence: Evidence) -> Said:
     yield Gap(
         "instructions on the card",
         "numbers of instructions are of LLVM's intermediate language",
-        "",
+        "what compiles for BPF is counted block by block: slowpath insights blocks",
     )

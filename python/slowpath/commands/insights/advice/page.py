@@ -77,15 +77,13 @@ def _piece(rank: int, one: AdviceGiven) -> Html:
 
 def _code(lines: list[str]) -> Html:
     """Lines of C, each a text of its own: what is in them turns nothing around."""
-    rows = [element("div", element("code", _indented(line))) for line in lines]
+    rows = [element("div", _line(line)) for line in lines]
     return element("details", element("summary", "In C"), *rows)
 
 
-def _indented(line: str) -> str:
-    """Blanks in front that a page keeps."""
-    wide = line.replace("\t", "    ")
-    left = len(wide) - len(wide.lstrip(" "))
-    return "\N{NO-BREAK SPACE}" * left + wide[left:]
+def _line(text: str) -> Html:
+    """A line of C with the blanks in front."""
+    return element("code", text.replace("\t", "    "), class_="line")
 
 
 def _unsaid(report: AdviceReport) -> Html:
@@ -144,7 +142,7 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
                 element("span", str(number), id=_anchor(file, number)),
                 "" if count is None else f"{count['runs_per_packet']:g}",
                 "" if count is None else f"{count['instructions_per_packet']:,.4g}",
-                element("code", _indented(text)),
+                _line(text),
                 memory,
                 links,
             ]

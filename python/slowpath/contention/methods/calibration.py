@@ -1,10 +1,10 @@
 """How much wider intervals have to be beside clients of the accelerator, by mixes of the profile.
 
-Intervals of the memory stage are calibrated on rows without any client, and a line through request
-times tells nothing of waiting. Mixes with clients, each predicted by models that have not seen it,
-show how far off what is composed is, in units of what its interval would be; the quantile of that is
-by how much all of these are wider (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive
-confidence machines for regression", ECML 2002, with normalised residuals).
+Intervals of the memory stage are calibrated on rows without any client, and a line through
+request times tells nothing of waiting. Mixes with clients, each predicted by models that have not
+seen it, show how far off what is composed is, in units of what its interval would be; the quantile
+of that is by how much all of these are wider (Papadopoulos, Proedrou, Vovk and Gammerman,
+"Inductive confidence machines for regression", ECML 2002, with normalised residuals).
 """
 
 import math
@@ -25,7 +25,7 @@ _FEWEST = 5
 """Fewer mixes tell nothing."""
 _FOLDS = 5
 _NARROWEST = 1e-3
-"""Half an interval, as a logarithm, at least: where it has no width, nothing can be in units of it."""
+"""Half an interval, as a logarithm, at least: nothing can be in units of one without width."""
 _UNSEEN = -1
 
 

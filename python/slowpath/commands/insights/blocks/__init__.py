@@ -1,0 +1,1 @@
+"""The command `slowpath insights blocks`."""

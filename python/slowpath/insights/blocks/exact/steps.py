@@ -1,0 +1,60 @@
+"""The steps from C to BPF, each kept: LLVM's language, assembler, object.
+
+The second and third are made from the first without further passes, so that all three have the same
+blocks; the object is the one that clang makes at once (`tests/test_insights_blocks_exact.py`).
+"""
+
+import re
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.programs.clang import OBJECT, Form, compile_c
+from slowpath.programs.sources import Clang
+
+_NAMES = "-fno-discard-value-names"
+_FROM_LLVM = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Xclang", "-disable-llvm-passes", _NAMES)
+_LLVM = Form((*OBJECT.words, _NAMES, "-S", "-emit-llvm"), "ll", "text of LLVM", kernel=True)
+_ASSEMBLER = Form((*_FROM_LLVM, "-w", "-S", "-x", "ir"), "s", "assembler", kernel=False)
+_OBJECT = Form((*_FROM_LLVM, "-w", "-x", "ir"), "o", "object", kernel=False)
+_BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
+"""Values and blocks that only have a number."""
+
+
+class Steps(NamedTuple):
+    """A source on its way to BPF."""
+
+    llvm: str  # after all passes, with names of blocks
+    assembler: str
+    object: bytes
+
+
+def language(file: str, clang: Clang) -> str:
+    """A source as LLVM's language for BPF, after the passes.
+
+    Raises:
+        InputError: when it does not compile.
+        StoppedError: when the time is up before.
+    """
+    return named(compile_c(file, clang, _LLVM).decode(errors="replace"))
+
+
+def named(text: str) -> str:
+    """The text with a name for each block: assembler does not mention those that have none."""
+    return _BODY.sub(lambda body: _UNNAMED.sub(r"\g<1>n.\g<2>", body[0]), text)
+
+
+def lowered(file: str, llvm: str, clang: Clang) -> Steps:
+    """The further steps; `file` names the source in messages.
+
+    Raises:
+        InputError: when clang has no BPF for it, such as a call through a pointer.
+        StoppedError: when the time is up before.
+    """
+    with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        path = Path(folder, f"{Path(file).stem}.ll")
+        path.write_text(llvm)
+        plain = clang._replace(flags=())
+        assembler = compile_c(str(path), plain, _ASSEMBLER).decode(errors="replace")
+        return Steps(llvm, assembler, compile_c(str(path), plain, _OBJECT))

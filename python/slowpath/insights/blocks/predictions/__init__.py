@@ -1,0 +1,1 @@
+"""What is asked of blocks, and the shape of the answer."""

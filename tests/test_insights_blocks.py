@@ -1,0 +1,251 @@
+"""Blocks that are counted: against the listing of the whole program, and clang's own object."""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles import missing
+from slowpath.commands.insights.blocks.report import blocks_text
+from slowpath.insights.blocks.exact.elf import Code
+from slowpath.insights.blocks.exact.layout import Placed, layout, linked
+from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
+from slowpath.insights.blocks.exact.steps import language, lowered
+from slowpath.programs.clang import _find_clang, compile_c
+from slowpath.programs.sources import Clang
+from support import GOLDEN, ROOT, check_golden, slowpath
+
+pytest.importorskip("llvmlite.binding")
+EXAMPLES = sorted(
+    path.relative_to(ROOT)
+    for folder in ("examples", "examples/chain")
+    for path in (ROOT / folder).glob("*.bpf.c")
+)
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+
+
+def predicted(file: Path | str, *options: str) -> dict[str, Any]:
+    run = slowpath("insights", "blocks", file, "--format", "json", *options)
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block for function in program["functions"] for block in function["blocks"]]
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=str)
+def test_blocks_add_up_to_what_is_compiled(file: Path) -> None:
+    """The listing of the object that clang makes at once has all instructions of all blocks."""
+    [program] = predicted(file)["programs"]
+    blocks = blocks_of(program)
+    made = slowpath("compile", file, "--map-abi", "call", "--format", "json")
+    assert (made.returncode == 0) == (program["total"] is not None), made.stderr
+    if program["total"] is None:
+        assert any(block["refused"] for block in blocks)
+        return
+    listing = json.loads(made.stdout)
+    assert program["total"] == len(listing["instructions"])
+    framework = sum(block["call_instructions"] for block in blocks)
+    assert program["instructions"] + framework + program["around"] == program["total"]
+    memory = [one["text"] for one in listing["instructions"] if one["text"].startswith("mem[")]
+    accesses = Counter[str]()
+    for block in blocks:
+        accesses.update(block["accesses"])
+    assert accesses["packet"] + accesses["state"] == len(memory)
+    assert accesses["state"] == sum("<<8" in text for text in memory)
+    called = sum(one["text"].startswith("call bpf_") for one in listing["bpf"])
+    assert sum(call["times"] for block in blocks for call in block["calls"]) == called
+    assert sum(block["bpf"] for block in blocks) == len(listing["bpf"])
+
+
+def test_steps_make_the_object_that_clang_makes_at_once() -> None:
+    for name in ("flow_monitor", "header_parser", "tunnel"):
+        file = str(ROOT / f"examples/{name}.bpf.c")
+        clang = Clang()
+        stepwise = Code(lowered(file, language(file, clang), clang).object)
+        at_once = Code(compile_c(file, clang))
+        for function in layout(lowered(file, language(file, clang), clang).assembler):
+            assert stepwise.instructions(function) == at_once.instructions(function)
+            assert stepwise.slots(function)
+
+
+def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
+    """The same program with and without what is refused takes the same everywhere else."""
+    source = """
+        #include <linux/bpf.h>
+        #include <bpf/bpf_helpers.h>
+        struct { __uint(type, BPF_MAP_TYPE_%s); __type(key, __u32); __type(value, __u64);
+                 __uint(max_entries, 64); } counts SEC(".maps");
+        SEC("xdp") int count(struct xdp_md *ctx) {
+            __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+            if (data + 60 > end)
+                return XDP_ABORTED;
+            __u32 key = data[23];
+            __u64 *found = bpf_map_lookup_elem(&counts, &key);
+            if (found)
+                %s;
+            return data[30] == 7 ? XDP_DROP : XDP_PASS;
+        }
+        char _license[] SEC("license") = "GPL";
+    """
+    rows = {}
+    for kind, what in (("HASH", "__sync_fetch_and_add(found, 1)"), ("LRU_HASH", "*found = 1")):
+        file = tmp_path / f"{kind}.bpf.c"
+        file.write_text(source % (kind, what))
+        [program] = predicted(file)["programs"]
+        rows[kind] = {block["name"]: block for block in blocks_of(program)}
+    assert rows["HASH"].keys() == rows["LRU_HASH"].keys()
+    differ = [
+        name
+        for name in rows["HASH"]
+        if rows["HASH"][name]["instructions"] != rows["LRU_HASH"][name]["instructions"]
+    ]
+    [look_up, store] = [name for name in rows["LRU_HASH"] if rows["LRU_HASH"][name]["refused"]]
+    assert rows["LRU_HASH"][look_up]["refused"] == [
+        {"what": "map counts is of type lru_hash; counted as hash", "times": 1}
+    ]
+    assert set(differ) <= {store}
+    assert rows["LRU_HASH"][store]["refused"] == [
+        {"what": "a write to an element of a map", "times": 1},
+    ]
+    assert rows["LRU_HASH"][store]["accesses"] == {"packet": 0, "state": 1, "unknown": 0}
+    assert rows["HASH"][store]["accesses"] == {"packet": 0, "state": 1, "unknown": 0}
+
+
+def test_nothing_becomes_unreachable_by_what_stands_in() -> None:
+    """No branch is decided by a value that stands in for one that nobody knows."""
+    for name in ("tunnel", "flow_monitor", "ddos_filter", "dns_cache"):
+        [program] = predicted(f"examples/{name}.bpf.c")["programs"]
+        for block in blocks_of(program):
+            nothing = not block["instructions"] and not block["call_instructions"]
+            assert not (block["bpf"] and nothing and not block["refused"]), (name, block["name"])
+
+
+def test_lines_are_those_of_the_source() -> None:
+    [program] = predicted("examples/count_min.bpf.c")["programs"]
+    lines = (ROOT / "examples/count_min.bpf.c").read_text().splitlines()
+    [function] = program["functions"]
+    assert "count_min" in lines[function["line"] - 1]
+    for block in function["blocks"]:
+        if block["file"].endswith("count_min.bpf.c"):
+            assert lines[block["line"] - 1].strip()
+
+
+def test_csv_has_what_json_has() -> None:
+    run = slowpath("insights", "blocks", "examples/chain/counter.bpf.c", "--format", "csv")
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    blocks = blocks_of(predicted("examples/chain/counter.bpf.c")["programs"][0])
+    assert [row["block"] for row in rows] == [block["name"] for block in blocks]
+    assert [int(row["instructions"]) for row in rows] == [one["instructions"] for one in blocks]
+    assert [row["refused"] for row in rows if row["refused"]] == [
+        "map counts is of type percpu_array; counted as array",
+        "a write to an element of a map x 2",
+    ]
+
+
+def test_wrong_input_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.bpf.c"
+    broken.write_text("#include <linux/bpf.h>\nint f(void) { return x; }\n")
+    run = slowpath("insights", "blocks", broken)
+    assert run.returncode == 3
+    assert "broken.bpf.c:2" in run.stderr
+    run = slowpath("insights", "blocks", "examples/count_min.bpf.c", "--entry", "other")
+    assert run.returncode == 3
+    assert "'other'; it has count_min" in run.stderr
+
+
+def test_inline_assembly_is_counted_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "assembly.bpf.c"
+    file.write_text(
+        '__attribute__((section("xdp"), used)) int f(void *ctx)\n'
+        '{ long r; asm volatile("%0 = 1; r2 = 3" : "=r"(r) : : "r2"); return r; }\n'
+    )
+    [program] = predicted(file)["programs"]
+    [block] = blocks_of(program)
+    assert block["bpf"] == 3
+    assert program["total"] == program["around"] + block["instructions"]
+
+
+def test_report() -> None:
+    report = json.loads((GOLDEN / "insights_blocks.json").read_text())
+    lines = "".join(f"{line.text}\n" for line in blocks_text(report))
+    check_golden(GOLDEN / "insights_blocks.txt", lines)
+
+
+ASSEMBLER = """
+main:                                   # @main
+.Lfunc_begin0:
+# %bb.0:                                # %entry
+\t.loc\t0 1 2
+\tr1 = map ll
+\tcall 1
+\tif r0 == 0 goto LBB0_2
+# %bb.1:                                # %if.then
+\tcall second
+LBB0_2:                                 # %if.end
+\t#DEBUG_VALUE: x <- 1
+\tcall first
+\texit
+.Lfunc_end0:
+first:                                  # @first
+# %bb.0:
+                                        #   in Loop: Header=BB0_1 Depth=1
+\texit
+.Lfunc_end1:
+second:                                 # @second
+# %bb.0:                                # %entry
+\tcall third
+\texit
+.Lfunc_end2:
+third:                                  # @third
+# %bb.0:                                # %entry
+\texit
+"""
+
+
+def test_layout_of_assembler() -> None:
+    functions = layout(ASSEMBLER)
+    assert functions["main"] == [
+        Placed("entry", 2, None),
+        Placed("entry", 1, None),
+        Placed("entry", 1, None),
+        Placed("if.then", 1, "second"),
+        Placed("if.end", 1, "first"),
+        Placed("if.end", 1, None),
+    ]
+    assert functions["first"] == [Placed("", 1, None)]
+    assert linked("main", functions) == [("main", 0), ("second", 7), ("third", 9), ("first", 10)]
+
+
+def test_what_stands_in_has_as_many_slots_and_no_base() -> None:
+    load = bytes([0x61, 0x32, 8, 0, 0, 0, 0, 0])  # r2 = *(u32 *)(r3 + 8)
+    assert stands_in(load, 20) == bytes([0x61, 0xA2, 0xE0, 0xFF, 0, 0, 0, 0])
+    assert stands_in(load, 512) == bytes([0x61, 0xA2, 0x00, 0xFE, 0, 0, 0, 0])
+    store = bytes([0x63, 0x43, 8, 0, 0, 0, 0, 0])  # *(u32 *)(r3 + 8) = r4
+    assert stands_in(store, 0) == bytes([0xBF, 0x44, 0, 0, 0, 0, 0, 0])
+    call = bytes([0x85, 0, 0, 0, 5, 0, 0, 0])
+    assert is_call(call)
+    assert stands_in(call, 0) == bytes([0x85, 0, 0, 0, 7, 0, 0, 0])
+    wide = bytes([0x18, 0x01, 0, 0, 0, 0, 0, 0])
+    assert len(stands_in(wide, 0) or b"") == 16
+    assert stands_in(bytes([0x05, 0, 1, 0, 0, 0, 0, 0]), 0) is None  # a jump
+
+
+def test_depth_of_the_stack() -> None:
+    move = bytes([0xBF, 0xA2, 0, 0, 0, 0, 0, 0])  # r2 = r10
+    add = bytes([0x07, 0x02, 0, 0, 0xD8, 0xFF, 0xFF, 0xFF])  # r2 += -40
+    store = bytes([0x7B, 0x1A, 0xF8, 0xFF, 0, 0, 0, 0])  # *(u64 *)(r10 - 8) = r1
+    other = bytes([0x7B, 0x13, 0x00, 0xFF, 0, 0, 0, 0])  # *(u64 *)(r3 - 256) = r1
+    assert depth([store, other]) == 8
+    assert depth([move, add, store]) == 40
+    assert depth([add]) == 0
