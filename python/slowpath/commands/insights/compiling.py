@@ -58,7 +58,7 @@ def read_work(given: Namespace) -> Work:
         InputError: when the file cannot be read or compiled, or there is no time left for more.
         OptionError: when an option makes no sense.
     """
-    from slowpath.analysis.options import parse_cflags, read_option
+    from slowpath.analysis.options import read_option
     from slowpath.cli.errors import StoppedError
     from slowpath.insights.preparation.sources import load_source
     from slowpath.programs.sources import Clang
@@ -66,7 +66,7 @@ def read_work(given: Namespace) -> Work:
 
     flags: tuple[str, ...] = ()
     if given.cflags is not None:
-        flags = read_option("--cflags", lambda text: parse_cflags(text, [given.file]), given.cflags)
+        flags = read_option("--cflags", lambda text: _flags(text, given.file), given.cflags)
     memory = default_limit()
     if given.memory is not None:
         memory = read_option("--memory", parse_size, given.memory)
@@ -76,3 +76,18 @@ def read_work(given: Namespace) -> Work:
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")
     return Work(source, left, memory)
+
+
+def _flags(text: str, file: str) -> tuple[str, ...]:
+    """Flags for clang, as a shell would read them.
+
+    Raises:
+        ValueError: when a quotation is open, or the file is not compiled.
+    """
+    import shlex
+
+    from slowpath.insights.preparation.sources import is_source
+
+    if not is_source(file):
+        raise ValueError("the file is no source in C or C++, nothing is compiled by clang")
+    return tuple(shlex.split(text))
