@@ -309,7 +309,7 @@ class Execution:
 
     def _set_fuel(self, fuel: int) -> None:
         struct.pack_into("<q", self._shared, 8, fuel)
-        struct.pack_into("<i", self._shared, 20, 0)
+        struct.pack_into("<ii", self._shared, 16, -1, 0)
 
     def _say(self, packet: int) -> None:
         """What is being done, for whoever finds this process dead."""
