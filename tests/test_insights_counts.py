@@ -224,6 +224,36 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert any(one.startswith("2 packets were kept") for one in notes)
 
 
+def test_sizes_of_tables_are_told_to_clang() -> None:
+    """Of the NAT, whose table of flows then has eight slots, most flows find none."""
+    flags = "--cflags=-DSLOWPATH_BUCKETS=2"
+    report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"], flags)
+    by_name = {one["structure"]: one for one in report["structures"]}
+    assert by_name["NAT::_flows"]["entries"] == by_name["NAT::_flows"]["entries_written"] == 8
+    refused = report["fate"]["refused"]
+    assert report["fate"]["killed"] >= refused > 0
+    lost = f"{refused:,} entries found no free slot, 0 lost theirs: the tables are too small"
+    assert any(one.startswith(lost) for one in report["notes"])
+
+
+def test_memory_of_both_languages_is_there(tmp_path: Path) -> None:
+    source = tmp_path / "both.cc"
+    source.write_text(
+        "#include <stdlib.h>\n#include <string.h>\n"
+        "struct Node { int n; virtual ~Node() {} };\n"
+        "int process(const unsigned char *data, unsigned length) {\n"
+        "Node *one = new Node(); char *two = (char *) malloc(length); int *three = new int[4];\n"
+        "memcpy(two, data, length); one->n = two[length - 1]; three[3] = one->n;\n"
+        "int found = three[3]; delete one; free(two); delete[] three; return found; }\n"
+    )
+    report = counted(source, trace(tmp_path, [b"\1\2\3", b"\4\5"]), "--entry", "process")
+    assert report["fate"]["results"] == [
+        {"result": 3, "packets": 1},
+        {"result": 5, "packets": 1},
+    ]
+    assert any(one.startswith("memory is allocated") for one in report["notes"])
+
+
 def test_times_are_those_of_the_trace(tmp_path: Path) -> None:
     source = tmp_path / "clock.cc"
     source.write_text(

@@ -66,13 +66,13 @@ def read_limits(given: Namespace) -> Limits:
     Raises:
         OptionError: when an option makes no sense.
     """
-    from slowpath.analysis.options import parse_cflags, read_option
+    from slowpath.analysis.options import read_option
     from slowpath.programs.sources import Clang
     from slowpath.work.memory import default_limit, parse_size
 
     flags: tuple[str, ...] = ()
     if given.cflags is not None:
-        flags = read_option("--cflags", lambda text: parse_cflags(text, [given.file]), given.cflags)
+        flags = read_option("--cflags", lambda text: _flags(text, given.file), given.cflags)
     memory = default_limit()
     if given.memory is not None:
         memory = read_option("--memory", parse_size, given.memory)
@@ -96,3 +96,18 @@ def read_work(given: Namespace) -> Work:
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")
     return Work(source, left, memory)
+
+
+def _flags(text: str, file: str) -> tuple[str, ...]:
+    """Flags for clang, as a shell would read them.
+
+    Raises:
+        ValueError: when a quotation is open, or the file is not compiled.
+    """
+    import shlex
+
+    from slowpath.insights.preparation.sources import is_source
+
+    if not is_source(file):
+        raise ValueError("the file is no source in C or C++, nothing is compiled by clang")
+    return tuple(shlex.split(text))

@@ -197,7 +197,7 @@ class Counted:
             lost = (
                 f"{fate['refused']:,} entries found no free slot, {fate['evicted']:,} lost theirs"
             )
-            found.append(f"{lost}: the tables are too small (--cflags -DSLOWPATH_BUCKETS=...)")
+            found.append(f"{lost}: the tables are too small (--cflags=-DSLOWPATH_BUCKETS=...)")
         if fate["kept"]:
             found.append(
                 f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "

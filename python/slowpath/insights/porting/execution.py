@@ -65,7 +65,7 @@ _UNSIGNED = {
 }
 _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 _WHY = {
-    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags -DSLOWPATH_VECTOR=1024",
+    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
     "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
     "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
     "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
@@ -165,7 +165,7 @@ class Execution:
         series = Series([attempt], _SECONDS, until)
         found = series.first()
         if found is None and time.monotonic() >= until:
-            raise StoppedError(self._file, "deadline before all packets had run")
+            raise StoppedError(self._file, "deadline")
         if found is None:
             raise InputError(self._file, self._death(series.ended))
         if "refused" in found:
@@ -309,7 +309,7 @@ class Execution:
 
     def _set_fuel(self, fuel: int) -> None:
         struct.pack_into("<q", self._shared, 8, fuel)
-        struct.pack_into("<i", self._shared, 20, 0)
+        struct.pack_into("<ii", self._shared, 16, -1, 0)
 
     def _say(self, packet: int) -> None:
         """What is being done, for whoever finds this process dead."""

@@ -76,7 +76,7 @@ def run_source(
     if stopped is not None and stopped.startswith("internal error"):
         raise InputError(source.file, stopped)
     if stopped is not None:
-        raise StoppedError(source.file, stopped)
+        raise StoppedError(source.file, f"{stopped} before all packets had run")
     return found[0]
 
 

@@ -24,6 +24,11 @@ class Source(NamedTuple):
     compiled: bool  # by us; passes have not run then
 
 
+def is_source(file: str) -> bool:
+    """Whether a file is compiled, by its name."""
+    return Path(file).suffix in _COMPILED
+
+
 def load_source(file: str, clang: Clang) -> Source:
     """Reads a file, and compiles it where it is C or C++.
 

@@ -136,11 +136,11 @@ def settle(module: Module) -> dict[str, Outside]:
         name = function.name
         if not function.is_declaration or name.startswith("llvm.") or name in _PRESENT:
             continue
-        if name in _RENAMED:
-            function.name = _RENAMED[name]
-            continue
+        # Never the name of another function: LLVM makes a new one of it, which is nowhere, and then
+        # links nothing.
         function.name = f"slowpath.outside.{name}"
-        llvm.add_symbol(function.name, silent if name in _SILENT else refused)
+        same = llvm.address_of_symbol(_RENAMED[name]) if name in _RENAMED else None
+        llvm.add_symbol(function.name, same or (silent if name in _SILENT else refused))
     found = {}
     for value in list(module.global_variables):
         if not value.is_declaration:

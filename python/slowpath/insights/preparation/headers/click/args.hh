@@ -100,24 +100,117 @@ inline bool slowpath_click_parse(const String &text, Timestamp &value) {
     return true;
 }
 
+// Parsers that stand in front of what they fill.
+struct slowpath_click_plain {
+    template <class T> bool parse(const String &text, T &value) const {
+        return slowpath_click_parse(text, value);
+    }
+};
+struct IntArg : slowpath_click_plain {
+    IntArg(int = 0) {}
+};
+struct BoolArg : slowpath_click_plain {};
+struct IPAddressArg : slowpath_click_plain {};
+struct EtherAddressArg : slowpath_click_plain {};
+struct StringArg : slowpath_click_plain {};
+struct WordArg : slowpath_click_plain {};
+struct KeywordArg : slowpath_click_plain {};
+struct AnnoArg : slowpath_click_plain {  // by number; names of annotations are not known
+    AnnoArg(int) {}
+};
+struct AnyArg {
+    bool parse(const String &text, String &value) const {
+        value = text;
+        return true;
+    }
+};
+struct BoundedIntArg {
+    long low, high;
+    BoundedIntArg(long least, long most) : low(least), high(most) {}
+    template <class T> bool parse(const String &text, T &value) const {
+        long found;
+        if (!slowpath_click_parse(text, found) || found < low || found > high)
+            return false;
+        value = found;
+        return true;
+    }
+};
+struct SecondsArg {  // whole seconds, in units of a power of ten
+    uint64_t unit;
+    SecondsArg(int digits = 0) : unit(1) {
+        while (digits-- > 0)
+            unit *= 10;
+    }
+    template <class T> bool parse(const String &text, T &value) const {
+        unsigned long found;
+        if (!slowpath_click_parse(text, found))
+            return false;
+        value = found * unit;
+        return true;
+    }
+};
+struct IPPrefixArg {
+    bool bare;
+    IPPrefixArg(bool allow_bare = false) : bare(allow_bare) {}
+    bool parse(const String &text, IPAddress &address, IPAddress &mask) const {
+        int at = 0;
+        while (at < text.length() && text[at] != '/')
+            at++;
+        unsigned length = 32;
+        if (at < text.length()) {
+            if (!slowpath_click_parse(text.substring(at + 1), length) || length > 32)
+                return false;
+        } else if (!bare)
+            return false;
+        mask = IPAddress::make_prefix(length);
+        return slowpath_click_parse(text.substring(0, at), address);
+    }
+};
+
 class Args {
   public:
     enum { mandatory = 1, positional = 2 };
 
     Args(const Vector<String> &conf, const Element *, ErrorHandler *errh)
-        : _conf(conf), _errh(errh), _place(0), _bad(false) {
+        : _conf(conf), _errh(errh), _place(0), _bad(false), _found(false) {
         memset(_taken, 0, sizeof _taken);
     }
 
-    template <class T> Args &read(const char *word, T &x) { return look(word, 0, x); }
-    template <class T> Args &read_m(const char *word, T &x) { return look(word, mandatory, x); }
-    template <class T> Args &read_p(const char *word, T &x) { return look(word, positional, x); }
+    template <class T> Args &read(const char *word, T &x) { return look(word, 0, Plain(), x); }
+    template <class T> Args &read_m(const char *word, T &x) {
+        return look(word, mandatory, Plain(), x);
+    }
+    template <class T> Args &read_p(const char *word, T &x) {
+        return look(word, positional, Plain(), x);
+    }
     template <class T> Args &read_mp(const char *word, T &x) {
-        return look(word, mandatory | positional, x);
+        return look(word, mandatory | positional, Plain(), x);
+    }
+    Args &read_status(bool &found) {
+        found = _found;
+        return *this;
     }
     template <class T> Args &read_or_set(const char *word, T &x, const T &value) {
         x = value;
         return read(word, x);
+    }
+    template <class P, class T> Args &read(const char *word, P parser, T &x) {
+        return look(word, 0, parser, x);
+    }
+    template <class P, class T> Args &read_m(const char *word, P parser, T &x) {
+        return look(word, mandatory, parser, x);
+    }
+    template <class P, class T> Args &read_p(const char *word, P parser, T &x) {
+        return look(word, positional, parser, x);
+    }
+    template <class P, class T> Args &read_mp(const char *word, P parser, T &x) {
+        return look(word, mandatory | positional, parser, x);
+    }
+    template <class P, class A, class B> Args &read(const char *word, P parser, A &a, B &b) {
+        return look(word, 0, parser, a, b);
+    }
+    template <class P, class A, class B> Args &read_mp(const char *word, P parser, A &a, B &b) {
+        return look(word, mandatory | positional, parser, a, b);
     }
     int complete() {
         for (int at = 0; at < _conf.size(); at++)
@@ -129,6 +222,8 @@ class Args {
     int execute() { return _bad ? -1 : 0; }
 
   private:
+    typedef slowpath_click_plain Plain;
+
     void fail(const char *why) {
         _bad = true;
         _errh->error(why);
@@ -148,26 +243,29 @@ class Args {
             at++;
         return at > 0 && text[at] == ' ';
     }
-    template <class T> Args &look(const char *word, int flags, T &x) {
+    template <class P, class... T> Args &look(const char *word, int flags, P parser, T &...x) {
+        _found = true;
         for (int at = 0; at < _conf.size(); at++) {
             int value = keyword(_conf[at], word);
             if (value) {
                 _taken[at] = true;
-                return parse(_conf[at].substring(value), word, x);
+                return parse(_conf[at].substring(value), word, parser, x...);
             }
         }
         while (_place < _conf.size() && (_taken[_place] || has_keyword(_conf[_place])))
             _place++;
         if ((flags & positional) && _place < _conf.size()) {
             _taken[_place] = true;
-            return parse(_conf[_place], word, x);
+            return parse(_conf[_place], word, parser, x...);
         }
+        _found = false;
         if (flags & mandatory)
             fail(word);
         return *this;
     }
-    template <class T> Args &parse(const String &text, const char *word, T &x) {
-        if (!slowpath_click_parse(text, x))
+    template <class P, class... T>
+    Args &parse(const String &text, const char *word, P parser, T &...x) {
+        if (!parser.parse(text, x...))
             fail(word);
         return *this;
     }
@@ -176,6 +274,7 @@ class Args {
     ErrorHandler *_errh;
     int _place;
     bool _bad;
+    bool _found;  // whether the last argument is there
     bool _taken[SLOWPATH_VECTOR];
 };
 #endif

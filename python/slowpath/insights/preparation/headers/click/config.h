@@ -11,6 +11,10 @@
 #define CLICK_LITTLE_ENDIAN 1234
 #define CLICK_BIG_ENDIAN 4321
 #define HAVE_INT64_TYPES 1
+#define CLICK_COLD
+#define CLICK_DEPRECATED
+#define CLICK_SIZE_PACKED_ATTRIBUTE __attribute__((packed))
+#define CLICK_SIZE_PACKED_STRUCTURE(opening, closing) opening closing __attribute__((packed));
 #define ELEMENT_REQUIRES(x)
 #define ELEMENT_PROVIDES(x)
 #define ELEMENT_LIBS(x)

@@ -1,13 +1,23 @@
 // Elements; what they push is counted by output.
 #ifndef SLOWPATH_CLICK_ELEMENT_HH
 #define SLOWPATH_CLICK_ELEMENT_HH
+#include <click/atomic.hh>
 #include <click/error.hh>
 #include <click/packet.hh>
+#include <click/straccum.hh>
 #include <click/vector.hh>
 
 class Timer;
-struct Task;
-struct Handler;
+class Task;
+
+struct Handler {
+    enum { OP_READ = 0, OP_WRITE = 1, READ_PARAM = 4 };
+    enum { f_read = 1, f_write = 2, f_read_param = 4, f_exclusive = 8, f_button = 32 };
+    enum { f_calm = 64, f_expensive = 128, f_raw = 256, f_checkbox = 512, f_nonexclusive = 0 };
+    enum { h_read = f_read, h_write = f_write, h_button = f_button, h_calm = f_calm };
+    enum { h_expensive = f_expensive, h_raw = f_raw, h_checkbox = f_checkbox };
+    enum { BUTTON = f_button, CALM = f_calm, EXPENSIVE = f_expensive, CHECKBOX = f_checkbox };
+};
 
 class Element {
   public:
@@ -25,11 +35,13 @@ class Element {
     static const char *const PORTS_0_0, *const PORTS_0_1, *const PORTS_1_0, *const PORTS_1_1,
         *const PORTS_1_1X2;
     static const char *const AGNOSTIC, *const PUSH, *const PULL, *const PUSH_TO_PULL,
-        *const PULL_TO_PUSH;
+        *const PULL_TO_PUSH, *const PROCESSING_A_AH;
     static const char *const COMPLETE_FLOW;
 
     enum ConfigurePhase {
         CONFIGURE_PHASE_FIRST = 0,
+        CONFIGURE_PHASE_INFO = 20,
+        CONFIGURE_PHASE_PRIVILEGED = 90,
         CONFIGURE_PHASE_DEFAULT = 100,
         CONFIGURE_PHASE_LAST = 2000
     };
@@ -59,6 +71,9 @@ class Element {
     }
     virtual Packet *simple_action(Packet *p) { return p; }
     virtual void run_timer(Timer *) {}
+    virtual bool run_task(Task *) { return false; }
+    virtual void *cast(const char *) { return 0; }
+    virtual void take_state(Element *, ErrorHandler *) {}
 
     SLOWPATH_INLINE int noutputs() const { return SLOWPATH_PORTS; }
     SLOWPATH_INLINE int ninputs() const { return SLOWPATH_PORTS; }
@@ -72,6 +87,10 @@ class Element {
     }
     String name() const { return String(class_name()); }
     String declaration() const { return String(class_name()); }
+    static int reconfigure_keyword_handler(const String &, Element *, void *, ErrorHandler *) {
+        return 0;
+    }
+    static String read_keyword_handler(Element *, void *) { return String(); }
     void add_read_handler(const char *, ...) {}
     void add_write_handler(const char *, ...) {}
     void add_data_handlers(const char *, ...) {}
@@ -103,6 +122,7 @@ SLOWPATH_ONE const char *const Element::PUSH = "h";
 SLOWPATH_ONE const char *const Element::PULL = "l";
 SLOWPATH_ONE const char *const Element::PUSH_TO_PULL = "h/l";
 SLOWPATH_ONE const char *const Element::PULL_TO_PUSH = "l/h";
+SLOWPATH_ONE const char *const Element::PROCESSING_A_AH = "a/ah";
 SLOWPATH_ONE const char *const Element::COMPLETE_FLOW = "x/x";
 
 // The arguments of a configuration, at commas outside of quotes, without blanks around them.

@@ -1,7 +1,7 @@
 // Ethernet addresses.
 #ifndef SLOWPATH_CLICK_ETHERADDRESS_HH
 #define SLOWPATH_CLICK_ETHERADDRESS_HH
-#include <click/glue.hh>
+#include <click/string.hh>
 
 class EtherAddress {
   public:
@@ -9,6 +9,7 @@ class EtherAddress {
     SLOWPATH_INLINE explicit EtherAddress(const unsigned char *data) { memcpy(_data, data, 6); }
     SLOWPATH_INLINE const unsigned char *data() const { return (const unsigned char *) _data; }
     SLOWPATH_INLINE unsigned char *data() { return (unsigned char *) _data; }
+    String unparse() const { return String(); }
     SLOWPATH_INLINE bool is_group() const { return data()[0] & 1; }
     SLOWPATH_INLINE bool is_broadcast() const {
         return (_data[0] & _data[1] & _data[2]) == 0xffff;

@@ -4,8 +4,10 @@
 #include <click/config.h>
 #include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #if __has_include(<new>)

@@ -14,6 +14,19 @@ class IPAddress {
     SLOWPATH_INLINE static IPAddress make_prefix(int length) {
         return IPAddress((unsigned) (length ? htonl(0xffffffffu << (32 - length)) : 0));
     }
+    // The length of a mask's prefix; -1: it is no mask.
+    int mask_to_prefix_len() const {
+        uint32_t mask = ntohl(_addr);
+        for (int length = 0; length <= 32; length++)
+            if (mask == (length ? 0xffffffffu << (32 - length) : 0))
+                return length;
+        return -1;
+    }
+    bool mask_as_specific(IPAddress mask) const { return (_addr & mask._addr) == mask._addr; }
+    String unparse() const { return String(); }  // texts are of handlers, which never run
+    String unparse_with_mask(IPAddress) const { return String(); }
+    String unparse_mask() const { return String(); }
+    String s() const { return String(); }
     SLOWPATH_INLINE uint32_t addr() const { return _addr; }
     SLOWPATH_INLINE operator uint32_t() const { return _addr; }
     SLOWPATH_INLINE struct in_addr in_addr() const {
@@ -33,6 +46,8 @@ class IPAddress {
     SLOWPATH_INLINE bool operator==(uint32_t x) const { return _addr == x; }
     SLOWPATH_INLINE bool operator!=(uint32_t x) const { return _addr != x; }
     SLOWPATH_INLINE IPAddress operator&(IPAddress x) const { return IPAddress(_addr & x._addr); }
+    SLOWPATH_INLINE IPAddress operator|(IPAddress x) const { return IPAddress(_addr | x._addr); }
+    SLOWPATH_INLINE IPAddress operator~() const { return IPAddress(~_addr); }
     SLOWPATH_INLINE IPAddress &operator&=(IPAddress x) { _addr &= x._addr; return *this; }
 
   private:

@@ -56,6 +56,12 @@ class Packet {
         _length -= length;
     }
     SLOWPATH_INLINE WritablePacket *put(uint32_t length);
+    SLOWPATH_INLINE Packet *nonunique_put(uint32_t length) {
+        if (length > tailroom())
+            slowpath_click_buffer_is_full();
+        _length += length;
+        return this;
+    }
     SLOWPATH_INLINE void take(uint32_t length) { _length -= length; }
 
     SLOWPATH_INLINE bool has_mac_header() const { return _mac; }
@@ -102,7 +108,8 @@ class Packet {
     SLOWPATH_INLINE const Timestamp &timestamp_anno() const { return _time; }
     SLOWPATH_INLINE Timestamp &timestamp_anno() { return _time; }
     SLOWPATH_INLINE void set_timestamp_anno(const Timestamp &x) { _time = x; }
-    SLOWPATH_INLINE PacketType packet_type_anno() const { return HOST; }
+    SLOWPATH_INLINE PacketType packet_type_anno() const { return _type; }
+    SLOWPATH_INLINE void set_packet_type_anno(PacketType x) { _type = x; }
     SLOWPATH_INLINE IPAddress dst_ip_anno() const { return IPAddress(anno_u32(0)); }
     SLOWPATH_INLINE void set_dst_ip_anno(IPAddress x) { set_anno_u32(0, x.addr()); }
 
@@ -125,6 +132,7 @@ class Packet {
     unsigned char *_transport;
     uint32_t _length;
     bool _used;
+    PacketType _type;
     Timestamp _time;
     union {
         uint8_t u8[anno_size];
@@ -166,6 +174,7 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_take(uint32_t headroo
         packet->_length = length;
         packet->_mac = packet->_network = packet->_transport = 0;
         packet->_time = Timestamp();
+        packet->_type = Packet::HOST;
         packet->clear_annotations();
         return packet;
     }
@@ -199,6 +208,7 @@ inline Packet *Packet::clone() {
     made->_network = _network ? made->_data + (_network - _data) : 0;
     made->_transport = _transport ? made->_data + (_transport - _data) : 0;
     made->_time = _time;
+    made->_type = _type;
     made->_anno = _anno;
     return made;
 }

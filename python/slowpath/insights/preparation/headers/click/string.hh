@@ -10,6 +10,11 @@ class String {
     String() : _length(0) { _text[0] = 0; }
     String(const char *text) { set(text, strlen(text)); }
     String(const char *text, int length) { set(text, length); }
+    // Texts of numbers are of handlers, which never run.
+    explicit String(int) : _length(0) { _text[0] = 0; }
+    explicit String(uint32_t) : _length(0) { _text[0] = 0; }
+    explicit String(uint64_t) : _length(0) { _text[0] = 0; }
+    explicit String(bool) : _length(0) { _text[0] = 0; }
 
     SLOWPATH_INLINE int length() const { return _length; }
     SLOWPATH_INLINE const char *data() const { return _text; }
@@ -25,6 +30,14 @@ class String {
     bool operator==(const String &x) const { return equals(x._text, x._length); }
     bool operator!=(const String &x) const { return !(*this == x); }
     bool operator==(const char *x) const { return equals(x, strlen(x)); }
+    int find_left(char c, int at = 0) const {
+        for (; at < _length; at++)
+            if (_text[at] == c)
+                return at;
+        return -1;
+    }
+    String lower() const { return folded('A', 'Z', 'a' - 'A'); }
+    String upper() const { return folded('a', 'z', 'A' - 'a'); }
     String substring(int at, int length) const { return String(_text + at, length); }
     String substring(int at) const { return String(_text + at, _length - at); }
     String &operator+=(const String &x) {
@@ -41,6 +54,13 @@ class String {
     }
 
   private:
+    String folded(char first, char last, int by) const {
+        String made = *this;
+        for (int at = 0; at < _length; at++)
+            if (_text[at] >= first && _text[at] <= last)
+                made._text[at] += by;
+        return made;
+    }
     void set(const char *text, int length) {
         _length = length < most ? length : most;
         memcpy(_text, text, _length);

@@ -43,6 +43,11 @@ class Timestamp {
     SLOWPATH_INLINE int64_t nsecval() const { return _value; }
     SLOWPATH_INLINE int64_t usecval() const { return _value / 1000; }
     SLOWPATH_INLINE int64_t msecval() const { return _value / 1000000; }
+    SLOWPATH_INLINE double doubleval() const { return _value / 1e9; }
+    SLOWPATH_INLINE void clear() { _value = 0; }
+    SLOWPATH_INLINE void set_sec(int32_t x) {
+        _value = (int64_t) x * nsec_per_sec + _value % nsec_per_sec;
+    }
     SLOWPATH_INLINE operator bool() const { return _value != 0; }
 
     SLOWPATH_INLINE Timestamp operator+(Timestamp x) const { return make_nsec(_value + x._value); }

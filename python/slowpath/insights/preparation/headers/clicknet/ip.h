@@ -18,6 +18,12 @@ struct click_ip {
     struct in_addr ip_dst;
 } __attribute__((packed, aligned(2)));
 
+#define IP_DSCPMASK 0xfc
+#define IP_ECNMASK 0x03
+#define IP_ECN_NOT_ECT 0x00
+#define IP_ECN_ECT1 0x01
+#define IP_ECN_ECT2 0x02
+#define IP_ECN_CE 0x03
 #define IP_RF 0x8000
 #define IP_DF 0x4000
 #define IP_MF 0x2000

@@ -1,0 +1,5 @@
+// Arguments are read with Args.
+#ifndef SLOWPATH_CLICK_CONFPARSE_HH
+#define SLOWPATH_CLICK_CONFPARSE_HH
+#include <click/args.hh>
+#endif
