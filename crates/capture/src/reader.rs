@@ -157,7 +157,7 @@ fn packet(
         PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
             let captured = usize::try_from(packet.caplen).unwrap_or(usize::MAX);
             let captured = packet.data.get(..captured).ok_or(Problem::Damaged)?;
-            let ticks = u128::from(packet.ts_high) << 32 | u128::from(packet.ts_low);
+            let ticks = (u128::from(packet.ts_high) << 32) | u128::from(packet.ts_low);
             (Some(packet.if_id), captured, packet.origlen, Some(ticks))
         }
         PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
