@@ -25,8 +25,10 @@ from slowpath.insights.blocks.predictions.documents import (
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.functions import Block, functions_of
 from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.programs.selection import UNKNOWN
 from slowpath.work.stopping import Stopping
 
+_KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
 """The section of functions that are called: what they are passed is not known."""
 UNREACHED = "not reached beside what stands in for refused instructions: not counted"
@@ -65,7 +67,7 @@ def load(asked: Question, text: str) -> Module:
     made = lowered(asked.file, exchanged.text, asked.clang)
     functions = functions_of(llvm.parse_assembly(made.llvm))
     found = objects.programs(objects.read_object(asked.file, made.object)) or []
-    found = [one for one in found if one.section != _NO_PROGRAM]
+    found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
     programs = [one for one in found if asked.entry in (None, one.name)]
     if not programs:
         has = f"it has {', '.join(one.name for one in found)}" if found else "it has none"
