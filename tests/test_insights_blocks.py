@@ -188,6 +188,7 @@ main:                                   # @main
 # %bb.0:                                # %entry
 \t.loc\t0 1 2
 \tr1 = map ll
+\tr2 = third ll
 \tcall 1
 \tif r0 == 0 goto LBB0_2
 # %bb.1:                                # %if.then
@@ -216,7 +217,8 @@ third:                                  # @third
 def test_layout_of_assembler() -> None:
     functions = layout(ASSEMBLER)
     assert functions["main"] == [
-        Placed("entry", 2, None),
+        Placed("entry", 2, "map"),
+        Placed("entry", 2, "third"),
         Placed("entry", 1, None),
         Placed("entry", 1, None),
         Placed("if.then", 1, "second"),
@@ -224,7 +226,7 @@ def test_layout_of_assembler() -> None:
         Placed("if.end", 1, None),
     ]
     assert functions["first"] == [Placed("", 1, None)]
-    assert linked("main", functions) == [("main", 0), ("second", 7), ("third", 9), ("first", 10)]
+    assert linked("main", functions) == [("main", 0), ("third", 9), ("second", 10), ("first", 12)]
 
 
 def test_what_stands_in_has_as_many_slots_and_no_base() -> None:

@@ -25,7 +25,13 @@ from slowpath.insights.blocks.predictions.documents import (
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.functions import Block, functions_of
 from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.programs.selection import UNKNOWN
 from slowpath.work.stopping import Stopping
+
+_KINDS = frozenset({"xdp", UNKNOWN})
+_NO_PROGRAM = ".text"
+"""The section of functions that are called: what they are passed is not known."""
+UNREACHED = "not reached beside what stands in for refused instructions: not counted"
 
 
 class Module(NamedTuple):
@@ -61,11 +67,13 @@ def load(asked: Question, text: str) -> Module:
     made = lowered(asked.file, exchanged.text, asked.clang)
     functions = functions_of(llvm.parse_assembly(made.llvm))
     found = objects.programs(objects.read_object(asked.file, made.object)) or []
+    found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
     programs = [one for one in found if asked.entry in (None, one.name)]
     if not programs:
         has = f"it has {', '.join(one.name for one in found)}" if found else "it has none"
         wanted = "an XDP program" if asked.entry is None else f"a program {asked.entry!r}"
-        raise InputError(asked.file, f"there is not {wanted}; {has}")
+        more = "--model learnt predicts other functions, too"
+        raise InputError(asked.file, f"there is not {wanted}; {has}; {more}")
     placed = layout(made.assembler)
     code = Code(made.object)
     for one in placed:
@@ -92,10 +100,11 @@ def count(
     traced = module.language.traced(program.name, ["context"])
     functions = [_function(name, traced, blocks[name], module.language) for name in blocks]
     rows = [row for one in functions for row in one["blocks"]]
+    if done.refused:
+        _mark_unreached(rows)
     return {
         "entry": program.name,
         "model": "exact",
-        "why": None,
         "functions": functions,
         "instructions": sum(one["instructions"] for one in rows),
         "around": done.around,
@@ -147,6 +156,18 @@ def _block(
         "calls": _times(counts.calls),
         "refused": _times(counts.refused),
     }
+
+
+def _mark_unreached(rows: list[PredictedBlock]) -> None:
+    """Says of blocks that have instructions of BPF and none on the card that they are not counted.
+
+    The code generator leaves out what cannot be reached; with what stands in for refused
+    instructions, nobody knows whether that holds without it.
+    """
+    for row in rows:
+        made = row["instructions"] or row["call_instructions"]
+        if row["bpf"] and not made and not row["refused"]:
+            row["refused"] = [{"what": UNREACHED, "times": 1}]
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:

@@ -36,8 +36,10 @@ def examine(
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         from slowpath.insights.blocks.counted import counted_programs
+        from slowpath.insights.blocks.predicted import predicted_programs
 
-        for program in counted_programs(question, stopping):
+        learnt = predicted_programs(question)
+        for program in learnt if question.learnt else counted_programs(question, stopping):
             yield "program", program
 
     with Errand(work, memory) as errand:

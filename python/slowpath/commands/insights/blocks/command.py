@@ -35,6 +35,15 @@ BLOCKS = Command(
         CFLAGS,
         option(
             _ANALYSIS,
+            "--model",
+            choices=("exact", "learnt"),
+            default="exact",
+            help="Count in generated code (exact, the default), or predict from LLVM's language by "
+            "a model that was learnt from programs that are made up, which needs no code for BPF: "
+            "also for functions that are no programs.",
+        ),
+        option(
+            _ANALYSIS,
             "--map-abi",
             choices=("array-pointer", "call"),
             default="call",

@@ -53,8 +53,6 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
     made = f"{number(program['instructions'])} instructions in {len(rows)} blocks"
     how = "counted" if program["model"] == "exact" else "predicted by a learnt model"
     yield Line(one_line(f"{file}: {program['entry']}: {made} ({how})"), "bold")
-    if program["why"] is not None:
-        yield Line(one_line(f"  not counted: {program['why']}"))
     for function in program["functions"]:
         yield Line("")
         place = f" ({function['file']}:{function['line']})" if function["line"] else ""

@@ -51,7 +51,7 @@ def counted(
     texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}
     end = lowered.functions[-1][1] + sum(one.slots for one in layout[lowered.functions[-1][0]])
     if any(slot >= end for slot in texts):
-        raise InputError(file, "inline assembly: its instructions belong to no block")
+        raise InputError(file, "it refers to functions in a way that is not understood")
     found = dict[str, dict[str, Counted]]()
     for name, first in lowered.functions:
         blocks = found.setdefault(name, {})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 _FUNCTION = re.compile(r'^("[^"]+"|[\w.$-]+):\s+# @')
 _BLOCK = re.compile(r'^(?:# %bb\.\d+|LBB\d+_\d+):(?:\s+# (?:%("[^"]*"|[\w.$-]+))?)?')
 _NAMED_BELOW = re.compile(r'^\s+#\s+%("[^"]*"|[\w.$-]+)\s*$')
-_CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)")
+_CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) ll$")
 
 
 class Placed(NamedTuple):
@@ -18,7 +18,7 @@ class Placed(NamedTuple):
 
     block: str  # name of the block of LLVM's language; empty: it is not known
     slots: int  # 2 where it has an immediate of 64 bits
-    calls: str | None  # the function of the object that it calls
+    calls: str | None  # the symbol that it calls, or takes the address of
 
 
 def layout(assembler: str) -> dict[str, list[Placed]]:
@@ -45,7 +45,9 @@ def layout(assembler: str) -> dict[str, list[Placed]]:
         elif line.startswith("\t") and text and text[0] not in ".#":
             called = _CALLED.match(text)
             wide = text.endswith(" ll") or " ll\t" in text or " ll " in text
-            inside.append(Placed(block, 2 if wide else 1, called[1] if called else None))
+            inside.append(
+                Placed(block, 2 if wide else 1, called[called.lastindex or 0] if called else None)
+            )
     return found
 
 

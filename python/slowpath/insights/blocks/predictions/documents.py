@@ -72,8 +72,6 @@ class PredictedProgram(TypedDict):
     """The function that it begins with."""
     model: Literal["exact", "learnt"]
     """Whether instructions were counted in generated code, or predicted by a model."""
-    why: str | None
-    """Why they could not be counted, where nobody asked for the model."""
     functions: list[PredictedFunction]
     """The entry first."""
     instructions: float

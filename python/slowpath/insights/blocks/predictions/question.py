@@ -15,3 +15,4 @@ class Question(NamedTuple):
     entry: str | None  # None: all XDP programs
     map_abi: str
     clang: Clang
+    learnt: bool = False  # whether the model is to say it, where it could be counted, too

@@ -1,0 +1,450 @@
+"""Packet-processing C that is made up: XDP programs of statements that real ones have.
+
+What a program does is random, by weights of kinds of statements; `KINDS` are these kinds. Clara takes
+YarpGen with the distributions of Click elements; here weights are fitted to the instructions of real
+programs (`guided.py`).
+"""
+
+# ruff: noqa: PLR2004, S311 - shares of what is chosen at random are their own names
+
+import random
+from collections.abc import Callable, Mapping
+
+_HEAD = """#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <linux/in.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+struct key { __u32 a, b; __u16 c, d; __u8 e, f[3]; };
+struct key6 { __u8 a[16], b[16]; __u16 c, d; __u32 e; };
+struct entry { __u64 packets, bytes; __u32 last, flags; __u16 port; __u8 mac[6]; };
+#define MAP(name, kind, k, v) struct { __uint(type, BPF_MAP_TYPE_##kind); __type(key, k); \\
+    __type(value, v); __uint(max_entries, 1024); } name SEC(".maps")
+MAP(flows, HASH, struct key, struct entry);
+MAP(flows6, LRU_HASH, struct key6, struct entry);
+MAP(counts, PERCPU_ARRAY, __u32, struct entry);
+MAP(config, ARRAY, __u32, struct entry);
+MAP(ports, HASH, __u16, __u32);
+volatile const __u32 limit = 64;
+__u64 total;
+char _license[] SEC("license") = "GPL";
+static __always_inline __u16 fold(__u64 sum) {
+    sum = (sum & 0xffff) + (sum >> 16); sum = (sum & 0xffff) + (sum >> 16); return ~sum; }
+static __always_inline __u32 mix(__u32 a, __u32 b, __u32 c) {
+    a ^= c; a -= (c << 14) | (c >> 18); b ^= a; b -= (a << 11) | (a >> 21);
+    c ^= b; c -= (b << 25) | (b >> 7); return c; }
+"""
+
+
+class _Writer:
+    """A program in the making."""
+
+    def __init__(self, rng: random.Random, weights: Mapping[str, float]) -> None:
+        self.rng = rng
+        self.kinds = list(weights)
+        self.weights = list(weights.values())
+        self.numbers = ["x0", "x1"]  # variables of 32 bits
+        self.wide = ["w0"]  # and of 64
+        self.entries = list[str]()  # pointers to elements
+        self.level = "eth"
+        self.depth = 0
+        self.made = 2
+
+    def pick(self, *choices: str) -> str:
+        return self.rng.choice(choices)
+
+    def number(self) -> str:
+        return self.rng.choice(self.numbers)
+
+    def constant(self) -> str:
+        top = self.rng.choice((8, 32, 256, 256, 65536, 1 << 20, 1 << 32))
+        return f"{self.rng.randrange(top)}u"
+
+    def operand(self) -> str:
+        return self.number() if self.rng.random() < 0.5 else self.constant()
+
+    def field(self) -> str:
+        fields = {
+            "eth": [
+                "bpf_ntohs(eth->h_proto)",
+                "eth->h_proto",
+                "eth->h_dest[5]",
+                "eth->h_source[0]",
+            ],
+            "ip": [
+                "ip->protocol",
+                "ip->ttl",
+                "bpf_ntohs(ip->tot_len)",
+                "ip->saddr",
+                "ip->daddr",
+                "bpf_ntohl(ip->daddr)",
+                "ip->tos",
+                "ip->id",
+                "ip->frag_off & bpf_htons(0x3fff)",
+                "ip->ihl",
+            ],
+            "ip6": [
+                "ip6->nexthdr",
+                "ip6->hop_limit",
+                "bpf_ntohs(ip6->payload_len)",
+                "ip6->saddr.s6_addr32[3]",
+                "ip6->daddr.s6_addr32[0]",
+                "ip6->priority",
+            ],
+            "udp": ["udp->dest", "bpf_ntohs(udp->source)", "udp->source", "udp->len"],
+            "tcp": [
+                "tcp->dest",
+                "bpf_ntohs(tcp->source)",
+                "tcp->syn",
+                "tcp->doff",
+                "tcp->seq",
+                "tcp->window",
+                "tcp->ack && !tcp->syn",
+            ],
+        }
+        known = ["eth", self.level, self.level]
+        if self.level in ("udp", "tcp"):
+            known.append("ip")
+        return self.rng.choice(fields[self.rng.choice(known)])
+
+    def expression(self) -> str:
+        how = self.rng.randrange(8)
+        one, other = self.number(), self.operand()
+        if how < 3:
+            return f"{one} {self.pick('+', '-', '&', '|', '^', '+')} {other}"
+        if how == 3:
+            return f"{one} {self.pick('<<', '>>')} {self.rng.randrange(1, 24)}"
+        if how == 4:
+            return (
+                f"({one} >> {self.rng.randrange(1, 16)}) & {self.pick('1', '15', '255', '0xfff')}"
+            )
+        if how == 5:
+            return f"{one} * {self.rng.randrange(3, 200)}"
+        return f"({one} {self.pick('&', '^', '+')} {other}) {self.pick('|', '+', '^')} {self.operand()}"
+
+    def condition(self) -> str:
+        left = self.field() if self.rng.random() < 0.6 else self.number()
+        sign = self.pick("==", "!=", "==", ">", "<", ">=")
+        text = f"{left} {sign} {self.operand()}"
+        if self.rng.random() < 0.25:
+            text += (
+                f" {self.pick('&&', '||')} {self.number()} {self.pick('<', '==')} {self.operand()}"
+            )
+        return text
+
+    def inside(self, most: int = 3) -> str:
+        """A few statements that others depend on."""
+        saved = list(self.numbers), list(self.wide), list(self.entries), self.level
+        self.depth += 1
+        text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
+        self.depth -= 1
+        self.numbers, self.wide, self.entries, self.level = saved
+        return text
+
+    def statement(self) -> str:
+        while True:
+            [kind] = self.rng.choices(self.kinds, self.weights)
+            if self.depth < 3 or kind in ("read", "compute", "count", "leave"):
+                return KINDS[kind](self)
+
+    def new(self) -> str:
+        self.made += 1
+        return f"x{self.made}"
+
+
+def _read(w: _Writer) -> str:
+    name, field = w.new(), w.field()
+    w.numbers.append(name)
+    return f"__u32 {name} = {field};\n"
+
+
+def _compute(w: _Writer) -> str:
+    text, name = w.expression(), w.new()
+    if w.rng.random() < 0.4:
+        return f"{w.number()} = {text};\n"
+    w.numbers.append(name)
+    return f"__u32 {name} = {text};\n"
+
+
+def _wide(w: _Writer) -> str:
+    return f"w0 {w.pick('+=', '^=', '=')} ((__u64){w.number()} {w.pick('<< 32', '* 2654435761u', '+ w0')}) {w.pick('|', '+')} {w.number()};\n"
+
+
+def _branch(w: _Writer) -> str:
+    text = f"if ({w.condition()}) {{\n{w.inside()}}}\n"
+    return text + (f"else {{\n{w.inside()}}}\n" if w.rng.random() < 0.3 else "")
+
+
+def _leave(w: _Writer) -> str:
+    action = w.pick("XDP_DROP", "XDP_PASS", "XDP_TX", "verdict")
+    return f"if ({w.condition()}) return {action};\n"
+
+
+def _deeper(w: _Writer) -> str:
+    """The next header, with the check of its end."""
+    step = {"eth": ("ip", "ip6"), "ip": ("udp", "tcp"), "ip6": ()}.get(w.level, ())
+    if not step or w.depth:
+        return _leave(w)
+    name = w.rng.choice(step)
+    kind = {"ip": "iphdr", "ip6": "ipv6hdr", "udp": "udphdr", "tcp": "tcphdr"}[name]
+    base = "eth + 1"
+    if w.level == "ip":
+        base = "ip + 1" if w.rng.random() < 0.6 else "(void *)ip + ip->ihl * 4"
+    guard = {
+        "ip": "if (eth->h_proto != bpf_htons(ETH_P_IP)) return XDP_PASS;\n",
+        "ip6": "if (eth->h_proto != bpf_htons(ETH_P_IPV6)) return XDP_PASS;\n",
+        "udp": "if (ip->protocol != IPPROTO_UDP) return XDP_PASS;\n",
+        "tcp": "if (ip->protocol != IPPROTO_TCP) return XDP_DROP;\n",
+    }[name]
+    w.level = name
+    check = (
+        f"if ((void *)({name} + 1) > end) return {w.pick('XDP_DROP', 'XDP_PASS', 'XDP_ABORTED')};\n"
+    )
+    return f"{guard}struct {kind} *{name} = (void *)({base});\n{check}"
+
+
+def _look_up(w: _Writer) -> str:
+    name = w.new().replace("x", "e")
+    how = w.rng.randrange(4)
+    if how == 0:
+        text = f"__u32 k{name} = {w.expression()};\nstruct entry *{name} = bpf_map_lookup_elem(&{w.pick('counts', 'config')}, &k{name});\n"
+    elif how == 1:
+        text = f"__u16 k{name} = {w.field()};\n__u32 *{name} = bpf_map_lookup_elem(&ports, &k{name});\n"
+        return text + f"if ({name}) {w.pick('x0', 'x1', 'verdict')} {w.pick('=', '+=')} *{name};\n"
+    elif how == 2 and w.level == "ip6":
+        text = (
+            f"struct key6 k{name} = {{}};\n__builtin_memcpy(k{name}.a, &ip6->saddr, 16);\n"
+            f"__builtin_memcpy(k{name}.b, &ip6->daddr, 16);\nk{name}.c = {w.number()};\n"
+            f"struct entry *{name} = bpf_map_lookup_elem(&flows6, &k{name});\n"
+        )
+    else:
+        text = (
+            f"struct key k{name} = {{}};\nk{name}.a = {w.field()};\nk{name}.b = {w.operand()};\n"
+            f"k{name}.c = {w.field()};\nk{name}.e = {w.operand()};\n"
+            f"struct entry *{name} = bpf_map_lookup_elem(&flows, &k{name});\n"
+        )
+    if w.rng.random() < 0.5:
+        return (
+            text
+            + f"if (!{name}) return {w.pick('XDP_PASS', 'XDP_DROP', 'verdict')};\n"
+            + _entry(w, name)
+        )
+    text += f"if ({name}) {{\n{_entry(w, name)}{w.inside(2)}}}\n"
+    if w.rng.random() < 0.3:
+        text += f"else {{ struct entry n = {{.packets = 1, .bytes = end - data}};\nbpf_map_update_elem(&{w.pick('counts', 'config')}, &k{name}, &n, 0);\n}}\n"
+    return text
+
+
+def _entry(w: _Writer, name: str) -> str:
+    return w.pick(
+        f"{name}->packets++; {name}->bytes += end - data;\n",
+        f"__sync_fetch_and_add(&{name}->packets, 1);\n__sync_fetch_and_add(&{name}->bytes, end - data);\n",
+        f"__sync_fetch_and_add(&{name}->packets, 1);\n",
+        f"x0 = {name}->last; x1 ^= {name}->flags;\n",
+        f"if ({name}->port == {w.number()}) x0 += {name}->last;\n",
+        f"__builtin_memcpy(eth->h_dest, {name}->mac, 6);\n",
+        f"{name}->last = x0;\n",
+    )
+
+
+def _write(w: _Writer) -> str:
+    choices = [
+        "__u8 t[6]; __builtin_memcpy(t, eth->h_dest, 6); __builtin_memcpy(eth->h_dest, eth->h_source, 6);"
+        " __builtin_memcpy(eth->h_source, t, 6);",
+        f"eth->h_dest[{w.rng.randrange(6)}] = {w.number()};",
+        f"eth->h_proto = bpf_htons({w.constant()});",
+    ]
+    if w.level in ("ip", "udp", "tcp"):
+        choices += [
+            "__u32 s = ip->check + bpf_htons(0x0100); ip->check = s + (s >= 0xffff); ip->ttl--;",
+            f"__u32 o = ip->daddr; ip->daddr = {w.number()};"
+            " __u64 s = (__u16)~ip->check + (__u64)(~o & 0xffff) + (~o >> 16)"
+            " + (ip->daddr & 0xffff) + (ip->daddr >> 16); ip->check = fold(s);",
+            "__u32 o = ip->saddr; ip->saddr = ip->daddr; ip->daddr = o;",
+            "ip->tos |= 0xb8;",
+        ]
+    if w.level in ("udp", "tcp"):
+        choices += [f"{w.level}->dest = bpf_htons({w.number()});", f"{w.level}->check = 0;"]
+    return f"{{ {w.rng.choice(choices)} }}\n"
+
+
+def _hash(w: _Writer) -> str:
+    return f"x0 = mix({w.number()}, {w.number()}, {w.operand()});\n"
+
+
+def _loop(w: _Writer) -> str:
+    count, unroll = w.rng.randint(2, 8), w.pick("nounroll", "unroll")
+    body = w.pick(
+        "s += p[i];",
+        "s = (s << 5) + s + p[i];",
+        "if (p[i] == x0) s++;",
+        "s ^= p[i]; for (int j = 0; j < 3; j++) s = s & 1 ? (s >> 1) ^ 0xedb88320 : s >> 1;",
+        "s += bpf_ntohs(((__u16 *)p)[i]);",
+    )
+    return (
+        f"{{ __u8 *p = (void *)(eth + 1);\nif ((void *)(p + 40) > end) return XDP_PASS;\n__u32 s = x1;\n"
+        f'_Pragma("clang loop unroll({"disable" if unroll == "nounroll" else "full"})")\n'
+        f"for (int i = 0; i < {count}; i++) {{ {body} }}\nx1 = s; }}\n"
+    )
+
+
+def _sum(w: _Writer) -> str:
+    if w.level not in ("ip", "udp", "tcp"):
+        return _compute(w)
+    return (
+        '{ __u64 s = 0; __u16 *h = (void *)ip;\n_Pragma("clang loop unroll(full)")\n'
+        "for (int i = 0; i < 10; i++) s += h[i];\nx0 = fold(s); }\n"
+    )
+
+
+def _switch(w: _Writer) -> str:
+    cases = sorted(w.rng.sample(range(1, 130), w.rng.randint(2, 5)))
+    text = "".join(f"case {one}: {{ {w.inside(1)}break; }}\n" for one in cases)
+    return f"switch ({w.field()}) {{\n{text}default: {{ {w.inside(1)}}} }}\n"
+
+
+def _count(w: _Writer) -> str:
+    return w.pick(
+        "total++;\n",
+        "total += end - data;\n",
+        f"if (x0 > limit) return {w.pick('XDP_DROP', 'verdict')};\n",
+        "__sync_fetch_and_add(&total, 1);\n",
+    )
+
+
+def _help(w: _Writer) -> str:
+    return w.pick(
+        "w0 += bpf_ktime_get_ns();\n",
+        "x0 = bpf_get_prandom_u32();\n",
+        "x1 ^= bpf_get_smp_processor_id();\n",
+        "w0 -= bpf_ktime_get_ns() / 1000;\n",
+        "return bpf_redirect(x0, 0);\n" if w.depth else "x0 ^= bpf_get_prandom_u32() & 3;\n",
+    )
+
+
+def _copy(w: _Writer) -> str:
+    """Headers that are kept on the stack while the packet grows or shrinks, and written back."""
+    size = w.pick("sizeof(struct ethhdr)", "12", "20", "40", "16")
+    bytes_ = w.rng.choice((-8, -4, -20, -40, 4))
+    pointer = w.pick("data", "data", "eth->h_source")
+    text = f"{{ __u8 t[40]; if (data + 60 > end) return XDP_DROP;\n__builtin_memcpy(t, {pointer}, {size});\n"
+    text += f"if (bpf_xdp_adjust_head(ctx, {bytes_})) return XDP_ABORTED;\n"
+    text += "__u8 *d = (void *)(long)ctx->data; if (d + 60 > (__u8 *)(long)ctx->data_end) return XDP_DROP;\n"
+    text += f"__builtin_memcpy(d, t, {size});\n"
+    more = w.pick(
+        "*(__u16 *)(d + 12) = bpf_htons(0x8100);",
+        f"*(__u32 *)(d + 14) = {w.operand()};",
+        "",
+        f"struct iphdr *o = (void *)(d + 14); o->ihl = 5; o->version = 4; o->tos = 0; o->ttl = 64; o->protocol = 4;"
+        f" o->saddr = {w.number()}; o->daddr = {w.operand()}; o->tot_len = bpf_htons({w.number()}); o->check = 0;",
+    )
+    return text + f"{more}\nreturn {w.pick('XDP_TX', 'XDP_PASS')}; }}\n" if w.depth else _gather(w)
+
+
+def _gather(w: _Writer) -> str:
+    """Fields of the packet that are gathered in a structure."""
+    name = w.new().replace("x", "g")
+    text = f"struct key6 {name} = {{}};\n"
+    parts = {
+        "eth": f"__builtin_memcpy({name}.a, eth->h_source, 6);\n",
+        "ip": f"__builtin_memcpy({name}.a, &ip->saddr, 8); {name}.c = ip->id;\n",
+        "ip6": f"__builtin_memcpy({name}.a, &ip6->saddr, 32);\n",
+        "udp": f"__builtin_memcpy({name}.b, udp, 8);\n",
+        "tcp": f"__builtin_memcpy({name}.b, tcp, 12);\n",
+    }
+    text += parts[w.level] + f"{name}.e = {w.operand()};\n"
+    text += f"{w.pick('x0', 'x1')} = (__u64)bpf_map_lookup_elem(&flows6, &{name}) != 0;\n"
+    return text
+
+
+def _clear(w: _Writer) -> str:
+    """A structure for a helper that is cleared, and filled in part."""
+    fields = w.rng.sample(
+        [
+            "family = 2",
+            "l4_protocol = 6",
+            f"tot_len = {w.number()}",
+            "ifindex = 3",
+            f"ipv4_src = {w.number()}",
+            f"ipv4_dst = {w.operand()}",
+            "tos = 1",
+        ],
+        4,
+    )
+    body = " ".join(f"f.{one};" for one in fields)
+    return f"{{ struct bpf_fib_lookup f = {{}}; {body} x0 = bpf_fib_lookup(ctx, &f, sizeof(f), 0); }}\n"
+
+
+def _atomics(w: _Writer) -> str:
+    count = w.rng.randint(2, 6)
+    return (
+        "{ __u32 k = 0; struct entry *e = bpf_map_lookup_elem(&config, &k); if (e) {\n"
+        + "".join(
+            f"__sync_fetch_and_add(&e->{w.pick('packets', 'bytes')}, {w.pick('1', 'x0', 'x1')});\n"
+            for _ in range(count)
+        )
+        + "} }\n"
+    )
+
+
+def _carry(w: _Writer) -> str:
+    """Sums of 64 bits that are folded."""
+    turns = w.rng.randint(2, 5)
+    text = "".join(f"s += {w.operand()}; " for _ in range(w.rng.randint(1, 4)))
+    return (
+        f"{{ __u64 s = ~{w.number()} & 0xffff; {text}\nfor (int i = 0; i < {turns}; i++)"
+        f" if (s >> 16) s = (s & 0xffff) + (s >> 16);\nx1 = ~s; }}\n"
+    )
+
+
+def _choose(w: _Writer) -> str:
+    name = w.new()
+    text = f"__u32 {name} = {w.condition()} ? {w.operand()} : {w.operand()};\n"
+    w.numbers.append(name)
+    return text
+
+
+KINDS: dict[str, Callable[[_Writer], str]] = {
+    "read": _read,
+    "compute": _compute,
+    "wide": _wide,
+    "branch": _branch,
+    "leave": _leave,
+    "deeper": _deeper,
+    "look up": _look_up,
+    "write": _write,
+    "hash": _hash,
+    "loop": _loop,
+    "sum": _sum,
+    "switch": _switch,
+    "count": _count,
+    "help": _help,
+    "choose": _choose,
+    "copy": _copy,
+    "gather": _gather,
+    "clear": _clear,
+    "atomics": _atomics,
+    "carry": _carry,
+}
+"""Statements, by kind."""
+
+
+def program(seed: int, weights: Mapping[str, float], programs: int = 4) -> str:
+    """A source with so many XDP programs; the same seed and weights make the same."""
+    rng = random.Random(seed)
+    texts = [_HEAD]
+    for number in range(programs):
+        writer = _Writer(rng, weights)
+        body = "".join(writer.statement() for _ in range(rng.randint(3, 14)))
+        texts.append(
+            f'SEC("xdp") int p{number}(struct xdp_md *ctx) {{\n'
+            "void *end = (void *)(long)ctx->data_end, *data = (void *)(long)ctx->data;\n"
+            "struct ethhdr *eth = data;\n__u32 x0 = 0, x1 = 1, verdict = XDP_PASS;\n__u64 w0 = 0;\n"
+            f"if ((void *)(eth + 1) > end) return XDP_DROP;\n{body}"
+            f"return x0 + x1 + (__u32)(w0 >> 7) == {rng.randrange(1, 99)} ? XDP_TX : verdict;\n}}\n"
+        )
+    return "".join(texts)

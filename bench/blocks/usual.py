@@ -1,0 +1,70 @@
+"""What a word takes as far as the code generator's manner tells: where learning starts from.
+
+A value of 64 bits is a pair of registers, so most takes two instructions; one of 32 bits takes one,
+and one more where zeros are needed above it.
+"""
+
+_BY_START = (
+    ("address folded", 0.0),
+    ("address same", 0.0),
+    ("address made", 3.5),
+    ("address variable", 4.5),
+    ("zext 1", 3.0),
+    ("sext", 3.0),
+    ("zext", 0.2),
+    ("trunc", 0.2),
+    ("inttoptr", 0.0),
+    ("ptrtoint", 0.0),
+    ("bitcast", 0.0),
+    ("freeze", 0.0),
+    ("load packet", 2.5),
+    ("load context", 2.0),
+    ("load stack", 1.5),
+    ("load state", 4.0),
+    ("load", 2.5),
+    ("store packet", 2.5),
+    ("store stack", 1.2),
+    ("store", 0.5),
+    ("atomicrmw", 4.0),
+    ("icmp", 2.0),
+    ("branch icmp", 0.3),
+    ("branch", 2.0),
+    ("jump next", 0.0),
+    ("jump", 1.0),
+    ("choose", 1.8),
+    ("switch", 0.0),
+    ("case", 2.5),
+    ("ret", 2.0),
+    ("call", 0.0),
+    ("pass map", 2.0),
+    ("pass stack", 4.0),
+    ("pass", 1.8),
+    ("select", 4.0),
+    ("mul", 8.0),
+    ("udiv", 8.0),
+    ("urem", 0.0),
+    ("llvm.bswap", 2.5),
+    ("llvm.fsh", 6.0),
+    ("llvm", 3.0),
+    ("entry", 1.5),
+    ("gathered", 1.5),
+)
+_SHIFTS = frozenset({"shl", "lshr", "ashr"})
+_FOUR, _TWO = 4, 2
+
+
+def usual(word: str) -> float:
+    """Instructions of a word."""
+    found = next((takes for start, takes in _BY_START if word.startswith(start)), None)
+    parts = word.split()
+    if word.startswith("load packet") and word.endswith("again"):
+        return 1.5
+    if found is not None:
+        wide = parts[0] == "icmp" and parts[_TWO] == "64"
+        big = parts[0] in ("load", "store") and parts[_TWO] == "8"
+        return found + (1.0 if wide or big else 0.0)
+    if len(parts) < _TWO:
+        return 1.6
+    wide = parts[1] == "64"
+    kept = 2.0 if "kept" in parts else 0.0
+    return kept + (2.2 if wide else 1.3) + (0.5 if wide and parts[0] in _SHIFTS else 0.0)

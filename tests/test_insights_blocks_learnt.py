@@ -1,0 +1,149 @@
+"""Blocks in words, and what the learnt model makes of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oracles import missing
+from slowpath.insights.blocks.language.program import Language
+from slowpath.insights.blocks.learnt.model import Model, group, shipped
+from slowpath.insights.blocks.learnt.words import Describer
+from slowpath.insights.preparation.functions import functions_of
+from slowpath.programs.clang import _find_clang
+from support import ROOT, slowpath
+
+llvm = pytest.importorskip("llvmlite.binding")
+MODULE = """
+%struct.xdp_md = type { i32, i32 }
+@total = global i64 0
+define i32 @f(ptr %ctx) {
+entry:
+  %end = getelementptr inbounds %struct.xdp_md, ptr %ctx, i64 0, i32 1
+  %e = load i32, ptr %end, align 4
+  %ee = zext i32 %e to i64
+  %last = inttoptr i64 %ee to ptr
+  %d = load i32, ptr %ctx, align 4
+  %dd = zext i32 %d to i64
+  %data = inttoptr i64 %dd to ptr
+  %far = getelementptr i8, ptr %data, i64 20
+  %short = icmp ugt ptr %far, %last
+  br i1 %short, label %out, label %read
+read:
+  %p = getelementptr i8, ptr %data, i64 12
+  %a = load i16, ptr %p, align 2
+  %q = getelementptr i8, ptr %data, i64 14
+  %b = load i8, ptr %q, align 1
+  store i8 7, ptr %q, align 1
+  %c = load i8, ptr %q, align 1
+  %n = load i64, ptr @total, align 8
+  %m = add i64 %n, 1
+  store i64 %m, ptr @total, align 8
+  %x = add i16 %a, 300
+  %y = xor i16 %x, %a
+  %z = zext i16 %y to i32
+  br label %out
+out:
+  %r = phi i32 [ 1, %entry ], [ %z, %read ]
+  ret i32 %r
+}
+"""
+
+
+def said(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
+    module = str(llvm.parse_assembly(text))
+    functions = functions_of(llvm.parse_assembly(module))
+    traced = Language(module, functions).traced("f", ["context"])["f"]
+    return {one.block: (one.words, one.packet, one.state) for one in Describer(traced).said()}
+
+
+def test_words_have_no_names_and_say_where_to() -> None:
+    words, packet, state = said()["read"]
+    assert (packet, state) == (3, 2)  # two bytes of four are read with others; a write ends that
+    assert "load packet 2" in words
+    assert "load packet 1 again" in words
+    assert "load packet 1" in words
+    assert "store packet 1 small" in words
+    assert "load state 8" in words
+    assert "add 16 half kept" in words  # what it overwrites is needed behind it
+    assert "xor 16 value wide" in words
+    assert not any("%" in word for word in words)
+    entry, packet, state = said()["entry"]
+    assert (packet, state) == (0, 0)
+    assert entry[0] == "entry"
+    assert "choose 32 small" in entry
+    assert entry[-1].startswith("branch icmp")
+
+
+def test_names_do_not_matter() -> None:
+    other = MODULE
+    for name in ("end", "far", "data", "short", "last"):
+        for end in " ,\n":
+            other = other.replace(f"%{name}{end}", f"%other.{name}{end}")
+    assert said(other) == said()
+
+
+def test_weights_are_added_up() -> None:
+    model = Model(
+        {
+            "weights": {"add 32 value": 1.0},
+            "groups": {"add": 2.0},
+            "errors": [[4, 0.5, 2.0], [1e9, 0.9, 1.1]],
+        }
+    )
+    assert model.predict(["add 32 value"]) == (1.0, 0.5, 2.0)
+    guess = model.predict(["add 32 value", "add 64 small", "add 64 small", "other"])
+    assert guess == pytest.approx((6.6, 6.6 * 0.9, 6.6 * 1.1))
+    assert group("load packet 4 again") == "load packet"
+    assert group("add 32 value") == "add"
+
+
+def test_shipped_model_is_small_and_knows_words() -> None:
+    file = ROOT / "python/slowpath/insights/blocks/learnt/model.json"
+    assert file.stat().st_size < 1 << 20
+    model = shipped()
+    assert all(weight >= 0 for weight in model.weights.values())
+    guess = model.predict(said()["read"][0])
+    assert 0 <= guess.low <= guess.instructions <= guess.high
+
+
+@pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
+def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
+    """Of whole programs, where errors of blocks cancel out; docs/insights.md has them by block."""
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+    sums, accesses = {}, {}
+    for model in ("exact", "learnt"):
+        run = slowpath(
+            *("insights", "blocks", f"examples/{name}.bpf.c", "--model", model),
+            *("--format", "json"),
+        )
+        assert run.returncode == 0, run.stderr
+        [program] = json.loads(run.stdout)["programs"]
+        assert program["model"] == model
+        sums[model] = program["instructions"]
+        blocks = [block for one in program["functions"] for block in one["blocks"]]
+        accesses[model] = sum(one["accesses"]["state"] for one in blocks)
+    assert sums["learnt"] == pytest.approx(sums["exact"], rel=0.35)
+    assert accesses["learnt"] == pytest.approx(accesses["exact"], rel=0.15, abs=1)
+
+
+def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+    file = tmp_path / "plain.c"
+    file.write_text(
+        "struct flow { unsigned packets, bytes; };\n"
+        "int f(struct flow *flow, const unsigned char *data, unsigned length) {\n"
+        "  flow->packets++; flow->bytes += length;\n"
+        "  return data[12] == 8; }\n"
+    )
+    run = slowpath("insights", "blocks", file, "--model", "learnt", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    [program] = json.loads(run.stdout)["programs"]
+    [block] = program["functions"][0]["blocks"]
+    assert block["accesses"] == {"packet": 1, "state": 4, "unknown": 0}
+    assert block["low"] <= block["instructions"] <= block["high"]
+    run = slowpath("insights", "blocks", file)
+    assert run.returncode == 3
+    assert "there is not an XDP program" in run.stderr
