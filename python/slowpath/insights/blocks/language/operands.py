@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
+from slowpath.insights.preparation.brackets import enclosed, separated
+
 _RESULT = re.compile(r"^(%\S+) = ")
-_OPENING, _CLOSING = "([{<", ")]}>"
 _FLAGS = frozenset({"volatile", "atomic", "weak"})
 _VALUE = re.compile(r'([%@](?:"[^"]*"|[-\w.$]+)|-?\d+|null|true|false|undef|poison)$')
 _CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(|inttoptr \(i64 (\d+) to ptr\)\(')
@@ -26,17 +27,7 @@ def result(text: str) -> str | None:
 
 def parts(text: str) -> list[str]:
     """What stands between the commas of an instruction, without its name and result."""
-    body = _RESULT.sub("", text).partition(" ")[2]
-    found, depth, start = list[str](), 0, 0
-    for at, sign in enumerate(body):
-        if sign in _OPENING:
-            depth += 1
-        elif sign in _CLOSING:
-            depth -= 1
-        elif sign == "," and not depth:
-            found.append(body[start:at].strip())
-            start = at + 1
-    return [*found, body[start:].strip()]
+    return separated(_RESULT.sub("", text).partition(" ")[2])
 
 
 def value(part: str) -> str | None:
@@ -85,13 +76,4 @@ def arguments(text: str) -> list[str]:
     found = _CALLED.search(text)
     if found is None:
         return []
-    return parts(f"call {_inside(text[found.end() :])}")
-
-
-def _inside(text: str) -> str:
-    depth = 1
-    for at, sign in enumerate(text):
-        depth += (sign in _OPENING) - (sign in _CLOSING)
-        if not depth:
-            return text[:at]
-    return text
+    return separated(enclosed("(" + text[found.end() :])[1:-1])

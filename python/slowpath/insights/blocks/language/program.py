@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from slowpath.insights.blocks.language.operands import arguments, called, value
 from slowpath.insights.blocks.language.provenance import Kind, Provenance
+from slowpath.insights.preparation.brackets import separated
 from slowpath.insights.preparation.calls import reached
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line, Metadata
@@ -34,7 +35,7 @@ class Language:
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
         self._parameters = {
             name.strip('"'): [
-                found[1] if (found := _NAME.search(one)) else "" for one in _split(inside)
+                found[1] if (found := _NAME.search(one)) else "" for one in separated(inside) if one
             ]
             for name, inside in _HEAD.findall(text)
         }
@@ -76,14 +77,3 @@ class Language:
                     passed = value(part)
                     if part.startswith("ptr") and passed is not None:
                         given[name][number].add(one.provenance.kind(passed))
-
-
-def _split(inside: str) -> list[str]:
-    found, depth, start = list[str](), 0, 0
-    for at, sign in enumerate(inside):
-        depth += (sign in "([{<") - (sign in ")]}>")
-        if sign == "," and not depth:
-            found.append(inside[start:at].strip())
-            start = at + 1
-    last = inside[start:].strip()
-    return [*found, last] if last else found

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from slowpath.insights.preparation.brackets import enclosed, separated
+
 Kind = Literal["read", "write"]
 
 _WORDS = frozenset({"tail", "musttail", "notail", "atomic", "volatile", "weak"})
-_OPENING, _CLOSING = "([{<", ")]}>"
+_OPENING = "([{<"
 _CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)\((.*)\)')
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memcpy.inline.")
 _FILLS = ("llvm.memset.", "llvm.memset.inline.")
@@ -39,14 +41,14 @@ def touches(opcode: str, text: str) -> list[Touch]:
     themselves.
     """
     if opcode == "load":
-        parts = _parts(text.partition(" = ")[2])
+        parts = separated(text.partition(" = ")[2])
         return [Touch("read", _operand(parts[1]), _size(_without(parts[0], "load")))]
     if opcode == "store":
-        parts = _parts(text)
+        parts = separated(text)
         kind, _ = _typed(_without(parts[0], "store"))
         return [Touch("write", _operand(parts[1]), _size(kind))]
     if opcode in ("atomicrmw", "cmpxchg"):
-        parts = _parts(text.partition(" = ")[2] or text)
+        parts = separated(text.partition(" = ")[2] or text)
         size = _size(_typed(parts[1])[0])
         pointer = _operand(parts[0][parts[0].index("ptr") :])
         return [Touch("read", pointer, size), Touch("write", pointer, size)]
@@ -77,7 +79,7 @@ def _call(text: str) -> Iterator[Touch]:
         kinds = _LIBRARY.get(name, ())
     if not kinds:
         return
-    arguments = _parts(found[2])
+    arguments = separated(found[2])
     size = arguments[2].split()[-1]
     for at, kind in sorted(kinds, key=lambda one: one[1]):  # copies read first
         yield Touch(kind, _operand(arguments[at]), size)
@@ -91,13 +93,7 @@ def _without_metadata(text: str) -> str:
     opened = text.find("(", start + 1)
     if text[start + 1 : start + 2] == '"':
         opened = text.find("(", text.index('"', start + 2))
-    depth = 0
-    for at in range(opened, len(text)):
-        depth += text[at] == "("
-        depth -= text[at] == ")"
-        if depth == 0:
-            return text[: at + 1]
-    return text
+    return text[:opened] + enclosed(text[opened:])
 
 
 def _without(text: str, opcode: str) -> str:
@@ -107,32 +103,12 @@ def _without(text: str, opcode: str) -> str:
     return " ".join(words)
 
 
-def _parts(text: str) -> list[str]:
-    """What commas separate, those inside of brackets and quotes left alone."""
-    parts, depth, start, quoted = list[str](), 0, 0, False
-    for at, letter in enumerate(text):
-        quoted ^= letter == '"'
-        if quoted:
-            continue
-        depth += letter in _OPENING
-        depth -= letter in _CLOSING
-        if letter == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    parts.append(text[start:].strip())
-    return parts
-
-
 def _typed(text: str) -> tuple[str, str]:
     """A type, and what follows it."""
     text = text.strip()
     if text[:1] in _OPENING:
-        depth = 0
-        for at, letter in enumerate(text):
-            depth += letter in _OPENING
-            depth -= letter in _CLOSING
-            if depth == 0:
-                return text[: at + 1], text[at + 1 :].strip()
+        kind = enclosed(text)
+        return kind, text[len(kind) :].strip()
     if text.startswith('%"'):
         end = text.index('"', 2) + 1
         return text[:end], text[end:].strip()
@@ -149,12 +125,7 @@ def _operand(text: str) -> str:
     constant = re.search(r"\b(getelementptr|inttoptr|addrspacecast|bitcast)\b", text)
     if constant is not None and (at is None or constant.start() < at.start()):
         opened = text.index("(", constant.start())
-        depth = 0
-        for place in range(opened, len(text)):
-            depth += text[place] == "("
-            depth -= text[place] == ")"
-            if depth == 0:
-                return text[constant.start() : place + 1]
+        return text[constant.start() : opened] + enclosed(text[opened:])
     return "null" if at is None else at[0]
 
 
