@@ -92,8 +92,8 @@ def test_models_that_somebody_changed(tmp_path: Path, noisy: tuple[FunctionModel
     del document["widening"]
     file.write_text(json.dumps(document))
     assert saved.read(str(file)).widening == 1.0  # of an older version
-    for wrong in (0.0, -2.0):
-        file.write_text(json.dumps(document | {"widening": wrong}))
+    for wrong in ("0", "-2.0", "1e999"):
+        file.write_text(json.dumps(document).replace("{", f'{{"widening": {wrong}, ', 1))
         with pytest.raises(InputError) as said:
             saved.read(str(file))
         assert "widening" in said.value.reason

@@ -6,6 +6,7 @@ import struct
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -268,3 +269,103 @@ def test_times_are_those_of_the_trace(tmp_path: Path) -> None:
     )
     report = counted(source, NAT, "--entry", "Clock::process", "--packets", "3")
     assert [one["result"] for one in report["fate"]["results"]] == [0, 250, 500]
+
+
+HEAD = "#include <stdint.h>\n"
+PROCESS = "int process(const uint8_t *p, int n) {\n"
+
+
+def in_c(folder: Path, text: str, *options: str | Path) -> dict[str, Any]:
+    """The report on a source in C and the trace of the NAT."""
+    file = folder / "nf.c"
+    file.write_text(HEAD + text)
+    return counted(file, NAT, *options)
+
+
+def test_variables_of_the_same_name_are_two(tmp_path: Path) -> None:
+    placement = tmp_path / "placement.json"
+    text = (
+        "__attribute__((noinline)) static int a(int n) { static uint32_t count; "
+        "return count += n; }\n"
+        f"{PROCESS}static uint32_t count; return a(n) + (count += p[0]); }}\n"
+    )
+    report = in_c(tmp_path, text, "--entry", "process", "--placement-out", placement)
+    packets = report["traffic"]["packets"]
+    assert structures(report) == {"count #1": (packets, packets), "count #2": (packets, packets)}
+    assert slowpath("insights", "placement", placement).returncode == 0
+
+
+def test_bits_are_members_together(tmp_path: Path) -> None:
+    source = tmp_path / "bits.cc"
+    source.write_text(
+        "#include <click/element.hh>\n"
+        "class Bits : public Element { public:\n"
+        'const char *class_name() const { return "Bits"; }\n'
+        "Packet *simple_action(Packet *p) { _odd = p->length() & 1; _n += _odd; return p; }\n"
+        "bool _active : 1; bool _odd : 1; uint32_t _n; };\n"
+        "EXPORT_ELEMENT(Bits)\n"
+    )
+    report = counted(source, NAT)
+    assert set(structures(report)) == {"Bits::_active:1+_odd:1", "Bits::_n"}
+
+
+@pytest.mark.parametrize(("options", "outputs"), [((), 1), (("--cflags=-DSLOWPATH_OUTPUTS=3",), 3)])
+def test_elements_have_the_ports_that_they_declare(
+    tmp_path: Path, options: tuple[str, ...], outputs: int
+) -> None:
+    source = tmp_path / "tee.cc"
+    source.write_text(
+        "#include <click/element.hh>\n"
+        "class T : public Element { public:\n"
+        'const char *class_name() const { return "T"; }\n'
+        'const char *port_count() const { return "1/1-"; }\n'
+        "void push(int, Packet *p) { for (int i = 1; i < noutputs(); i++)\n"
+        "if (Packet *q = p->clone()) output(i).push(q);\n"
+        "output(0).push(p); } };\n"
+        "EXPORT_ELEMENT(T)\n"
+    )
+    fate = counted(source, NAT, *options)["fate"]
+    assert [one["output"] for one in fate["outputs"]] == list(range(outputs))
+
+
+@pytest.mark.parametrize(
+    ("text", "touched"),
+    [
+        # An entry of an array is not the array.
+        (
+            "struct { uint32_t n; uint32_t e[64]; uint32_t m; } t;",
+            "t.n++; t.e[p[0] & 63]++; t.m++;",
+        ),
+        # What is packed stands where C would not put it.
+        (
+            "struct __attribute__((packed)) { uint8_t a; uint64_t b; uint32_t c; } t;",
+            "t.a++; t.c++;",
+        ),
+        # An order without names is none that can be written down.
+        ("struct { uint32_t n; union { uint32_t x; float y; }; uint32_t m; } t;", "t.n++; t.m++;"),
+    ],
+)
+def test_what_has_no_plain_layout_gets_no_other(tmp_path: Path, text: str, touched: str) -> None:
+    out = tmp_path / "coalescing.json"
+    file = tmp_path / "nf.c"
+    file.write_text(f"{HEAD}static {text}\n{PROCESS}{touched} return n; }}\n")
+    words = ("insights", "counts", file, "--traffic", NAT)
+    run = slowpath(*words, "--coalescing-out", out, timeout=300)
+    assert not out.exists(), run.stdout
+
+
+def test_functions_of_the_library_that_nobody_counts_are_told(tmp_path: Path) -> None:
+    report = in_c(
+        tmp_path,
+        "#include <string.h>\n"
+        f"char name[32];\n{PROCESS}name[0] = p[0]; return strrchr(name, n) != 0; }}\n",
+    )
+    assert any("strrchr" in one for one in report["notes"])
+
+
+def test_of_many_results_the_most_frequent_are_printed(tmp_path: Path) -> None:
+    file = tmp_path / "nf.c"
+    file.write_text(f"{HEAD}static int seen;\n{PROCESS}return seen++; }}\n")
+    run = slowpath("insights", "counts", file, "--traffic", NAT, timeout=300)
+    assert run.returncode == 0
+    assert "returned one of" in run.stdout

@@ -77,6 +77,25 @@ def said(folder: Path, name: str, text: str, *options: str) -> str:
             "int process(double x) { return 2; }\n",
             "nf.c:1: parameter 1 (x) of process is neither packet nor length; methods of",
         ),
+        (
+            "int big;\nint process(unsigned char *data, int length, unsigned short in_port) {\n"
+            "if (in_port > 3) big++;\nreturn data[length - 1]; }\n",
+            "nf.c:2: parameter 3 (in_port) of process is neither packet nor length; methods of",
+        ),
+        (
+            "struct peer { int n; };\nint process(unsigned char *p, int n, struct peer *sender) {\n"
+            "return sender->n + p[n - 1]; }\n",
+            "nf.c:2: parameter 3 (sender) of process is neither packet nor length; methods of",
+        ),
+        (
+            "struct xdp_md { unsigned data, data_end; };\n"
+            "int process(struct xdp_md *ctx) { return ctx->data; }\n",
+            "nf.c:2: parameter 1 (ctx) of process is neither packet nor length; methods of",
+        ),
+        (
+            f"static __thread int n_seen;\n{HEAD}{{ return n_seen += p[0]; }}\n",
+            "nf.c: n_seen is a variable of each thread, which has no place on the card; declare",
+        ),
         ("int x;\n", "has no function of its own; is EXPORT_ELEMENT missing?"),
     ],
 )

@@ -102,7 +102,7 @@ def read(file: str) -> FunctionModel:
 def _widening(file: str, document: SavedModel) -> float:
     """By how much intervals beside clients are wider."""
     found = document.get("widening", 1.0)
-    if found <= 0:
+    if not 0 < found < math.inf:
         raise no_model(file, f"widening is {found:g}, which is no factor")
     return found
 

@@ -45,7 +45,9 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
     off = np.log(asked.throughput / middle)
     down, up = np.log(usual.throughput / usual.low), np.log(usual.high / usual.throughput)
     units = np.sort(np.abs(off) / np.maximum(np.where(off < 0, down, up), _NARROWEST))
-    rank = min(math.ceil(_CONFIDENCE * (len(units) + 1)), len(units))
+    rank = math.ceil(_CONFIDENCE * (len(units) + 1))
+    if rank > len(units):  # too few to tell: as wide as the farthest asks for, and never narrower
+        return max(1.0, float(units[-1]))
     return float(units[rank - 1])
 
 

@@ -24,7 +24,9 @@ class Traced(NamedTuple):
 
     counts: CountsReport
     placed: Placed | None
-    """None: no state was touched."""
+    """None: there is none."""
+    unplaced: str
+    """Why there is none."""
     layouts: list[ElementLayout]
     """Of variables that may be put into another order."""
     width: int

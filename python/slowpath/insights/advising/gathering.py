@@ -91,8 +91,13 @@ def _traced(file: str, run: Run, seconds: float | None) -> Traced:
         described = elements_of(file, json.dumps(run.coalescing))
         width = described.width or WIDTH
         layouts = [arrange(one, width) for one in described.elements]
-    placed = _placed(file, run, seconds) if run.report["structures"] else None
-    return Traced(run.report, placed, layouts, width)
+    placed, unplaced = None, "no state was touched"
+    if run.report["structures"]:
+        try:
+            placed = _placed(file, run, seconds)
+        except InputError as problem:
+            unplaced = problem.reason
+    return Traced(run.report, placed, unplaced, layouts, width)
 
 
 def _placed(file: str, run: Run, seconds: float | None) -> Placed:

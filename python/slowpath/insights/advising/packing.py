@@ -36,7 +36,7 @@ def packing(evidence: Evidence) -> Said:
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
-            (before - one["accesses"]) * access(traced, "read"),
+            None if traced.placed is None else (before - one["accesses"]) * access(traced, "read"),
             "proved" if proved else "predicted",
             f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
             "window once and to keep it",
@@ -49,6 +49,8 @@ def _place(counts: CountsReport, layout: ElementLayout) -> tuple[str, int]:
     name = layout["element"]
     for one in counts["structures"]:
         owner = one["structure"].rpartition("::")[0]
-        if owner == name or name.startswith(one["structure"]) or one["structure"] == name:
+        if name in (owner, one["structure"]) or name.startswith(
+            (f"{one['structure']} (", f"{one['structure']} key (", f"{one['structure']} value (")
+        ):
             return one["file"], one["line"]
     return "", 0

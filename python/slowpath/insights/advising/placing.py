@@ -24,6 +24,7 @@ def placing(evidence: Evidence) -> Said:
         )
         return
     if traced.placed is None:
+        yield Gap("the memory of each structure", traced.unplaced, "")
         return
     counted = {one["structure"]: one for one in traced.counts["structures"]}
     small = dict[str, list[PlacedPart]]()

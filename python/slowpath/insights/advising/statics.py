@@ -23,7 +23,7 @@ _THROUGH = ("getelementptr", "bitcast", "addrspacecast", "freeze")
 _POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+))")
 _DEEPEST = 64
 _OBJECT = "this"
-UNKNOWN = "an address from memory"
+UNKNOWN = "an address that is not followed"
 
 
 class StaticStructure(TypedDict):
@@ -49,7 +49,7 @@ class StaticAccess(TypedDict):
     line: int
     """The same."""
     of: str
-    """What the address begins with: a variable, `this`, a parameter, or an address from memory."""
+    """What the address begins with: a variable, `this`, a parameter; or that it is not followed."""
     reads: int
     """Instructions that read, in the code as it is compiled."""
     writes: int

@@ -17,6 +17,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SMALL = 16
 """Bytes of a structure of the headers (an address, a time) that counts as a plain variable."""
 _WIDTH = 16
+_LARGEST = 1 << 20
+"""Bytes of a variable that `slowpath insights coalescing` takes."""
 
 
 class _Record(NamedTuple):
@@ -44,7 +46,7 @@ def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, obje
     elements = [
         _element(counted, record, touched[name], packets)
         for name, record in records.items()
-        if name in touched and len(set().union(*(one for _, one in touched[name]))) > 1
+        if name in touched and _may_move(record, set().union(*(one for _, one in touched[name])))
     ]
     if not elements:
         return None
@@ -125,7 +127,7 @@ class _Finder:
         self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
     ) -> tuple[str, str] | None:
         """A member of a structure that the source declares."""
-        if not below:
+        if not below or not _is_natural(kind):
             return None
         last = next((one for one in reversed(above) if one != "[]"), "")
         of = f" {last}" if last in ("key", "value") else ""
@@ -134,6 +136,22 @@ class _Finder:
             variables = {one.name: one.type for one in kind.fields if _NAME.fullmatch(one.name)}
             self.records[name] = _Record(name, variables)
         return (name, below[0]) if below[0] in self.records[name].variables else None
+
+
+def _may_move(record: _Record, touched: set[str]) -> bool:
+    """Whether several variables are touched, and each as a whole, not an entry of an array."""
+    return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
+
+
+def _is_natural(kind: Type) -> bool:
+    """Whether a structure is nothing but named plain members where C puts them by itself."""
+    at = 0
+    for one in kind.fields:
+        at += -at % one.type.align
+        if not _NAME.fullmatch(one.name) or one.offset != at or one.type.size > _LARGEST:
+            return False
+        at += one.type.size
+    return kind.size == at + -at % kind.align
 
 
 def _is_plain(kind: Type) -> bool:

@@ -29,7 +29,13 @@ DIGITS = 6
 _HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
 """Members of the headers' tables that say nothing to their users."""
 _ALLOCATING = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam")
-_UNCOUNTED = frozenset({"memchr", "strlen", "strcmp", "strncmp", "strcpy", "strncpy", "qsort"})
+_UNCOUNTED = frozenset(
+    [
+        *("memchr", "bcopy", "bzero", "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp"),
+        *("strncasecmp", "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr"),
+        *("qsort", "bsearch"),
+    ]
+)
 _SORTS = ("packet", "metadata", "local", "constant", "other")
 
 
@@ -198,6 +204,10 @@ class Counted:
                 f"{fate['refused']:,} entries found no free slot, {fate['evicted']:,} lost theirs"
             )
             found.append(f"{lost}: the tables are too small (--cflags=-DSLOWPATH_BUCKETS=...)")
+        if fate["unmade"]:
+            found.append(
+                f"{fate['unmade']:,} packets could not be made or cloned: there are 16 buffers"
+            )
         if fate["kept"]:
             found.append(
                 f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "

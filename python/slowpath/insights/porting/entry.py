@@ -1,5 +1,6 @@
 """Which function gets the packets, and what its parameters are."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -10,6 +11,7 @@ from slowpath.insights.preparation.functions import Function, Parameter
 
 Role = Literal["element", "packet", "port", "bytes", "length", "end"]
 _PACKETS = ("Packet", "WritablePacket")
+_FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff", "rte_mbuf")
 _METHODS = ("push", "simple_action", "pull")
 _WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
@@ -110,9 +112,10 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
             return "element"
         if described is not None and described.pointee in _PACKETS:
             return "packet"
-        if described is not None and "end" in described.name.lower():
+        if described is not None and _ends(described.name):
             return "end"
-        if not any(_is_bytes(other) for other in function.parameters[: _place(function, one)]):
+        before = function.parameters[: _place(function, one)]
+        if not any(_is_bytes(other) for other in before) and not _framed(one):
             return "bytes"
     if one.kind == "integer":
         packets = any(
@@ -120,7 +123,11 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
             and (other.described.artificial or other.described.pointee in _PACKETS)
             for other in function.parameters
         )
-        return "port" if packets else "length"
+        if packets:
+            return "port"
+        before = function.parameters[: _place(function, one)]
+        if not any(other.kind == "integer" for other in before):
+            return "length"
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
@@ -132,5 +139,14 @@ def _place(function: Function, one: Parameter) -> int:
 
 
 def _is_bytes(one: Parameter) -> bool:
-    end = one.described is not None and "end" in one.described.name.lower()
+    end = one.described is not None and _ends(one.described.name)
     return one.kind == "pointer" and not end
+
+
+def _ends(name: str) -> bool:
+    return re.search(r"(^|_)end($|_)|[a-z]End$", name) is not None
+
+
+def _framed(one: Parameter) -> bool:
+    """Whether it is what a framework keeps of a packet, and not the packet's bytes."""
+    return one.described is not None and one.described.pointee in _FRAMES

@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+import re
 import signal
 import struct
 import time
@@ -35,6 +36,7 @@ from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line, Metadata
 from slowpath.insights.preparation.modules import Module, machine
 
+_THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
 """The same for what happens before the first packet: constructors, configure, initialize."""
 _SECONDS = 50
@@ -105,6 +107,9 @@ class Execution:
         """The module is not changed."""
         self._file, self._functions, self._entry = file, functions, entry
         text = str(module)
+        if found := _THREADS.search(text):
+            reason = f"{found[1]} is a variable of each thread, which has no place on the card"
+            raise InputError(file, f"{reason}; declare it static")
         self._metadata = Metadata(text)
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))

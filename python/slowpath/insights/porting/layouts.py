@@ -11,6 +11,8 @@ from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.metadata import Line, Metadata, Node
 
 _DEEPEST = 32
+_BITS = "bits"
+"""The type of bit-fields that stand together."""
 _RECORDS = ("DW_TAG_structure_type", "DW_TAG_class_type")
 _GLOBAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = .*!dbg !(\d+)', re.MULTILINE)
 
@@ -147,8 +149,11 @@ class Layouts:
                 continue
             if "DIFlagStaticMember" in member.flags():
                 continue
+            if "DIFlagBitField" in member.flags():
+                fields.append(self._bits(member, fields))
+                continue
             kind = self._type(member.reference("baseType"), depth + 1)
-            flat |= kind is None or "DIFlagBitField" in member.flags()
+            flat |= kind is None
             if kind is None or not kind.size:
                 continue
             offset = member.number("offset") // 8
@@ -160,6 +165,16 @@ class Layouts:
         if flat:
             return Type(name, size, ours=ours, flat=True, line=line)
         return Type(name, size, tuple(fields), ours=ours, line=line)
+
+    def _bits(self, member: Node, before: list[Field]) -> Field:
+        """Bits that stand together are one member: they are read and written together."""
+        first, size = member.number("offset"), member.number("size")
+        start, end = first // 8, -(-(first + size) // 8)
+        name, line = f"{member.text('name')}:{size}", self._line(member)
+        if before and before[-1].type.name == _BITS:
+            last = before.pop()
+            name, start, line = f"{last.name}+{name}", last.offset, last.line
+        return Field(name, start, Type(_BITS, end - start), line)
 
 
 def locate(kind: Type, offset: int, size: int) -> list[Spot]:

@@ -1,5 +1,6 @@
 """What addresses are: state, a packet, what is kept beside packets, local variables, or unknown."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -75,6 +76,14 @@ def survey(
         elif variable is None:
             add(Structure(symbol, None, size, None, ""), start)
         else:
-            add(Structure(variable.name, variable.type, size, variable.line, ""), start)
+            whole = variable.type.size == size  # else LLVM has split it: this is a part
+            name = variable.name if whole else f"{variable.name} ({symbol})"
+            kind = variable.type if whole else None
+            add(Structure(name, kind, size, variable.line, ""), start)
+    shared, seen = Counter(one.name for one in structures), Counter[str]()
+    for at, one in enumerate(structures):
+        if shared[one.name] > 1:  # as static variables of two functions
+            seen[one.name] += 1
+            structures[at] = one._replace(name=f"{one.name} #{seen[one.name]}")
     areas.sort()
     return Memory(areas, structures)

@@ -7,7 +7,7 @@ HEADERS = Path(__file__).parent / "headers"
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
-_BITS = "/bits/"
+_BITS, _INCLUDED = "/bits/", "/include/"
 FLAGS = (
     *("-isystem", str(HEADERS), "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
@@ -24,4 +24,4 @@ def is_support(symbol: str, file: str) -> bool:
     """Whether a function is not the user's: of the headers, of a library, of the compiler."""
     if symbol.startswith(("slowpath_click_", "_GLOBAL__", "__cxx_global_var_init")):
         return True
-    return is_ours(file) or _BITS in file
+    return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
 _REFERENCE = re.compile(r"!(\d+)|null")
+_ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
 _DEEPEST = 32
 """Typedefs and qualifiers in front of a type; no more are followed."""
 
@@ -24,7 +25,11 @@ class Node(NamedTuple):
 
     def text(self, name: str) -> str:
         """A field that is a text, without its quotes."""
-        return self.fields.get(name, "").strip('"')
+        found = self.fields.get(name, "").strip('"')
+        if "\\" not in found:
+            return found
+        bare = _ESCAPED.sub(lambda code: bytes([int(code[1], 16)]), found.encode())
+        return bare.decode(errors="replace")
 
     def flags(self) -> frozenset[str]:
         """What is said of it in words (`DIFlagArtificial`)."""

@@ -75,7 +75,13 @@ ADVICE = Command(
             help="The card: agilio-cx-2x40, the only one whose memories are known.",
         ),
         CFLAGS,
-        DEADLINE,
+        DEADLINE._replace(
+            settings={
+                **DEADLINE.settings,
+                "help": "Stop after so many seconds with what is known by then, or with an error "
+                "where packets of the trace are left (default: none).",
+            }
+        ),
         MEMORY,
         option(
             _OUTPUT,

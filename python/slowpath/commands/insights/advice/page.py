@@ -35,6 +35,7 @@ def advice_page(report: AdviceReport) -> str:
         element("h1", f"{name}: before porting"),
         element("p", headline(report), ". ", data),
         _numbers(report),
+        _notes(report),
         *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
         _unsaid(report),
         *_sources(report),
@@ -57,6 +58,15 @@ def _numbers(report: AdviceReport) -> Html | None:
         ("LLVM instructions for each packet", f"{traffic['instructions']:,.6g}"),
         ("cycles for each packet, assumed", f"{traffic['cycles']:,.6g}"),
     )
+
+
+def _notes(report: AdviceReport) -> Html | None:
+    """What counts do not say."""
+    traffic = report["traffic"]
+    if traffic is None or not traffic["notes"]:
+        return None
+    said = (element("p", f"Note: {one}.", class_="small") for one in traffic["notes"])
+    return element("section", *said)
 
 
 def _piece(rank: int, one: AdviceGiven) -> Html:

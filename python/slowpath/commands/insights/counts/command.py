@@ -77,7 +77,13 @@ COUNTS = Command(
             "(default: %(default)s).",
         ),
         CFLAGS,
-        DEADLINE,
+        DEADLINE._replace(
+            settings={
+                **DEADLINE.settings,
+                "help": "Stop after so many seconds, with an error where packets are left "
+                "(default: none; each packet has a limit of its own).",
+            }
+        ),
         MEMORY,
         option(
             OUTPUT,

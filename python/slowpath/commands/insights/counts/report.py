@@ -8,6 +8,9 @@ from slowpath.commands.insights.numbers import number
 from slowpath.insights.porting.documents import CountsReport
 from slowpath.report.grid import grid
 
+_RESULTS = 8
+"""Values that a function returned, the most frequent first; the others are one."""
+
 COLUMNS = (
     "kind",
     "name",
@@ -141,7 +144,11 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
 def _fate(report: CountsReport) -> str:
     fate = report["fate"]
     said = [f"{one['packets']:,} to output {one['output']}" for one in fate["outputs"]]
-    said += [f"{one['packets']:,} returned {one['result']}" for one in fate["results"]]
+    often = sorted(fate["results"], key=lambda one: -one["packets"])
+    said += [f"{one['packets']:,} returned {one['result']}" for one in often[:_RESULTS]]
+    others = sum(one["packets"] for one in often[_RESULTS:])
+    if others:
+        said.append(f"{others:,} returned one of {len(often) - _RESULTS:,} other values")
     for key, what in (("killed", "killed"), ("made", "made by it"), ("kept", "kept")):
         count = fate[key]  # type: ignore[literal-required]
         said += [f"{count:,} {what}"] if count else []

@@ -56,6 +56,11 @@ def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
             yield Access(kind, one.opcode == "store" or atomic, reads, min(size, _MOST))
 
 
+def _has_size(call: Instruction) -> bool:
+    """Whether a copy is of a number of bytes that the code states."""
+    return (value(arguments(call.text)[2]) or "").isdigit()
+
+
 def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
     """The accesses of copies and fills of a known size."""
     name = called(call.text).name or ""
@@ -90,6 +95,8 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
             found[f"helper {whom.helper}"] += 1
         elif whom.name is None:
             found["through a pointer"] += 1
+        elif whom.name.startswith("llvm.mem") and not _has_size(one):
+            found[f"{whom.name.split('.')[1]} of unknown length"] += 1
         elif whom.name not in own and not whom.name.startswith("llvm."):
             found[whom.name] += 1
     return found

@@ -22,6 +22,9 @@ _LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
     "memset": ((0, "write"),),
     "memcmp": ((0, "read"), (1, "read")),
     "bcmp": ((0, "read"), (1, "read")),
+    "__memcpy_chk": ((0, "write"), (1, "read")),
+    "__memmove_chk": ((0, "write"), (1, "read")),
+    "__memset_chk": ((0, "write"),),
 }
 """By function, which arguments are addresses of so many bytes as the third one says."""
 

@@ -75,8 +75,8 @@ class Element {
     virtual void *cast(const char *) { return 0; }
     virtual void take_state(Element *, ErrorHandler *) {}
 
-    SLOWPATH_INLINE int noutputs() const { return SLOWPATH_PORTS; }
-    SLOWPATH_INLINE int ninputs() const { return SLOWPATH_PORTS; }
+    SLOWPATH_INLINE int noutputs() const { return _outputs; }
+    SLOWPATH_INLINE int ninputs() const { return _inputs; }
     SLOWPATH_INLINE Port output(int number) const { return Port(number); }
     SLOWPATH_INLINE Port input(int number) const { return Port(number); }
     SLOWPATH_INLINE void checked_output_push(int number, Packet *p) const {
@@ -96,6 +96,7 @@ class Element {
     void add_data_handlers(const char *, ...) {}
 
     static Packet *_waiting;  // what input(0).pull() has
+    static int _inputs, _outputs;
 
   private:
     SLOWPATH_KEPT static void sent(int number, Packet *p) {
@@ -112,6 +113,8 @@ class Element {
 };
 
 SLOWPATH_ONE Packet *Element::_waiting = 0;
+SLOWPATH_ONE int Element::_inputs = 1;
+SLOWPATH_ONE int Element::_outputs = 1;
 SLOWPATH_ONE const char *const Element::PORTS_0_0 = "0/0";
 SLOWPATH_ONE const char *const Element::PORTS_0_1 = "0/1";
 SLOWPATH_ONE const char *const Element::PORTS_1_0 = "1/0";
@@ -146,7 +149,26 @@ inline void slowpath_click_split(const char *text, Vector<String> &words) {
     }
 }
 
+// Ports as port_count() has them, "1/1-2": of a range the fewest, but one.
+inline int slowpath_click_ports(const char *&text) {
+    int number = 0;
+    for (; *text && *text != '/'; text++)
+        if (*text == '-')
+            while (text[1] && text[1] != '/')
+                text++;
+        else if (*text >= '0' && *text <= '9')
+            number = 10 * number + *text - '0';
+    return number;
+}
+
 inline int slowpath_click_prepare(Element *element, const char *text) {
+    const char *ports = element->port_count();
+    Element::_inputs = Element::_outputs = slowpath_click_ports(ports);
+    if (*ports == '/' && *++ports != '=')
+        Element::_outputs = slowpath_click_ports(ports);
+#ifdef SLOWPATH_OUTPUTS
+    Element::_outputs = SLOWPATH_OUTPUTS;
+#endif
     static Vector<String> words;
     ErrorHandler errors;
     slowpath_click_split(text, words);
