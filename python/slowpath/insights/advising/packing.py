@@ -39,9 +39,16 @@ def packing(evidence: Evidence) -> Said:
             None if traced.placed is None else (before - one["accesses"]) * access(traced, "read"),
             "proved" if proved else "predicted",
             f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
-            "window once and to keep it",
+            f"window once and to keep it{_apart(one)}",
             one["struct"],
         )
+
+
+def _apart(layout: ElementLayout) -> str:
+    """What is said of variables that are no struct of the source by themselves."""
+    if layout["element"].endswith(")"):  # members of a structure that the source declares
+        return ""
+    return "; before is of these variables alone, as one struct in the source's order"
 
 
 def _place(counts: CountsReport, layout: ElementLayout) -> tuple[str, int]:
