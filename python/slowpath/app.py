@@ -5,7 +5,6 @@ Nothing heavy is imported before a command runs.
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from pathlib import Path
 
 from slowpath.cli.command import Command, Group, load, option
 from slowpath.cli.exit_codes import ExitCode
@@ -75,6 +74,8 @@ def _names_file(words: Sequence[str]) -> bool:
     The first one does that looks like a file or is one, and so does an option in front of it, but
     for those of the group; a misspelt name of a command is none.
     """
+    from pathlib import Path
+
     if not words or words[0] in _HELP:
         return False
     first = words[0]

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath import _core
 from slowpath.engine.errors import as_text, of_file
 from slowpath.engine.objects import Subject
 from slowpath.engine.targets import Target
-from slowpath.schema.compiled import Compiled
-from slowpath.schema.instructions import Refusal
 from slowpath.schema.results import Detail, Result
 from slowpath.work.stopping import Stopping
+
+if TYPE_CHECKING:
+    from slowpath.schema.compiled import Compiled
+    from slowpath.schema.instructions import Refusal
 
 Message = tuple[Any, ...]
 """What an analysis reports: a word, and what belongs to it. See `Run.take`."""
@@ -81,12 +83,12 @@ def compile_messages(
 class RefusedError(Exception):
     """The card lacks something for a program: all of it that can be told at once."""
 
-    def __init__(self, refusals: list[Refusal]) -> None:
+    def __init__(self, refusals: "list[Refusal]") -> None:
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
 
 
-def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> Compiled:
+def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> "Compiled":
     """A program of a BPF object, compiled for the card.
 
     Raises:
