@@ -287,7 +287,10 @@ def in_fork(work: object) -> int:
 
 def test_a_confined_process_has_no_files_sockets_and_processes() -> None:
     if not can_refuse_calls():
-        pytest.skip("the kernel does not refuse system calls (seccomp)")
+        pytest.skip(
+            "this kernel has no filters of system calls (CONFIG_SECCOMP_FILTER), which confine "
+            "a process; without them, slowpath says so"
+        )
 
     def refused(work: object) -> bool:
         try:

@@ -21,6 +21,10 @@ class Option(NamedTuple):
     names: tuple[str, ...]
     settings: Mapping[str, Any]
 
+    def saying(self, help_text: str) -> "Option":
+        """The same option with another help text."""
+        return self._replace(settings={**self.settings, "help": help_text})
+
 
 class Command(NamedTuple):
     """A command: what can be typed, and the function that then runs and yields the exit code."""

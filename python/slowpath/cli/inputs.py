@@ -1,5 +1,7 @@
 """The files that a user names: read, written, or one line that says why that cannot be done."""
 
+from collections.abc import Iterable
+
 from slowpath.cli.errors import InputError, OptionError
 
 _LARGEST_MEBIBYTES = 256
@@ -66,6 +68,20 @@ def check_page(file: str | None) -> None:
     """
     if file is not None and not file.endswith((".html", ".htm")):
         raise OptionError("--html", "the file has to end in .html")
+
+
+def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
+    """Finds out that what is written does not replace what is read.
+
+    Raises:
+        OptionError: when it would.
+    """
+    from pathlib import Path
+
+    if output is None or not Path(output).exists():
+        return
+    if any(Path(file).exists() and Path(file).samefile(output) for file in read):
+        raise OptionError(option, f"{output} is read, and would be overwritten")
 
 
 def write_text(file: str, text: str) -> None:

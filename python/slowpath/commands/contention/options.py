@@ -2,9 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.cli.errors import OptionError
@@ -63,18 +62,6 @@ def read_beside(text: str | None) -> list[str]:
     if not all(names):
         raise OptionError("--with", f"{text!r} has no name before, between or after commas")
     return names
-
-
-def check_output(option: str, output: str | None, read: Sequence[str]) -> None:
-    """Finds out that what is written does not replace what is read.
-
-    Raises:
-        OptionError: when it would.
-    """
-    if output is None or not Path(output).exists():
-        return
-    if any(Path(file).exists() and Path(file).samefile(output) for file in read):
-        raise OptionError(option, f"{output} is read, and would be overwritten")
 
 
 def read_recipe(name: str) -> str:

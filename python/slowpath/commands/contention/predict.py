@@ -5,14 +5,9 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_text
+from slowpath.cli.inputs import check_output, write_text
 from slowpath.cli.terminal import Line, note, out_lines
-from slowpath.commands.contention.options import (
-    check_output,
-    quiet_libraries,
-    read_beside,
-    read_traffic,
-)
+from slowpath.commands.contention.options import quiet_libraries, read_beside, read_traffic
 from slowpath.contention.packages import need, need_parquet
 
 if TYPE_CHECKING:

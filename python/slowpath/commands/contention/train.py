@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_text
+from slowpath.cli.inputs import check_output, write_text
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.contention.declared import Declared, declared_by
-from slowpath.commands.contention.options import check_output, quiet_libraries, read_recipe
+from slowpath.commands.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.packages import need
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
+from slowpath.cli import inputs
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import write_text
 from slowpath.cli.terminal import Line, note, out_lines
@@ -24,10 +24,7 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
         return
     if not output.endswith(_WRITTEN):
         raise OptionError("--output", "the file has to end in .csv or .json")
-    if Path(output).exists() and any(
-        Path(file).exists() and Path(file).samefile(output) for file in read
-    ):
-        raise OptionError("--output", f"{output} is read, and would be overwritten")
+    inputs.check_output("--output", output, read)
 
 
 def write(

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
-from slowpath.cli.errors import InputError
 from slowpath.engine import identity
 from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.insights.errands import attempt
 from slowpath.insights.preparation.sources import Source
-from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -57,10 +56,7 @@ def examine(
     def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return _work(source, entry, seconds, stopping)
 
-    with Errand(work, memory) as errand:
-        stopped = errand.run(seconds, stopping, take)
-    if stopped is not None and stopped.startswith("internal error"):
-        raise InputError(source.file, stopped)
+    stopped = attempt(source.file, work, (seconds, memory), stopping, take)
     report["stopped"] = stopped
     report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
     report["alike"].sort(key=lambda one: -one["confidence"])

@@ -19,7 +19,6 @@ from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempt
 from slowpath.insights.accelerators.proofs.streams import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.program import Program
 
 _SECONDS = 8.0
@@ -36,7 +35,7 @@ class Identification:
     def __init__(self, program: Program, until: float) -> None:
         """The module is taken over; an entry limits the work to what it reaches."""
         self.functions = program.functions
-        named = [name for name in own(self.functions) if not self._supports(name)]
+        named = [name for name in own(self.functions) if not self.functions[name].supports]
         if program.entry is not None:
             inside = reached(self.functions, program.entry)
             named = [name for name in named if name in inside]
@@ -50,11 +49,6 @@ class Identification:
         self._able = [name for name in named if name not in self.refused]
         self._proved = dict[str, Found]()
         self._hopeless = set[str]()
-
-    def _supports(self, name: str) -> bool:
-        """Whether it is of the headers that come along, which nobody asks about."""
-        line = self.functions[name].line
-        return is_support(name, line.file if line else "")
 
     def run(self) -> Iterator[Found]:
         """What is proved, as it is found."""

@@ -13,13 +13,13 @@ from slowpath.insights.coalescing.advising import WIDTH
 from slowpath.insights.coalescing.advising import advise as arrange
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.coalescing.reading import elements_of
+from slowpath.insights.errands import attempt
 from slowpath.insights.placement.advice.advising import Rules
 from slowpath.insights.placement.advice.advising import advise as place
 from slowpath.insights.placement.reading import cases_of
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source
-from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -76,10 +76,7 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
         program = Program(asked.source, asked.setting.entry)
         yield "read", *statics_of(program.module, program.functions, program.entry)
 
-    with Errand(work, asked.memory) as errand:
-        stopped = errand.run(asked.seconds, stopping, take)
-    if stopped is not None and stopped.startswith("internal error"):
-        raise InputError(asked.source.file, stopped)
+    stopped = attempt(asked.source.file, work, (asked.seconds, asked.memory), stopping, take)
     if not found:
         raise StoppedError(asked.source.file, f"{stopped or 'it'} before the source was read")
     return found[0]

@@ -13,7 +13,7 @@ from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.layouts import Layouts
 from slowpath.insights.porting.memory import Structure, survey
 from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.framework import is_ours, is_support
+from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.graph import loops
 from slowpath.insights.preparation.metadata import Line, Metadata
@@ -85,21 +85,17 @@ def statics_of(
     entry: str | None,
 ) -> Statics:
     """What a module says of itself; of an entry, only what it reaches."""
-    from slowpath.insights.preparation.modules import machine
+    from slowpath.insights.preparation.modules import variables_of
 
     text = str(module)
     metadata = Metadata(text)
     layouts = Layouts(text, metadata)
-    target = machine().target_data
     symbols, at = [], 0
-    for value in module.global_variables:
-        if value.is_declaration or value.name.startswith("llvm."):
-            continue
-        size = target.get_abi_size(value.global_value_type)
-        symbols.append((value.name, at, size, layouts.variable(value.name)))
+    for name, size in variables_of(module):
+        symbols.append((name, at, size, layouts.variable(name)))
         at += size
     those = set(functions) if entry is None else reached(functions, entry)
-    own = [one for name, one in functions.items() if name in those and not _supports(one)]
+    own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
     return Statics(
         [
@@ -120,10 +116,6 @@ def _comes_along(structure: Structure) -> bool:
     """Whether it is of the headers or the compiler, such as guards of what is initialised once."""
     line = structure.line
     return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
-
-
-def _supports(function: Function) -> bool:
-    return is_support(function.name, function.line.file if function.line else "")
 
 
 def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:

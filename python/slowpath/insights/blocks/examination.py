@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from slowpath.cli.errors import InputError
 from slowpath.engine import identity
 from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.blocks.predictions.question import TARGET, Question
-from slowpath.work.errand import Errand
+from slowpath.insights.errands import attempt
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -42,9 +41,6 @@ def examine(
         for program in learnt if question.learnt else counted_programs(question, stopping):
             yield "program", program
 
-    with Errand(work, memory) as errand:
-        stopped = errand.run(seconds, stopping, take)
-    if stopped is not None and stopped.startswith("internal error"):
-        raise InputError(question.file, stopped)
+    stopped = attempt(question.file, work, (seconds, memory), stopping, take)
     report["stopped"] = stopped
     return report

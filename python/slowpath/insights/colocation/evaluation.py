@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.insights.colocation.groups import FUNCTIONS, Alone, Groups, Paired
-from slowpath.insights.colocation.learning import learn
-from slowpath.insights.colocation.model import predicted
 from slowpath.insights.colocation.scores import Scores, friendlier, loss, overlap, scores
 from slowpath.insights.network.closed import Array
 
@@ -19,27 +17,6 @@ class Agreement(NamedTuple):
 
     overlap: Array  # at each of COUNTS, shape (groups, 3)
     loss: Array  # shape (groups,)
-
-
-class Crossed(NamedTuple):
-    """Predictions for every group by a model that has not seen it."""
-
-    solo: Scores  # with measurements of functions alone
-    blind: Scores  # without
-
-
-def cross_validate(groups: Groups, pairs: Paired, seed: int, folds: int = 5) -> Crossed:
-    """Every group once."""
-    count = groups.size
-    fold = np.random.default_rng(seed).permutation(count) % folds
-    solo, blind = (np.zeros((len(Scores._fields), count, pairs.throughput.shape[1])) for _ in "ab")
-    for one in range(folds):
-        seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        model = learn(*taken(groups, pairs, seen), seed)
-        asked, _ = taken(groups, pairs, left)
-        solo[:, left] = predicted(model, asked)
-        blind[:, left] = predicted(model, without_solo(asked))
-    return Crossed(Scores(*solo), Scores(*blind))
 
 
 def taken(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:

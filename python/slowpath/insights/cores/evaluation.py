@@ -6,7 +6,6 @@ import numpy as np
 
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.knee import CORES, at_cores, knees
-from slowpath.insights.cores.learning import MEMBERS, learn
 from slowpath.insights.cores.model import CoresModel, advised, predict
 from slowpath.insights.network.closed import Array
 
@@ -21,21 +20,6 @@ class Outcome(NamedTuple):
     covered: Array  # 1 where the interval has the measured knee
     width: Array  # of the interval, cores
     share: Array  # measured throughput at the advised cores over the most that was measured
-
-
-def cross_validate(
-    curves: Curves, seed: int, folds: int = 5, members: int = MEMBERS, confidence: float = 0.9
-) -> Outcome:
-    """Every function once, by a model that has not seen it."""
-    count = len(curves.names)
-    fold = np.random.default_rng(seed).permutation(count) % folds
-    parts = []
-    for one in range(folds):
-        seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        model = learn(taken(curves, seen), members, seed)
-        parts.append(compared(model, taken(curves, left), confidence))
-    order = np.argsort(np.concatenate([np.flatnonzero(fold == one) for one in range(folds)]))
-    return Outcome(*(np.concatenate(part)[order] for part in zip(*parts, strict=True)))
 
 
 def taken(curves: Curves, places: np.ndarray) -> Curves:

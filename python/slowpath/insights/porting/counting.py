@@ -20,7 +20,6 @@ from slowpath.insights.porting.execution import Execution, Outcome
 from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.layouts import descend
 from slowpath.insights.porting.memory import Structure
-from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line
 
@@ -92,7 +91,7 @@ class Counted:
             "number": place.number,
             "file": file,
             "line": line,
-            "support": _supports(function),
+            "support": function.supports,
             "instructions": len(function.blocks[place.number].instructions),
             "runs": runs,
             "per_packet": round(runs / packets, DIGITS),
@@ -115,7 +114,7 @@ class Counted:
                     "symbol": function.name,
                     "file": file,
                     "line": line,
-                    "support": _supports(function),
+                    "support": function.supports,
                     "calls": self.outcome.tally.runs[at],
                 }
             )
@@ -237,10 +236,6 @@ class Counted:
                 if name is not None and name not in self._functions:
                     found[name] += self.outcome.tally.runs[at]
         return found
-
-
-def _supports(function: Function) -> bool:
-    return is_support(function.name, function.line.file if function.line else "")
 
 
 def _place(line: Line | None) -> tuple[str, int]:

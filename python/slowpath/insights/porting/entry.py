@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.insights.preparation.calls import find_entry
-from slowpath.insights.preparation.framework import ELEMENT, is_support
+from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 
 Role = Literal["element", "packet", "port", "bytes", "length", "end"]
@@ -82,11 +82,7 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
                 if f"::{function.shown}".endswith(wanted):
                     return name
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
-    own = [
-        function
-        for name, function in functions.items()
-        if not is_support(name, function.line.file if function.line else "")
-    ]
+    own = [function for name, function in functions.items() if not function.supports]
     if len(own) == 1 and not elements:
         return own[0].name
     if not own:

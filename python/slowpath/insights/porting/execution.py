@@ -34,11 +34,11 @@ from slowpath.insights.porting.setting import Setting
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line, Metadata
-from slowpath.insights.preparation.modules import Module, machine
+from slowpath.insights.preparation.modules import Module, variables_of
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
-"""The same for what happens before the first packet: constructors, configure, initialize."""
+"""Blocks that may run before the first packet: in constructors, configure and initialize."""
 _SECONDS = 50
 _ROOM = 1 << 20
 """Records that fit; they are put together when half of them are there."""
@@ -124,11 +124,7 @@ class Execution:
         except RuntimeError as problem:
             lines = str(problem).splitlines()
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
-        variables = [
-            (value.name, machine().target_data.get_abi_size(value.global_value_type))
-            for value in stated.global_variables
-            if not value.is_declaration and not value.name.startswith("llvm.")
-        ]
+        variables = variables_of(stated)
         self._code = Code(stated)
         layouts = Layouts(text, self._metadata)
         self._region = None if entry.click else Region()
@@ -146,11 +142,6 @@ class Execution:
     def line(self, block: int) -> Line | None:
         """Where a block begins in the source."""
         return self._line(self.stated.blocks[block])
-
-    def site_line(self, site: int) -> Line | None:
-        """Where an access is in the source: of what was inlined, where it was called."""
-        place = self.stated.sites[site].place
-        return None if place is None else self._metadata.outer_line(place)
 
     def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
         """Has all packets processed; until a moment of the monotonic clock.

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.engine.captures import Captured, captured
+from slowpath.insights.errands import attempt
 from slowpath.insights.porting.documents import CountsReport
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.sources import Clang
-from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -71,10 +71,7 @@ def run_source(
     def work(seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         return _work(source, traffic, setting, seconds)
 
-    with Errand(work, allowed.memory) as errand:
-        stopped = errand.run(allowed.seconds, stopping, take)
-    if stopped is not None and stopped.startswith("internal error"):
-        raise InputError(source.file, stopped)
+    stopped = attempt(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
     if stopped is not None:
         raise StoppedError(source.file, f"{stopped} before all packets had run")
     return found[0]

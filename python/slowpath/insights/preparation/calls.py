@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.functions import Function
 
 
@@ -39,11 +38,7 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
     ] or [name for name, function in functions.items() if function.shown.endswith(f"::{entry}")]
     if not named:
         known = sorted(
-            {
-                function.shown
-                for name, function in functions.items()
-                if not is_support(name, function.line.file if function.line else "")
-            }
+            {function.shown for name, function in functions.items() if not function.supports}
         )
         shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")  # noqa: PLR2004
         has = f"it has {shown}" if known else "it has no function with a body"

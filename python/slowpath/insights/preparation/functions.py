@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.metadata import Described, Line, Metadata
 from slowpath.insights.preparation.modules import Module
 
@@ -68,6 +69,11 @@ class Function(NamedTuple):
     def place(self) -> str:
         """File and line, as compilers write them."""
         return f"{self.line.file}:{self.line.line}" if self.line else ""
+
+    @property
+    def supports(self) -> bool:
+        """Whether it is not the user's: of the headers, of a library, of the compiler."""
+        return is_support(self.name, self.line.file if self.line else "")
 
 
 def functions_of(module: Module) -> dict[str, Function]:

@@ -5,7 +5,6 @@ Source: LLVM's language reference, Specialized Metadata Nodes.
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import NamedTuple
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
@@ -118,17 +117,6 @@ class Metadata:
                 break
             parts += [node.text("name")] if node.text("name") else []
         return "::".join(reversed(parts))
-
-    def whole_file(self, scope: int | None) -> str:
-        """The file of a scope, with its folder."""
-        for _ in range(_DEEPEST):
-            node = self.node(scope)
-            if node is None:
-                return ""
-            if node.kind == "DIFile":
-                return str(PurePath(node.text("directory"), node.text("filename")))
-            scope = node.reference("file") or node.reference("scope")
-        return ""
 
     def file(self, scope: int | None) -> str:
         """The file of a scope."""

@@ -86,6 +86,16 @@ def optimise(module: Module, *, compiled: bool) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
+def variables_of(module: Module) -> list[tuple[str, int]]:
+    """The variables that a module defines: symbols, and how many bytes each has."""
+    target = machine().target_data
+    return [
+        (value.name, target.get_abi_size(value.global_value_type))
+        for value in module.global_variables
+        if not value.is_declaration and not value.name.startswith("llvm.")
+    ]
+
+
 def llvm_version() -> str:
     """The version of LLVM that reads."""
     return ".".join(map(str, llvm.llvm_version_info))

@@ -5,16 +5,10 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import check_page, write_error, write_text
+from slowpath.cli.inputs import check_output, check_page, write_error, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
-from slowpath.commands.contention.options import (
-    Traffic,
-    check_output,
-    quiet_libraries,
-    read_beside,
-    read_traffic,
-)
+from slowpath.commands.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
 from slowpath.contention.packages import need
 from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
 from slowpath.engine import identity

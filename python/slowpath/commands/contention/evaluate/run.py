@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import check_page, write_error, write_text
+from slowpath.cli.inputs import check_output, check_page, write_error, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import is_terminal, out, out_lines, tell
-from slowpath.commands.contention.options import check_output, quiet_libraries, read_recipe
+from slowpath.commands.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.packages import need
 from slowpath.report.picture import check_picture
 

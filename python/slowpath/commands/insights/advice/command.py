@@ -2,12 +2,10 @@
 
 from argparse import Namespace
 
-from slowpath.cli.command import Command, option, within
+from slowpath.cli.command import Command, option
+from slowpath.commands.insights.command import CODES, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-
-_TRAFFIC = "Traffic"
-_OUTPUT = "Output"
-_MOST = 1_000_000_000
+from slowpath.commands.insights.traces import CONFIG, ENTRY, PACKETS, STRIP, TRAFFIC
 
 
 def _advise(given: Namespace) -> int:
@@ -23,49 +21,22 @@ ADVICE = Command(
         "Functions for accelerators are proved by running them; with a trace, blocks and accesses "
         "are counted, and structures get a memory and an order of their variables. What is not "
         "known is said. Code runs in processes of their own, without files and network.",
-        "Needs the extra `insights`: pip install slowpath[insights].",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written.",
+        NEEDS,
+        CODES,
     ),
     (
         SOURCE,
         option(
-            _TRAFFIC,
+            TRAFFIC,
             "--traffic",
             metavar="TRACE",
             help="Ethernet frames as pcap or pcapng, which the function gets (default: none; then "
             "nothing is counted).",
         ),
-        option(
-            _TRAFFIC,
-            "--entry",
-            metavar="FUNCTION",
-            help="The function that gets the packets: 'NAT::push' (default: what the source's "
-            "element takes packets with, or its only function).",
-        ),
-        option(
-            _TRAFFIC,
-            "--config",
-            metavar="TEXT",
-            default="",
-            help="Configuration of the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
-        ),
-        option(
-            _TRAFFIC,
-            "--packets",
-            metavar="COUNT",
-            type=within(int, 1, _MOST),
-            default=100_000,
-            help="Run the first packets of the trace only (default: %(default)s).",
-        ),
-        option(
-            _TRAFFIC,
-            "--strip",
-            metavar="BYTES",
-            type=within(int, 0, 2048),
-            default=0,
-            help="Take so many bytes off each packet in front of the function (default: "
-            "%(default)s).",
-        ),
+        ENTRY,
+        CONFIG,
+        PACKETS,
+        STRIP,
         option(
             "Analysis",
             "--target",
@@ -75,22 +46,19 @@ ADVICE = Command(
             help="The card: agilio-cx-2x40, the only one whose memories are known.",
         ),
         CFLAGS,
-        DEADLINE._replace(
-            settings={
-                **DEADLINE.settings,
-                "help": "Stop after so many seconds with what is known by then, or with an error "
-                "where packets of the trace are left (default: none).",
-            }
+        DEADLINE.saying(
+            "Stop after so many seconds with what is known by then, or with an error "
+            "where packets of the trace are left (default: none)."
         ),
         MEMORY,
         option(
-            _OUTPUT,
+            OUTPUT,
             "--html",
             metavar="FILE",
             help="Also write a page with the advice and the annotated source.",
         ),
         option(
-            _OUTPUT,
+            OUTPUT,
             "--format",
             choices=("text", "json", "csv"),
             default="text",

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from slowpath.annotation.source_text import find_source
 from slowpath.commands.insights.advice.report import (
     advice_csv,
-    declared,
     effect,
     headline,
     numbers,
@@ -105,7 +104,7 @@ def _unsaid(report: AdviceReport) -> Html:
 def _structures(report: AdviceReport) -> Html:
     columns = [Column("structure"), Column("bytes", number=True), Column("declared")]
     rows = [
-        (one["structure"], f"{one['size_bytes']:,}", declared(one)) for one in report["structures"]
+        (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
     ]
     return element("section", element("h2", "State"), table(columns, rows, stack=True))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
-from slowpath.insights.advising.statics import StaticStructure
+from slowpath.insights.advising.statics import StaticLoop, StaticStructure
 from slowpath.report.grid import grid
 
 _COLUMNS = (
@@ -86,8 +86,8 @@ def numbers(one: AdviceGiven) -> str:
     return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']} for each packet"
 
 
-def place(one: AdviceGiven) -> str:
-    """The line that it is about."""
+def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
+    """The line that it is about; empty where nothing says it."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
@@ -107,23 +107,14 @@ def _source(report: AdviceReport) -> Iterator[Line]:
     yield Line(f"State: {len(report['structures'])} structures, {size:,} bytes")
     if report["structures"]:
         state = [
-            (one["structure"], f"{one['size_bytes']:,}", declared(one))
-            for one in report["structures"]
+            (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
         ]
         yield from grid(("structure", "bytes", "declared"), state, right=("bytes",))
     if report["loops"]:
         yield Line("")
         yield Line(f"Loops: {len(report['loops'])}")
-        loops = [
-            (one["function"], f"{one['file']}:{one['line']}" if one["line"] else "")
-            for one in report["loops"]
-        ]
+        loops = [(one["function"], place(one)) for one in report["loops"]]
         yield from grid(("function", "where"), loops)
-
-
-def declared(one: StaticStructure) -> str:
-    """Where a structure is declared; empty where nothing says it."""
-    return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
 def _wrapped(text: str, first: str, further: str) -> Iterator[Line]:

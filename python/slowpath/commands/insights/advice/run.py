@@ -1,11 +1,10 @@
 """Runs `slowpath insights FILE`."""
 
 from argparse import Namespace
-from pathlib import Path
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import check_page, write_text
+from slowpath.cli.inputs import check_output, check_page, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
@@ -58,9 +57,7 @@ def _check(given: Namespace) -> None:
         OptionError: when not.
     """
     check_page(given.html)
-    if given.html is not None and Path(given.html).exists():
-        read = [one for one in (given.file, given.traffic) if one is not None]
-        if any(Path(one).exists() and Path(one).samefile(given.html) for one in read):
-            raise OptionError("--html", f"{given.html} is read, and would be overwritten")
+    read = (one for one in (given.file, given.traffic) if one is not None)
+    check_output("--html", given.html, read)
     if given.traffic is None and given.config:
         raise OptionError("--config", "is for an element that runs; --traffic is missing")

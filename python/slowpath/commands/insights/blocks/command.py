@@ -26,12 +26,7 @@ BLOCKS = Command(
     ),
     (
         argument("FILE", "A source in C (.c), which clang compiles with -O2 -g -target bpf."),
-        ENTRY._replace(
-            settings={
-                **ENTRY.settings,
-                "help": "Predict this program and what it calls only (default: all XDP programs).",
-            }
-        ),
+        ENTRY.saying("Predict this program and what it calls only (default: all XDP programs)."),
         CFLAGS,
         option(
             _ANALYSIS,
@@ -51,12 +46,7 @@ BLOCKS = Command(
             "firmware, or array-pointer, as the firmware of the published measurements has it, "
             "with one array.",
         ),
-        DEADLINE._replace(
-            settings={
-                **DEADLINE.settings,
-                "help": "Stop after so many seconds with what is known by then (default: none).",
-            }
-        ),
+        DEADLINE.saying("Stop after so many seconds with what is known by then (default: none)."),
         MEMORY,
         FORMAT,
     ),

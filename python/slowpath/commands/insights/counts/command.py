@@ -5,9 +5,7 @@ from argparse import Namespace
 from slowpath.cli.command import Command, option, within
 from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-
-_TRAFFIC = "Traffic"
-_MOST = 1_000_000_000
+from slowpath.commands.insights.traces import CONFIG, ENTRY, MOST, PACKETS, STRIP, TRAFFIC
 
 
 def _counts(given: Namespace) -> int:
@@ -30,59 +28,29 @@ COUNTS = Command(
     (
         SOURCE,
         option(
-            _TRAFFIC,
+            TRAFFIC,
             "--traffic",
             metavar="FILE",
             required=True,
             help="The trace: Ethernet frames as pcap or pcapng.",
         ),
+        PACKETS,
+        STRIP,
+        ENTRY,
+        CONFIG,
         option(
-            _TRAFFIC,
-            "--packets",
-            metavar="COUNT",
-            type=within(int, 1, _MOST),
-            default=100_000,
-            help="Run the first packets of it only (default: %(default)s).",
-        ),
-        option(
-            _TRAFFIC,
-            "--strip",
-            metavar="BYTES",
-            type=within(int, 0, 2048),
-            default=0,
-            help="Take so many bytes off each packet in front of the function, as elements before "
-            "it would do: 14 of Ethernet (default: %(default)s).",
-        ),
-        option(
-            _TRAFFIC,
-            "--entry",
-            metavar="FUNCTION",
-            help="The function that gets the packets: 'NAT::push' (default: push, simple_action or "
-            "pull of the element that the source exports, else its only function).",
-        ),
-        option(
-            _TRAFFIC,
-            "--config",
-            metavar="TEXT",
-            default="",
-            help="Configuration of the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
-        ),
-        option(
-            _TRAFFIC,
+            TRAFFIC,
             "--blocks",
             metavar="COUNT",
-            type=within(int, 1, _MOST),
+            type=within(int, 1, MOST),
             default=1_000_000,
             help="A packet for which more blocks run is one that does not come to an end "
             "(default: %(default)s).",
         ),
         CFLAGS,
-        DEADLINE._replace(
-            settings={
-                **DEADLINE.settings,
-                "help": "Stop after so many seconds, with an error where packets are left "
-                "(default: none; each packet has a limit of its own).",
-            }
+        DEADLINE.saying(
+            "Stop after so many seconds, with an error where packets are left "
+            "(default: none; each packet has a limit of its own)."
         ),
         MEMORY,
         option(

@@ -2,11 +2,10 @@
 
 import json
 from argparse import Namespace
-from pathlib import Path
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_text
+from slowpath.cli.inputs import check_output, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
@@ -62,12 +61,7 @@ def _check(given: Namespace) -> None:
     """
     outputs = {"--placement-out": given.placement_out, "--coalescing-out": given.coalescing_out}
     for name, file in outputs.items():
-        if file is None or not Path(file).exists():
-            continue
-        if any(
-            Path(one).exists() and Path(one).samefile(file) for one in (given.file, given.traffic)
-        ):
-            raise OptionError(name, f"{file} is read, and would be overwritten")
+        check_output(name, file, (given.file, given.traffic))
     if given.placement_out is not None and given.placement_out == given.coalescing_out:
         raise OptionError("--coalescing-out", f"{given.coalescing_out} is that of --placement-out")
 

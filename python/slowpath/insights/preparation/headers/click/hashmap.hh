@@ -27,25 +27,12 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashMap {
     SLOWPATH_INLINE const V &find(const K &key) const { return find(key, _default); }
     SLOWPATH_INLINE const V &operator[](const K &key) const { return find(key, _default); }
     SLOWPATH_INLINE V *findp_force(const K &key) {
-        bool fresh;
-        Slot *slot = table().force(key, fresh);
-        if (fresh)
-            slot->value = _default;
-        return &slot->value;
+        return &table().forced(key, _default)->value;
     }
     SLOWPATH_INLINE V &find_force(const K &key) { return *findp_force(key); }
 
     // Whether the key is new; what finds no free slot is not there afterwards.
-    SLOWPATH_INLINE bool insert(const K &key, const V &value) {
-        bool fresh;
-        Slot *slot = table().take(key, fresh);
-        if (!slot) {
-            slowpath_click_totals.refused++;
-            return false;
-        }
-        slot->value = value;
-        return fresh;
-    }
+    SLOWPATH_INLINE bool insert(const K &key, const V &value) { return table().put(key, value); }
     SLOWPATH_INLINE bool erase(const K &key) { return table().erase(key); }
     SLOWPATH_INLINE bool remove(const K &key) { return table().erase(key); }
 

@@ -61,26 +61,13 @@ template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashTable
         return slot ? slot->value : _default;
     }
     SLOWPATH_INLINE iterator find_insert(const K &key, const V &value) {
-        bool fresh;
-        Slot *slot = table().force(key, fresh);
-        if (fresh)
-            slot->value = value;
-        return iterator(&table(), slot);
+        return iterator(&table(), table().forced(key, value));
     }
     SLOWPATH_INLINE iterator find_insert(const K &key) { return find_insert(key, _default); }
     SLOWPATH_INLINE V &operator[](const K &key) { return find_insert(key).value(); }
 
     // Whether the key is new; what finds no free slot is not there afterwards.
-    SLOWPATH_INLINE bool set(const K &key, const V &value) {
-        bool fresh;
-        Slot *slot = table().take(key, fresh);
-        if (!slot) {
-            slowpath_click_totals.refused++;
-            return false;
-        }
-        slot->value = value;
-        return fresh;
-    }
+    SLOWPATH_INLINE bool set(const K &key, const V &value) { return table().put(key, value); }
     SLOWPATH_INLINE size_t erase(const K &key) { return table().erase(key); }
     SLOWPATH_INLINE iterator erase(iterator one) {
         iterator next = one;

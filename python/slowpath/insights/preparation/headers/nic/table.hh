@@ -79,6 +79,27 @@ class Table {
         return found;
     }
 
+    // Whether the key is new; what finds no free slot is not there afterwards.
+    SLOWPATH_INLINE bool put(const K &key, const V &value) {
+        bool fresh;
+        Slot *slot = take(key, fresh);
+        if (!slot) {
+            slowpath_click_totals.refused++;
+            return false;
+        }
+        slot->value = value;
+        return fresh;
+    }
+
+    // The value of a key that is put there if it is new, whatever has to go for it.
+    SLOWPATH_INLINE Slot *forced(const K &key, const V &value) {
+        bool fresh;
+        Slot *slot = force(key, fresh);
+        if (fresh)
+            slot->value = value;
+        return slot;
+    }
+
     SLOWPATH_KEPT bool erase(const K &key) {
         Slot *found = look_up(key);
         if (!found)

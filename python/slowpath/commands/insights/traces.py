@@ -1,0 +1,38 @@
+"""Options of commands that run a function over a trace."""
+
+from slowpath.cli.command import option, within
+
+TRAFFIC = "Traffic"
+MOST = 1_000_000_000
+"""Of what is counted."""
+ENTRY = option(
+    TRAFFIC,
+    "--entry",
+    metavar="FUNCTION",
+    help="The function that gets the packets: 'NAT::push' (default: push, simple_action or pull of "
+    "the element that the source exports, else its only function).",
+)
+CONFIG = option(
+    TRAFFIC,
+    "--config",
+    metavar="TEXT",
+    default="",
+    help="Configuration of the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
+)
+PACKETS = option(
+    TRAFFIC,
+    "--packets",
+    metavar="COUNT",
+    type=within(int, 1, MOST),
+    default=100_000,
+    help="Run the first packets of the trace only (default: %(default)s).",
+)
+STRIP = option(
+    TRAFFIC,
+    "--strip",
+    metavar="BYTES",
+    type=within(int, 0, 2048),
+    default=0,
+    help="Take so many bytes off each packet in front of the function, as elements before it would "
+    "do: 14 of Ethernet (default: %(default)s).",
+)
