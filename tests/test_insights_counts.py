@@ -369,3 +369,18 @@ def test_of_many_results_the_most_frequent_are_printed(tmp_path: Path) -> None:
     run = slowpath("insights", "counts", file, "--traffic", NAT, timeout=300)
     assert run.returncode == 0
     assert "returned one of" in run.stdout
+
+
+def test_a_crc_is_counted_as_it_is_written(tmp_path: Path) -> None:
+    report = in_c(
+        tmp_path,
+        "uint16_t last;\n"
+        f"{PROCESS}uint16_t crc = 0xffff;\n"
+        "for (int at = 0; at < 8; at++) { crc ^= (uint16_t)(p[at] << 8);\n"
+        "for (int bit = 0; bit < 8; bit++)\n"
+        "crc = crc & 0x8000 ? (uint16_t)(crc << 1) ^ 0x1021 : (uint16_t)(crc << 1); }\n"
+        "last = crc; return n; }\n",
+    )
+    packets = report["traffic"]["packets"]
+    assert structures(report) == {"last": (0, packets)}
+    assert max(one["runs"] for one in report["blocks"]) == 64 * packets

@@ -71,8 +71,10 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
                 found.append(Statics(structures, accesses, loops))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        from slowpath.insights.preparation.modules import keep_loops
         from slowpath.insights.program import Program
 
+        keep_loops()
         program = Program(asked.source, asked.setting.entry)
         yield "read", *statics_of(program.module, program.functions, program.entry)
 

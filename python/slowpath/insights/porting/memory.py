@@ -15,7 +15,7 @@ allocated, or is unknown."""
 
 _PACKETS = "slowpath_click_bytes"
 _BESIDE = ("slowpath_click_", "_ZN7Element", "slowpath.")
-_MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", "__const.", "llvm.")
+_MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", ".crctable", "__const.", "llvm.")
 
 
 class Structure(NamedTuple):

@@ -87,10 +87,12 @@ def _work(
     from slowpath.insights.porting.entry import choose
     from slowpath.insights.porting.execution import Execution
     from slowpath.insights.porting.placement import placement_problem
+    from slowpath.insights.preparation.modules import keep_loops
     from slowpath.insights.program import Program
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     arriving, more = _packets(traffic, setting.packets)
+    keep_loops()
     program = Program(source)
     chosen = choose(source.file, program.functions, setting.entry)
     leave_network()

@@ -20,6 +20,8 @@ _KEPT_INLINE = b"alwaysinline"
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits + "._"
 _HEAD = 128
 """Bytes of bitcode that name its producer."""
+_TABLES_SINCE = 22
+"""The version of LLVM that knows the option; an unknown one would end the process."""
 
 
 @cache
@@ -84,6 +86,16 @@ def optimise(module: Module, *, compiled: bool) -> None:
     options.loop_unrolling = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine(), options)
     builder.getModulePassManager().run(module, builder)
+
+
+def keep_loops() -> None:
+    """Has the passes of this process leave loops that compute a CRC bit by bit as they are.
+
+    LLVM 22 makes look-ups in a table of them, which the source does not have and a card's compiler
+    does not make. It holds for all that the process compiles from then on.
+    """
+    if llvm.llvm_version_info[0] >= _TABLES_SINCE:
+        llvm.set_option("", "-disable-loop-idiom-hashrecognize")
 
 
 def variables_of(module: Module) -> list[tuple[str, int]]:
