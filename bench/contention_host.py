@@ -225,7 +225,8 @@ def main() -> int:
         noise = record["noise"]
         print(
             f"{name}: {record['mixes']} mixes; noise floor {100 * (noise['spread'] or 0):.2f} %, "
-            f"within a run {100 * noise['within']:.2f} %; {record['disturbed_blocks']} disturbed blocks"
+            f"within a run {100 * noise['within']:.2f} %; {record['disturbed_blocks']} disturbed blocks, "
+            f"elsewhere in {100 * record['elsewhere']:.0f} % of looks"
         )
     heads = "  ".join(f"{one:>8}" for one in PREDICTORS)
     print(f"\n{'MAPE, %':24} mixes  {heads}  covered")

@@ -263,6 +263,18 @@ def test_sizes_that_do_not_vary_with_match_ratios_are_refused() -> None:
     assert found.at(np.array(500.0), np.array(300.0)) == pytest.approx(2e-6)
 
 
+def test_request_times_that_fall_by_chance_are_constant() -> None:
+    mtbr = [0.0, 250.0, 500.0, 750.0, 1000.0]
+    # The line through these falls by 2 % of its height, and they scatter by 10 %.
+    found = fit_request_time(profile(mtbr, [1.1e-6, 0.9e-6, 1e-6, 1.1e-6, 0.96e-6]))
+    assert found.per_match == 0
+    assert found.base == pytest.approx(1e-6, rel=0.02)
+    assert found.spread == pytest.approx(0.1, rel=0.2)
+    # Here each is a little faster than the one before.
+    with pytest.raises(InputError, match="take less time"):
+        fit_request_time(profile(mtbr, [1.1e-6, 1.06e-6, 1e-6, 0.97e-6, 0.9e-6]))
+
+
 def test_request_times_that_fall_are_refused() -> None:
     with pytest.raises(InputError, match="take less time"):
         fit_request_time(profile([100, 200], [2e-3, 1e-3]))

@@ -5,7 +5,7 @@ import itertools
 import json
 import random
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
 from running_kernel import needs_kernel
-from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.cli.errors import InputError, StoppedError, UnavailableError
 from slowpath.commands.contention.profile.reading import load_setup, read_setup
 from slowpath.contention.host.blocks import Timing, in_turns, median
 from slowpath.contention.host.mixes import Places, kinds_of_mixes, mix_of, probed
@@ -112,10 +112,11 @@ class Around:
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)
 
-    def wait(self) -> bool:
+    def wait(self, _go_on: Callable[[], None]) -> bool:
         return next(self._quiet)
 
-    quiet = wait
+    def quiet(self) -> bool:
+        return next(self._quiet)
 
 
 def test_blocks_with_others_on_the_processor_are_made_again() -> None:
@@ -130,35 +131,76 @@ def test_blocks_with_others_on_the_processor_are_made_again() -> None:
     assert turns.slowdown == 2.0
 
 
-def felt(handover: float | None, *paces: float) -> neighbours.Surroundings:
-    return {"handover": handover, "paces": list(paces)}
+def felt(handover: float | None, *paces: float, alone: float = 23e-6) -> neighbours.Surroundings:
+    return {"handover": handover, "alone": alone, "paces": list(paces)}
+
+
+NEAR, FAR = felt(60e-9, 23e-6, 23e-6), felt(310e-9, 23e-6, 23e-6)
+ONE_CORE = felt(27e-9, 38e-6, 38e-6)
+
+
+def surroundings(*looks: neighbours.Surroundings, away: float = 0.0) -> Surroundings:
+    """CPUs where these looks find them, again and again the last one."""
+    following = itertools.chain(looks, itertools.repeat(looks[-1]))
+    return Surroundings((0, 1), away, lambda _one, _other: next(following), patience=0)
 
 
 @pytest.mark.parametrize(
-    ("found", "is_quiet"),
+    ("found", "is_quiet", "in_place"),
     [
-        (felt(60e-9, 23e-6, 23e-6), True),
-        (felt(70e-9, 19e-6, 23e-6), True),
-        (felt(290e-9, 23e-6, 23e-6), False),  # behind another cache
-        (felt(27e-9, 23e-6, 23e-6), False),  # on one core
-        (felt(None, 23e-6, 23e-6), False),  # no answer
-        (felt(60e-9, 33e-6, 23e-6), False),  # somebody else on the core
-        (felt(60e-9, 23e-6, 33e-6), False),
+        (NEAR, True, True),
+        (felt(70e-9, 19e-6, 23e-6), True, True),
+        (FAR, False, False),
+        (ONE_CORE, False, False),
+        (felt(None, 23e-6, 23e-6), False, True),  # no answer
+        (felt(60e-9, 33e-6, 23e-6, alone=33e-6), False, True),  # somebody else on the core
+        (felt(60e-9, 23e-6, 33e-6), False, True),
     ],
 )
-def test_surroundings_are_quiet_when_they_are_as_usual(
-    found: neighbours.Surroundings, is_quiet: bool
+def test_surroundings_are_quiet_where_cpus_share_a_cache_and_nothing_else(
+    found: neighbours.Surroundings, is_quiet: bool, in_place: bool
 ) -> None:
-    looks = itertools.chain([felt(60e-9, 23e-6, 23e-6)] * 60, itertools.repeat(found))
-    around = Surroundings((0, 1), lambda _one, _other: next(looks), patience=0)
+    around = surroundings(*[NEAR] * 60, found)
     assert around.quiet() is is_quiet
     assert around.wait() is is_quiet
+    assert around.elsewhere == (0 if in_place else 1)
+
+
+def test_cpus_that_were_behind_one_cache_are_to_be_there_however_seldom_it_is() -> None:
+    around = surroundings(*[FAR] * 60, *[NEAR] * 30, *[FAR] * 900, NEAR)
+    felt_quiet = [around.quiet() for _ in range(931)]
+    # Until they had been nearer some times, nobody knew that they could be.
+    assert felt_quiet == [False] * 19 + [True] * 11 + [False] * 900 + [True]
+
+
+def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
+    around = surroundings(FAR, away=0.02)
+    assert not around.quiet()
+    # As long as may be waited, and no longer.
+    assert around.wait()
+    assert around.quiet()
+    assert 0 < around.elsewhere < 1
+
+
+def test_two_threads_of_one_core_are_taken_as_that() -> None:
+    around = surroundings(ONE_CORE)
+    assert around.quiet()
+    assert around.elsewhere == 0
+
+
+def test_who_waits_can_be_stopped() -> None:
+    around = surroundings(*[NEAR] * 60, FAR, away=1e9)
+
+    def stop() -> None:
+        raise StoppedError("this machine", "stopped")
+
+    with pytest.raises(StoppedError):
+        around.wait(stop)
 
 
 def test_clocks_that_have_become_slower_are_usual_after_a_while() -> None:
-    slower = itertools.repeat(felt(80e-9, 33e-6, 33e-6))
-    looks = itertools.chain([felt(60e-9, 23e-6, 23e-6)] * 60, slower)
-    around = Surroundings((0, 1), lambda _one, _other: next(looks), patience=0)
+    slower = felt(80e-9, 33e-6, 33e-6, alone=33e-6)
+    around = surroundings(*[NEAR] * 60, slower)
     assert not around.quiet()
     assert any(around.quiet() for _ in range(500))
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -277,7 +278,8 @@ class MadeUp(Profiling):
 
 @pytest.fixture(autouse=True)
 def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiling, "Surroundings", lambda _cpus: None)
+    nobody = SimpleNamespace(elsewhere=0.0)
+    monkeypatch.setattr(profiling, "Surroundings", lambda _cpus, _away: nobody)
 
 
 def headers_alone(**effort: Any) -> Setup:

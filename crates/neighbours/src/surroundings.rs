@@ -3,10 +3,12 @@
 //! How long a line of the cache takes from one CPU to another and back tells where they are: virtual
 //! CPUs are moved, and while two of them are behind different last-level caches they share nothing
 //! that competitors could take away. How long a loop takes that needs nothing but its core tells
-//! whether somebody else has a part of that core: a thread beside ours, on the same one.
+//! whether somebody else has a part of that core: a thread beside ours, on the same one. Where that
+//! is our own other thread, the loop takes longer beside it than while it sleeps.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,7 +33,9 @@ pub struct Surroundings {
     /// Seconds that a line of the cache takes from one to the other and back; none where the other
     /// one did not answer in time.
     pub handover: Option<f64>,
-    /// Seconds that a loop takes on each.
+    /// Seconds that a loop takes on the first one while the other one does nothing.
+    pub alone: f64,
+    /// Seconds that it takes on each, at the same time.
     pub paces: [f64; 2],
 }
 
@@ -48,16 +52,24 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
     let purpose = || "a look at CPUs".to_owned();
     let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
     let (line, over) = (Line::default(), AtomicBool::new(false));
+    let (line, over) = (&line, &over);
+    let (begin, begun) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let answers = thread::Builder::new().spawn_scoped(scope, || {
+        let answers = thread::Builder::new().spawn_scoped(scope, move || {
             cpus::pin(other)?;
-            answer(&line, &over);
+            // Asleep, until there is something to answer or nobody who asks.
+            let _ = begun.recv();
+            answer(line, over);
             Ok(pace())
         });
         let answers = answers.map_err(failed)?;
-        let asks = thread::Builder::new().spawn_scoped(scope, || {
+        let asks = thread::Builder::new().spawn_scoped(scope, move || {
             let pinned = cpus::pin(one);
-            let found = pinned.map(|()| ask(&line));
+            let found = pinned.map(|()| {
+                let alone = pace();
+                let _ = begin.send(());
+                (alone, ask(line))
+            });
             over.store(true, Ordering::Relaxed);
             Ok((found?, pace()))
         });
@@ -66,8 +78,8 @@ pub fn surroundings(one: usize, other: usize) -> Result<Surroundings, NeighbourE
         over.store(true, Ordering::Relaxed);
         let defect = |_| NeighbourError::Defect(purpose());
         let second = answers.join().map_err(defect)?.map_err(failed)?;
-        let (handover, first) = asked.map_err(failed)?.map_err(defect)?.map_err(failed)?;
-        Ok(Surroundings { handover, paces: [first, second] })
+        let ((alone, handover), first) = asked.map_err(failed)?.map_err(defect)?.map_err(failed)?;
+        Ok(Surroundings { handover, alone, paces: [first, second] })
     })
 }
 
@@ -143,7 +155,7 @@ mod tests {
         let found = found.into_iter().find(|look| look.handover.is_some());
         let look = found.expect("the other CPU never answered");
         assert!((1e-9..2e-3).contains(&look.handover.unwrap()), "{look:?}");
-        assert!(look.paces.iter().all(|&pace| pace > 1e-6), "{look:?}");
+        assert!(look.paces.iter().chain([&look.alone]).all(|&pace| pace > 1e-6), "{look:?}");
         assert!(surroundings(one, 1 << 20).is_err());
         assert!(surroundings(1 << 20, other).is_err());
     }

@@ -65,7 +65,8 @@ class Surroundings(TypedDict):
     """What was felt on two CPUs: `slowpath_neighbours::Surroundings`."""
 
     handover: float | None  # seconds of a line of the cache, there and back; None: no answer
-    paces: list[float]  # seconds that a loop takes on each
+    alone: float  # seconds that a loop takes on the first one while the other one does nothing
+    paces: list[float]  # seconds that it takes on each, at the same time
 
 
 class Mix:

@@ -9,12 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from slowpath.cli.errors import InputError
 from slowpath.contention.tables.profiles import AcceleratorProfile
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
+_CONFIDENCE = 0.95
+"""That request times fall is believed where scatter makes them fall in one of 20 cases at most."""
 
 
 class RequestTime(NamedTuple):
@@ -64,6 +67,9 @@ class RequestTime(NamedTuple):
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     """The lines with the least squares of relative differences.
 
+    Where requests with more matches take less time by no more than scatter explains (of an
+    accelerator whose times do not depend on matches, half of all lines fall), time is constant.
+
     Raises:
         InputError: when requests with more matches take less time, or those with none no time, or
             there are too few different sizes and match ratios.
@@ -81,9 +87,12 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
         reason = "request times of several sizes take two match ratios of each of two sizes"
         raise InputError(file, f"{reason} at least")
     found = found / scale
+    if not sized and found[1] < 0 and not _falls(design, found):
+        design = design[:, :1]
+        found = np.array([design[:, 0].sum() / (design[:, 0] @ design[:, 0])])
     rest = design @ found - 1
-    free = len(rest) - len(terms)
-    base, per_match, per_byte, both = (*found.tolist(), 0.0, 0.0)[:4]
+    free = len(rest) - len(found)
+    base, per_match, per_byte, both = (*found.tolist(), 0.0, 0.0, 0.0)[:4]
     time = RequestTime(
         base,
         per_match,
@@ -107,3 +116,13 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     if sized:
         return time
     return time._replace(base=max(base, 0.0), per_match=max(per_match, 0.0))
+
+
+def _falls(design: Floats, found: Floats) -> bool:
+    """Whether a line falls by more than the scatter around it explains (t test of its slope)."""
+    rest = design @ found - 1
+    free = len(rest) - len(found)
+    if free <= 0:
+        return True
+    variance = float(rest @ rest) / free * np.linalg.inv(design.T @ design)[1, 1]
+    return bool(-found[1] > stdtrit(free, _CONFIDENCE) * math.sqrt(variance))

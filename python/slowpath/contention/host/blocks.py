@@ -30,8 +30,8 @@ class Runs(Protocol):
 class Around(Protocol):
     """What else there is on the processor: `slowpath.contention.host.surroundings`."""
 
-    def wait(self) -> bool:
-        """Waits until it is quiet, but not for long; whether it is."""
+    def wait(self, go_on: Callable[[], None]) -> bool:
+        """Waits until it is quiet, but not for long; whether it is. `go_on` may raise an error."""
 
     def quiet(self) -> bool:
         """Whether it is quiet now."""
@@ -98,7 +98,7 @@ def in_turns(
             if side.enough:
                 continue
             go_on()
-            was_quiet = around is None or around.wait()
+            was_quiet = around is None or around.wait(go_on)
             block = mix.block(timing.warm, timing.seconds, beside=bool(beside))
             is_quiet = was_quiet and (around is None or around.quiet())
             rate = items_per_second(block["subjects"][0])

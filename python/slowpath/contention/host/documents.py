@@ -89,3 +89,5 @@ class ProfileRecord(TypedDict):
     """The noise floor."""
     disturbed_blocks: int
     """Blocks in which a thread waited for its CPU, or around which others were on the processor."""
+    elsewhere: float
+    """In which share of looks the CPUs were on one core, or behind different last-level caches."""

@@ -71,6 +71,7 @@ class Found(NamedTuple):
     points: tuple[Measured, ...]
     plan: PlanRecord
     disturbed: int  # blocks in which a thread waited for its CPU
+    elsewhere: float  # share of looks in which the CPUs were on one core or behind two caches
     stopped: bool
 
 
@@ -84,7 +85,10 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        self._around = Surroundings((machine.places.function, machine.places.other))
+        # As long as it takes to measure, at most, is waited for CPUs that are elsewhere.
+        blocks = effort.mixes * len(("alone", "beside")) * effort.pairs
+        away = blocks * (effort.block_seconds + effort.warm_seconds)
+        self._around = Surroundings((machine.places.function, machine.places.other), away)
 
     def run(self, planned: Callable[[Known], Planner]) -> Found:
         """Measures everything; points until the planner has no more, or somebody asks to end.
@@ -131,6 +135,7 @@ class Profiling:
             tuple(points),
             planner.record,
             self._disturbed,
+            self._around.elsewhere,
             stopped,
         )
 

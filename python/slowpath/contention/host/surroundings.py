@@ -1,13 +1,15 @@
-"""Whether others on the same processor disturb, which a virtual machine can only feel.
+"""Whether two CPUs are where they can disturb each other, and nobody else disturbs them.
 
-Two virtual CPUs handed a line of the cache over and back in 60 ns most of the time, in 290 ns for
-seconds at a time, when they were behind different caches, and in 27 ns when they were on one core.
-A loop took 23.1 us on a core of its own, to the digit (19.0 where its instructions were lucky), 24
-to 37 while somebody else had a thread on the same core, which was so in half of the time, and 37.8
-where that was our own other one.
+A virtual machine can only feel that. Two virtual CPUs handed a line of the cache over and back in
+60 ns while they were on two cores behind one last-level cache, in 290 to 330 ns, for minutes at a
+time, while they were behind different ones, and in 27 ns when they were on one core. A loop took
+23.1 us on a core of its own, to the digit (19.0 where its instructions were lucky), 24 to 37 while
+somebody else had a thread on the same core, which was so in half of the time, and 37.8 where that
+was our own other one.
 """
 
 import time
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -15,9 +17,13 @@ from slowpath.engine import neighbours
 
 _LOOKS = 60
 _KEPT = 400
-"""Looks that tell what is usual: the latest ones, as clocks of CPUs change."""
+"""Paces that tell what is usual: the latest ones, as clocks of CPUs change."""
 _ALIKE = 1.6
 """Handovers within this factor are of one place; between different ones there is twice as much."""
+_SEEN = 20
+"""A place is one where CPUs were in so many looks."""
+_NEAR = 190e-9
+"""Within a last-level cache, processors of today take less than this, and beyond it more."""
 _SLOWER = 1.25
 _UNSHARED = 0.05
 """In this share of the time, at least, nobody else is taken to be on the core."""
@@ -25,46 +31,100 @@ _PATIENCE = 0.5  # seconds that are waited for it to be quiet
 
 
 class Surroundings:
-    """Two CPUs, and what was felt there lately."""
+    """Two CPUs, and what was felt there.
+
+    Where they are to be is where a line is handed over fastest, but for one core: competitors take
+    away what is shared, and behind different caches there is hardly anything.
+    """
 
     def __init__(
         self,
         cpus: tuple[int, int],
+        away: float = 0.0,
         look: Callable[[int, int], neighbours.Surroundings] = neighbours.surroundings,
         patience: float = _PATIENCE,
     ) -> None:
         """Looks for some tenths of a second.
 
+        Args:
+            cpus: which CPUs.
+            away: seconds that may be waited, in all, while they are elsewhere.
+            look: looks at them.
+            patience: seconds that may be waited each time, whatever the reason.
+
         Raises:
             UnavailableError: when this process may not use one of them.
         """
         self._cpus, self._look, self._patience = cpus, look, patience
-        self._handovers = deque[float](maxlen=_KEPT)
+        self._left = away
+        self._handovers = list[float]()  # in order
+        self._on_one_core = 0
         self._paces = deque[float](maxlen=_KEPT), deque[float](maxlen=_KEPT)
+        self._looks = self._elsewhere = 0
         for _ in range(_LOOKS):
             self.quiet()
+        self._looks = self._elsewhere = 0
+
+    @property
+    def elsewhere(self) -> float:
+        """The share of looks in which they were on one core, or not behind one cache."""
+        return self._elsewhere / max(self._looks, 1)
 
     def quiet(self) -> bool:
-        """Whether both CPUs are where they usually are, each with its core to itself."""
+        """Whether both CPUs are where they are to be, each with its core to itself."""
+        return self._felt()[0]
+
+    def wait(self, go_on: Callable[[], None] = lambda: None) -> bool:
+        """Waits until it is quiet, but not for long; whether it is. `go_on` may raise an error."""
+        until = time.monotonic() + self._patience
+        while True:
+            begun = time.monotonic()
+            is_quiet, in_place = self._felt()
+            if is_quiet:
+                return True
+            go_on()
+            if begun >= until:
+                if in_place or self._left <= 0:
+                    return False
+                self._left -= time.monotonic() - begun
+
+    def _felt(self) -> tuple[bool, bool]:
+        """Whether it is quiet, and whether the CPUs are where they are to be."""
         found = self._look(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)
         handover = found["handover"]
         if handover is None:
-            return False
-        self._handovers.append(handover)
-        usual = _at(self._handovers, 0.5)
-        return usual / _ALIKE < handover < usual * _ALIKE and all(
+            return False, True  # one of them was not there at all
+        one_core = found["paces"][0] > _SLOWER * found["alone"] and handover < _NEAR
+        if one_core:
+            self._on_one_core += 1
+        else:
+            insort(self._handovers, handover)
+        in_place = self._in_place(handover, one_core=one_core)
+        self._looks += 1
+        self._elsewhere += not in_place
+        return in_place and all(
             pace <= _SLOWER * _at(kept, _UNSHARED)
             for kept, pace in zip(self._paces, found["paces"], strict=True)
-        )
+        ), in_place
 
-    def wait(self) -> bool:
-        """Waits until it is quiet, but not for long; whether it is."""
-        until = time.monotonic() + self._patience
-        while not (is_quiet := self.quiet()) and time.monotonic() < until:
-            pass
-        return is_quiet
+    def _in_place(self, handover: float, *, one_core: bool) -> bool:
+        if self._on_one_core > len(self._handovers):
+            return one_core  # that is all there is: they are threads of one core
+        usual = _nearest(self._handovers)
+        if usual > _NEAR and self._left > 0:
+            return False  # they may come nearer
+        return not one_core and usual / _ALIKE < handover < usual * _ALIKE
+
+
+def _nearest(handovers: Sequence[float]) -> float:
+    """Of the least handovers that are alike and often enough, the median; else that of all."""
+    for first, least in enumerate(handovers):
+        end = bisect_left(handovers, least * _ALIKE)
+        if end - first >= _SEEN:
+            return handovers[(first + end - 1) // 2]
+    return handovers[(len(handovers) - 1) // 2]
 
 
 def _at(values: Sequence[float], share: float) -> float:

@@ -7,6 +7,8 @@ from slowpath.cli.terminal import Line
 from slowpath.contention.host.documents import PlanRecord, ProfileRecord
 from slowpath.report.grid import grid
 
+_OFTEN = 0.01
+
 
 def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     """The probe, the noise floor, and where the tables are."""
@@ -19,6 +21,11 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
         yield Line(
             f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
             "others were on the processor."
+        )
+    if record["elsewhere"] >= _OFTEN:
+        yield Line(
+            f"In {100 * record['elsewhere']:.0f} % of looks the CPUs were on one core, or behind "
+            "different caches: there competitors do something else to a function."
         )
     if record["counters"] is not None:
         yield Line(one_line(f"Scores by a probe instead of counters: {record['counters']}."))

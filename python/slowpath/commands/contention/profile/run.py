@@ -107,6 +107,7 @@ def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -
             "within": noise.within,
         },
         "disturbed_blocks": found.disturbed,
+        "elsewhere": found.elsewhere,
     }
 
 
