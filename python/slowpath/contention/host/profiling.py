@@ -85,9 +85,9 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        # As long as it takes to measure, at most, is waited for CPUs that are elsewhere.
+        # Three times as long as it takes to measure is waited for CPUs that are elsewhere.
         blocks = effort.mixes * len(("alone", "beside")) * effort.pairs
-        away = blocks * (effort.block_seconds + effort.warm_seconds)
+        away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
         self._around = Surroundings((machine.places.function, machine.places.other), away)
 
     def run(self, planned: Callable[[Known], Planner]) -> Found:

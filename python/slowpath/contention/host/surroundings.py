@@ -48,7 +48,8 @@ class Surroundings:
 
         Args:
             cpus: which CPUs.
-            away: seconds that may be waited, in all, while they are elsewhere.
+            away: seconds that may be waited, in all, while they are elsewhere; a third of it where
+                they never were nearer.
             look: looks at them.
             patience: seconds that may be waited each time, whatever the reason.
 
@@ -56,7 +57,7 @@ class Surroundings:
             UnavailableError: when this process may not use one of them.
         """
         self._cpus, self._look, self._patience = cpus, look, patience
-        self._left = away
+        self._away = self._left = away
         self._handovers = list[float]()  # in order
         self._on_one_core = 0
         self._paces = deque[float](maxlen=_KEPT), deque[float](maxlen=_KEPT)
@@ -113,7 +114,7 @@ class Surroundings:
         if self._on_one_core > len(self._handovers):
             return one_core  # that is all there is: they are threads of one core
         usual = _nearest(self._handovers)
-        if usual > _NEAR and self._left > 0:
+        if usual > _NEAR and self._left > self._away * 2 / 3:
             return False  # they may come nearer
         return not one_core and usual / _ALIKE < handover < usual * _ALIKE
 
