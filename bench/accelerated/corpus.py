@@ -48,11 +48,15 @@ def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> No
     done = set()
     if out.exists():
         done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}
-    known = sorted(known, key=lambda one: one.label in ("none", "other"))  # positives first
     files = dict[tuple[str, str], list[str]]()
+    positive = set()
     for one in known:
         files.setdefault((one.project, one.path), []).append(one.function)
-    left = [(*file, names) for file, names in files.items() if file not in done]
+        if one.label not in ("none", "other"):
+            positive.add((one.project, one.path))
+    # Those with positives first, then those with many functions.
+    order = sorted(files, key=lambda file: (file not in positive, -len(files[file])))
+    left = [(*file, files[file]) for file in order if file not in done]
     with ThreadPoolExecutor(jobs) as pool:
         for result in pool.map(lambda one: _examine(folder, *one), left):
             with out.open("a") as stream:

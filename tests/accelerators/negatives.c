@@ -262,3 +262,23 @@ int first_find(const uint8_t *address) {
             return first_routes[i].hop;
     return -1;
 }
+
+// A cipher between two keys that what prepares it leaves as they are.
+struct white {
+    uint32_t key[4], before[2], after[2];
+};
+
+void white_key(struct white *white, const uint8_t *key) {
+    for (int i = 0; i < 16; i++)
+        ((uint8_t *)white->key)[i] = key[i];
+}
+
+void white_block(const struct white *white, uint32_t v[2]) {
+    uint32_t y = v[0] ^ white->before[0], z = v[1] ^ white->before[1], sum = 0;
+    for (int n = 0; n < 32; n++) {
+        sum += 0x9e3779b9;
+        y += ((z << 4) + white->key[0]) ^ (z + sum) ^ ((z >> 5) + white->key[1]);
+        z += ((y << 4) + white->key[2]) ^ (y + sum) ^ ((y >> 5) + white->key[3]);
+    }
+    v[0] = y ^ white->after[0], v[1] = z ^ white->after[1];
+}

@@ -67,7 +67,7 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
         for start, work in product(starts, works)
         if start != work and related(bench, start, work)
     ]
-    return sorted(found, key=lambda one: _distance(bench, one))[:_MOST]
+    return sorted(found, key=lambda one: (not akin(bench, one), _distance(bench, one)))[:_MOST]
 
 
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:

@@ -26,8 +26,8 @@ _SECONDS = 8.0
 """CPU seconds of a function, all attempts together."""
 _GROUP_SECONDS = 4.0
 """CPU seconds of several functions together."""
-_TABLES_SECONDS = 60.0
-"""CPU seconds of all functions that may be of a table of routes."""
+_TABLES_SECONDS = 6.0
+"""CPU seconds of all functions that may be of a table of routes, likely ones first."""
 _TOGETHER = 8
 """Attempts with tables of routes in one process: what they allocate is not given back."""
 Found = dict[str, Any]
