@@ -38,6 +38,8 @@ CRCS = {
     "frame_add": (16, 0x1021, "frame + 4", "yes", "yes", 0),
     "running_add": (16, 0x1021, "a variable", "no", "no", 0),
     "crc5_usb": (5, 0x05, "0x1f", "yes", "yes", 0x1F),
+    "crc7_kept": (7, 0x09, "0x00", "no", "no", 0),
+    "crc16_ends": (16, 0x8005, "*crc", "yes", "yes", 0xFFFF),
 }
 """Width, polynomial, initial value, reflection of input and output, final xor."""
 
@@ -92,8 +94,31 @@ def test_parameters_of_crcs_are_recovered() -> None:
 
 def test_look_alikes_are_not_proved_to_be_anything() -> None:
     report = examined(FOLDER / "negatives.c")
-    assert report["functions"] == 26
+    assert report["functions"] == 32
     assert report["proved"] == []
+
+
+def test_inline_assembly_beside_ends_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "assembly.c"
+    source = (FOLDER / "sums.c").read_text().partition("uint32_t in_partial")[0]
+    file.write_text(source + 'int turn(int x) { __asm__("bswap %0" : "+r"(x)); return x; }\n')
+    report = examined(file)
+    assert report["functions"] == 2
+    assert [one["function"] for one in report["proved"]] == ["in_checksum"]
+
+
+def test_what_routes_are_added_and_looked_up_with() -> None:
+    report = examined(FOLDER / "lpm.c")
+    found = {one["function"]: one["parameters"] for one in report["proved"]}
+    assert found["tree_match"]["addresses"] == "network order, in memory"
+    assert found["line_find"]["addresses"] == "network order"
+    assert found["step_find"]["longest prefix"] == "31 bits"
+    assert not any("routes added" in one for one in found.values())
+
+
+def test_checksums_of_even_lengths_only_say_so() -> None:
+    report = examined(FOLDER / "sums.c", "--entry", "in_whole_words")
+    assert [one["parameters"]["lengths"] for one in report["proved"]] == ["even ones only"]
 
 
 def test_an_entry_limits_what_is_examined() -> None:

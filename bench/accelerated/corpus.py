@@ -24,6 +24,7 @@ class Labelled(NamedTuple):
     path: str
     function: str
     label: str  # a kind; `none`; `other`: an algorithm that is not looked for
+    crc: str  # of a CRC: what its names and documentation say, see `expected.py`
 
 
 def read(file: Path) -> list[Labelled]:
@@ -31,16 +32,15 @@ def read(file: Path) -> list[Labelled]:
         return [Labelled(**row) for row in csv.DictReader(stream, delimiter="\t")]
 
 
-def _flags(project: str) -> list[str]:
+def _flags(project: str, path: str) -> list[str]:
+    """For clang: of the project, and of the file."""
     with (HERE / "flags.tsv").open() as stream:
-        return next(
-            (
-                r["flags"].split()
-                for r in csv.DictReader(stream, delimiter="\t")
-                if r["project"] == project
-            ),
-            [],
-        )
+        return [
+            one
+            for row in csv.DictReader(stream, delimiter="\t")
+            if row["project"] == project and row["path"] in ("*", path)
+            for one in row["flags"].split()
+        ]
 
 
 def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
@@ -48,19 +48,29 @@ def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> No
     done = set()
     if out.exists():
         done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}
-    files = dict.fromkeys((one.project, one.path) for one in known)
+    files = dict[tuple[str, str], list[str]]()
+    positive = set()
+    for one in known:
+        files.setdefault((one.project, one.path), []).append(one.function)
+        if one.label not in ("none", "other"):
+            positive.add((one.project, one.path))
+    # Those with positives first, then those with many functions.
+    order = sorted(files, key=lambda file: (file not in positive, -len(files[file])))
+    left = [(*file, files[file]) for file in order if file not in done]
     with ThreadPoolExecutor(jobs) as pool:
-        left = [one for one in files if one not in done]
         for result in pool.map(lambda one: _examine(folder, *one), left):
             with out.open("a") as stream:
                 stream.write(json.dumps(result) + "\n")
 
 
-def _examine(folder: Path, project: str, path: str) -> dict[str, Any]:
+def _examine(folder: Path, project: str, path: str, names: list[str]) -> dict[str, Any]:
     base = folder / project
     include = [base, base / "include", base / "src", base / "lib", (base / path).parent]
-    flags = [f"-I{base}/{one[2:]}" if one.startswith("-I") else one for one in _flags(project)]
-    words = [sys.executable, str(HERE / "examined.py"), str(base / path), *flags]
+    flags = [
+        f"-I{base}/{one[2:]}" if one.startswith("-I") else one for one in _flags(project, path)
+    ]
+    words = [sys.executable, str(HERE / "examined.py"), str(base / path)]
+    words += [f"--only={','.join(names)}", *flags]
     words += [*(f"-I{one}" for one in include), "-D_GNU_SOURCE"]
     try:
         run = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -76,7 +86,7 @@ def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterat
     for result in results:
         for one in result.get("functions", {}).values():
             label = labels.get((result["project"], result["path"], one["shown"]))
-            if label is not None and label != "other":
+            if label is not None:
                 texts = tuple(map(tuple, one["sequences"]))
                 yield Row(result["project"], one["shown"], label, texts, tuple(one["plain"]))
 
@@ -88,7 +98,7 @@ def own_rows() -> Iterator[Row]:
             (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")
         }
     for file in sorted(OWN.glob("*.c")):
-        for one in examined(str(file), (), prove=False, seconds=1)["functions"].values():
+        for one in examined(str(file), (), only=None, seconds=0)["functions"].values():
             kind = kinds.get((file.name, one["shown"]), "none")
             texts = tuple(map(tuple, one["sequences"]))
             yield Row("own", one["shown"], kind, texts, tuple(one["plain"]))

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,24 @@ from slowpath.insights.preparation.sources import load_source
 from slowpath.insights.program import Program
 from slowpath.programs.sources import Clang
 
+_SECONDS = 420.0
 
-def examined(file: str, flags: tuple[str, ...], *, prove: bool, seconds: float) -> dict[str, Any]:
-    """What is known of a file's functions, or why it cannot be used."""
+
+class Labelled(Identification):
+    """An identification that gives its time to functions whose answer will be compared."""
+
+    def __init__(self, program: Program, until: float, only: Collection[str]) -> None:
+        super().__init__(program, until)
+        self._only = only
+
+    def _computes(self, name: str) -> bool:
+        return self.functions[name].shown in self._only and super()._computes(name)
+
+
+def examined(
+    file: str, flags: tuple[str, ...], *, only: Collection[str] | None, seconds: float
+) -> dict[str, Any]:
+    """What is known of a file's functions, or why it cannot be used; proofs of `only` some."""
     started = time.monotonic()
     try:
         program = Program(load_source(file, Clang(flags)))
@@ -39,23 +55,25 @@ def examined(file: str, flags: tuple[str, ...], *, prove: bool, seconds: float) 
         }
         for name in names
     }
-    if prove:
+    stopped = False
+    if only is not None:
         leave_network()
-        identification = Identification(program, time.monotonic() + seconds)
+        until = time.monotonic() + seconds
+        identification = Labelled(program, until, only)
         for found in identification.run():
             if rows[found["function"]]["found"] is None:
                 rows[found["function"]]["found"] = found
         for name, row in rows.items():
             row["why"] = None if row["found"] else identification.why(name)
-    return {"functions": rows, "seconds": time.monotonic() - started}
+        stopped = time.monotonic() >= until
+    return {"functions": rows, "seconds": time.monotonic() - started, "stopped": stopped}
 
 
 def main() -> None:
-    """`examined.py FILE [FLAG...]`: a process for each file, which may die."""
-    file, *flags = sys.argv[1:]
-    prove = "--no-proofs" not in flags
-    given = tuple(one for one in flags if one != "--no-proofs")
-    sys.stdout.write(json.dumps(examined(file, given, prove=prove, seconds=300.0)))
+    """`examined.py FILE --only=NAME,... [FLAG...]`: a process for each file, which may die."""
+    file, only, *flags = sys.argv[1:]
+    names = frozenset(only.removeprefix("--only=").split(","))
+    sys.stdout.write(json.dumps(examined(file, tuple(flags), only=names, seconds=_SECONDS)))
 
 
 if __name__ == "__main__":

@@ -2,66 +2,138 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpus import Labelled, rows
-from learning import KINDS, learn, predicted, read_model
+from expected import catalogue, differs
+from learning import KINDS, Row, learn, predicted, read_model
+
+from slowpath.insights.accelerators.recognition.classifier import MODEL
 
 _FOLDS = 5
+Found = dict[str, Any]
+
+
+class Judged(NamedTuple):
+    """A labelled function, and what was proved of it."""
+
+    one: Labelled
+    got: Found | None
 
 
 def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str:
     """Tables in Markdown, and what was missed."""
-    found = {
-        (one["project"], one["path"], function["shown"]): function["found"]
-        for one in results
-        for function in one.get("functions", {}).values()
-    }
-    judged = [
-        (one, found[one.project, one.path, one.function])
-        for one in known
-        if (one.project, one.path, one.function) in found
-    ]
-    lines = ["| what | functions | proved | recall |", "|---|---|---|---|"]
-    hits = Counter[str]()
+    judged = _judged(known, results)
+    positives = [each for each in judged if each.one.label in KINDS]
+    negatives = len(judged) - len(positives)
     wrong = [(one, got) for one, got in judged if got and got["kind"] != one.label]
-    for kind in KINDS:
-        mine = [(one, got) for one, got in judged if one.label == kind]
-        hits[kind] = sum(bool(got and got["kind"] == kind) for _, got in mine)
-        lines.append(_row(kind, len(mine), hits[kind]))
-    positives = [one for one, _ in judged if one.label in KINDS]
-    total = sum(hits.values())
-    lines.append(_row("all", len(positives), total))
-    negatives = sum(one.label not in KINDS for one, _ in judged)
+    lines = ["| what | functions | proved | recall | projects |", "|---|---|---|---|---|"]
+    lines += [_row(kind, [each for each in positives if each.one.label == kind]) for kind in KINDS]
+    lines.append(_row("all", positives))
+    total = sum(map(_right, positives))
     projects = len({one.project for one, _ in judged})
+    files = len({(one.project, one.path) for one, _ in judged})
+    others = sum(one.label == "other" for one, _ in judged)
     lines.append(
-        f"\n{projects} projects, {len(positives)} positives, {negatives} negatives; precision "
-        f"{100 * total / max(1, total + len(wrong)):.1f} %"
+        f"\n{files} files of {projects} projects, {len(positives)} positives, {negatives} "
+        f"negatives ({others} of them algorithms that are not looked for); precision "
+        f"{_percent(total, total + len(wrong))}, recall {_percent(total, len(positives))}"
     )
-    lines += [f"wrong: {one} {got['algorithm']}" for one, got in wrong]
-    lines += [f"missed: {one}" for one, got in judged if one.label in KINDS and not got]
-    lines.append(_alone(known, results))
+    lines += [f"wrong: {' '.join(one[:4])}: {got['algorithm']}" for one, got in wrong]
+    lines += [f"missed: {' '.join(one[:4])}" for one, got in positives if not got]
+    lines += _parameters(positives)
+    lines += _unlabelled(known, results)
+    lines += [
+        f"not examined: {one['project']} {one['path']}: {one['error'][-90:]!r}"
+        for one in results
+        if "error" in one
+    ]
+    lines += _alone(known, results)
     return "\n".join(lines)
 
 
-def _row(kind: str, count: int, hits: int) -> str:
-    return f"| {kind} | {count} | {hits} | {100 * hits / max(1, count):.1f} % |"
+def _judged(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> list[Judged]:
+    """Labelled functions that were examined; a negative only where the time was enough for all."""
+    found = {
+        (one["project"], one["path"], function["shown"]): (function["found"], one["stopped"])
+        for one in results
+        for function in one.get("functions", {}).values()
+    }
+    judged = []
+    for one in known:
+        got, stopped = found.get((one.project, one.path, one.function), (None, None))
+        if stopped is None or (stopped and not got and one.label not in KINDS):
+            continue
+        judged.append(Judged(one, got))
+    return judged
 
 
-def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> str:
-    """The classifier without proofs, by projects that it did not learn from."""
+def _right(each: Judged) -> bool:
+    return each.got is not None and each.got["kind"] == each.one.label
+
+
+def _row(kind: str, mine: Sequence[Judged]) -> str:
+    hits = sum(map(_right, mine))
+    projects = len({each.one.project for each in mine})
+    return f"| {kind} | {len(mine)} | {hits} | {_percent(hits, len(mine))} | {projects} |"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / max(1, whole):.1f} %"
+
+
+def _parameters(positives: Iterable[Judged]) -> list[str]:
+    """Parameters of CRCs beside what the projects' names and documentation say."""
+    table = catalogue()
+    compared = [
+        (one, differs(one.crc, got["parameters"], table))
+        for one, got in positives
+        if got and one.label == "crc" and got["kind"] == "crc" and got["part_of"] is None
+    ]
+    wrong = [(one, problem) for one, problem in compared if problem]
+    lines = [f"CRC parameters as named: {len(compared) - len(wrong)} of {len(compared)}"]
+    return lines + [f"parameters of {' '.join(one)}: {problem}" for one, problem in wrong]
+
+
+def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> list[str]:
+    """What was proved of functions beside: to be looked at by hand."""
+    labelled = {(one.project, one.path, one.function) for one in known}
+    return [
+        f"beside: {one['project']} {one['path']} {function['shown']}: "
+        f"{function['found']['algorithm']}"
+        for one in results
+        for function in one.get("functions", {}).values()
+        if function["found"] and (one["project"], one["path"], function["shown"]) not in labelled
+    ]
+
+
+def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> list[str]:
+    """The classifier without proofs: as shipped, and learnt from other projects than it judges."""
     data = list(rows(known, results))
     projects = sorted({row.project for row in data})
-    hit = named = positives = 0
+    named = list[tuple[Row, str]]()
     for fold in range(_FOLDS):
         test = set(projects[fold::_FOLDS])
         model = read_model(learn([row for row in data if row.project not in test]))
         held = [row for row in data if row.project in test]
-        for row, (kind, _) in zip(held, predicted(held, model), strict=True):
-            positives += row.label in KINDS
-            named += kind != "none"
-            hit += kind != "none" and kind == row.label
+        named += [(row, kind) for row, (kind, _) in zip(held, predicted(held, model), strict=True)]
+    shipped = read_model(MODEL.read_text())
+    as_shipped = [
+        (row, kind) for row, (kind, _) in zip(data, predicted(data, shipped), strict=True)
+    ]
+    return [
+        f"the classifier alone, projects left out: {_named(named)}",
+        f"the classifier alone, as in the package: {_named(as_shipped)}",
+    ]
+
+
+def _named(named: Sequence[tuple[Row, str]]) -> str:
+    hits = sum(kind == row.label for row, kind in named if kind != "none")
+    counts = Counter(kind != "none" for _, kind in named)
+    kin = sum(kind != "none" and row.label == "other" for row, kind in named)
+    positives = sum(row.label in KINDS for row, _ in named)
     return (
-        f"the classifier alone, projects left out: precision {100 * hit / max(1, named):.1f} %, "
-        f"recall {100 * hit / max(1, positives):.1f} % ({len(data)} functions)"
+        f"precision {_percent(hits, counts[True])} "
+        f"({_percent(hits, counts[True] - kin)} without algorithms that are not looked for), "
+        f"recall {_percent(hits, positives)} ({len(named)} functions)"
     )

@@ -24,13 +24,14 @@ class Row(NamedTuple):
 
     project: str
     function: str
-    label: str  # one of KINDS, or `none`
+    label: str  # one of KINDS; `none`; `other`: an algorithm that is not looked for
     sequences: tuple[tuple[str, ...], ...]
     plain: tuple[float, ...]
 
 
 def learn(rows: Sequence[Row], folds: int = 5) -> str:
     """The text of a model; probabilities are of functions of projects that were left out."""
+    rows = [row for row in rows if row.label != "other"]  # neither like nor unlike
     patterns = _patterns(rows)
     numbers = _numbers(rows, patterns)
     machines = []

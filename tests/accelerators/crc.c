@@ -247,3 +247,34 @@ uint8_t crc5_usb(uint16_t token) {
     }
     return crc ^ 0x1f;
 }
+
+// The register is kept in memory and returned, too; the caller keeps it to seven bits.
+static const uint8_t *crc7_rows(void) {
+    static uint8_t rows[256];
+    if (!rows[1])
+        for (int i = 0; i < 256; i++) {
+            unsigned value = (unsigned)i;
+            for (int k = 0; k < 8; k++)
+                value = (value << 1) ^ (value & 0x80 ? 0x12 : 0);
+            rows[i] = (uint8_t)(value & 0xff) >> 1;
+        }
+    return rows;
+}
+
+uint8_t crc7_kept(uint8_t *crc, const uint8_t *data, uint32_t len) {
+    const uint8_t *rows = crc7_rows();
+    uint8_t value = *crc;
+    while (len--)
+        value = rows[(value << 1) ^ *data++];
+    return *crc = value;
+}
+
+uint16_t crc16_ends(uint16_t *crc, const uint8_t *data, uint32_t len) {
+    uint16_t value = *crc;
+    while (len--) {
+        value ^= *data++;
+        for (int k = 0; k < 8; k++)
+            value = (uint16_t)(value >> 1 ^ (value & 1 ? 0xa001 : 0));
+    }
+    return *crc = (uint16_t)~value;
+}

@@ -1,6 +1,7 @@
 // What looks like something for an accelerator, and is not.
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 uint32_t xorshift(uint32_t *state) {
     uint32_t x = *state;
@@ -209,4 +210,75 @@ uint32_t mix(uint32_t a, uint32_t b) {
 // What the first steps of a CRC with the polynomial 3 do, before anything has to be reduced.
 uint16_t spread(uint8_t x) {
     return (uint16_t)(x ^ x << 1);
+}
+
+// No longest prefix match: the last node on the way counts, whether it has a route or not.
+struct last {
+    struct last *child[2];
+    int hop;
+};
+
+int last_add(struct last *at, uint32_t net, uint32_t length, int hop) {
+    for (uint32_t i = 0; i < length; i++) {
+        struct last **next = &at->child[net >> (31 - i) & 1];
+        if (!*next && !(*next = calloc(1, sizeof **next)))
+            return -1;
+        at = *next;
+    }
+    at->hop = hop;
+    return 0;
+}
+
+int last_find(const struct last *at, uint32_t address) {
+    int hop = 0;
+    for (int i = 31; at; i--) {
+        hop = at->hop;
+        at = i < 0 ? NULL : at->child[address >> i & 1];
+    }
+    return hop;
+}
+
+// Nor this: the first of the routes that were added that has the address counts.
+static struct {
+    uint32_t net, mask;
+    uint8_t hop;
+} first_routes[256];
+static int first_count;
+
+int first_add(const uint8_t *net, int length, int hop) {
+    if (first_count == 256)
+        return -1;
+    uint32_t mask = length ? ~0u << (32 - length) : 0;
+    first_routes[first_count].net = ((uint32_t)net[0] << 24 | net[1] << 16 | net[2] << 8 | net[3]) & mask;
+    first_routes[first_count].mask = mask;
+    first_routes[first_count++].hop = (uint8_t)hop;
+    return 0;
+}
+
+int first_find(const uint8_t *address) {
+    uint32_t wanted = (uint32_t)address[0] << 24 | address[1] << 16 | address[2] << 8 | address[3];
+    for (int i = 0; i < first_count; i++)
+        if ((wanted & first_routes[i].mask) == first_routes[i].net)
+            return first_routes[i].hop;
+    return -1;
+}
+
+// A cipher between two keys that what prepares it leaves as they are.
+struct white {
+    uint32_t key[4], before[2], after[2];
+};
+
+void white_key(struct white *white, const uint8_t *key) {
+    for (int i = 0; i < 16; i++)
+        ((uint8_t *)white->key)[i] = key[i];
+}
+
+void white_block(const struct white *white, uint32_t v[2]) {
+    uint32_t y = v[0] ^ white->before[0], z = v[1] ^ white->before[1], sum = 0;
+    for (int n = 0; n < 32; n++) {
+        sum += 0x9e3779b9;
+        y += ((z << 4) + white->key[0]) ^ (z + sum) ^ ((z >> 5) + white->key[1]);
+        z += ((y << 4) + white->key[2]) ^ (y + sum) ^ ((y >> 5) + white->key[3]);
+    }
+    v[0] = y ^ white->after[0], v[1] = z ^ white->after[1];
 }

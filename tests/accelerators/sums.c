@@ -111,3 +111,18 @@ uint64_t fletcher64(const uint32_t *data, size_t words) {
     }
     return b << 32 | a;
 }
+
+// What is left of an odd length is added as if it were a word's second byte: it is the checksum of
+// even lengths only.
+uint16_t in_whole_words(const uint8_t *data, size_t len) {
+    uint32_t sum = 0;
+    while (len > 1) {
+        sum += (uint32_t)data[0] << 8 | data[1];
+        data += 2;
+        len -= 2;
+    }
+    if (len)
+        sum += *data;
+    sum = (sum >> 16) + (sum & 0xffff);
+    return (uint16_t) ~(sum + (sum >> 16));
+}

@@ -1,16 +1,29 @@
 """Functions that are something together: a state that one prepares and others use."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.harness.stage import kinds
-from slowpath.insights.accelerators.proofs.routing.lookups import Roles, entry_layout
+from slowpath.insights.accelerators.proofs.routing.ways import Roles, entry_layout
 from slowpath.insights.preparation.functions import Function
 
 _MOST = 48
 """Groups of a kind that are tried; a module with more has more than one subject."""
 _ADDRESS = 32
+_ADDING = re.compile(r"add|insert|update|set|put|announce", re.IGNORECASE)
+_LOOKING = re.compile(r"look|find|search|match|get|query|route", re.IGNORECASE)
+_STEPS = tuple(
+    re.compile(one, re.IGNORECASE)
+    for one in (
+        "init|start|begin|reset",
+        "update|add|process|input|write|append|absorb",
+        "final|done|end|finish|digest|result|close",
+    )
+)
+"""What functions that begin, continue and end a digest are called."""
+_LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -35,7 +48,16 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
         and related(bench, more, begin)
         and related(bench, more, end)
     ]
-    return sorted(found, key=lambda one: _distance(bench, one))[:_MOST]
+    return sorted(found, key=lambda one: _unlikely_stream(bench, one))[:_MOST]
+
+
+def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int]:
+    """Sorts what may be the steps of a digest: of one state, named so, side by side."""
+    unnamed = sum(
+        what.search(bench.functions[name].shown) is None
+        for what, name in zip(_STEPS, names, strict=True)
+    )
+    return not akin(bench, names), unnamed, _distance(bench, names)
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
@@ -45,19 +67,28 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
         for start, work in product(starts, works)
         if start != work and related(bench, start, work)
     ]
-    return sorted(found, key=lambda one: _distance(bench, one))[:_MOST]
+    return sorted(found, key=lambda one: (not akin(bench, one), _distance(bench, one)))[:_MOST]
 
 
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
-    """Functions that may make a table of routes, add a route, and look an address up."""
+    """Functions that may make a table of routes, add a route, and look an address up.
+
+    Those come first whose names say so.
+    """
     patterns = {name: kinds(bench, name) for name in names}
     adds = [
         name
         for name in names
         if _adds(bench.functions[name], patterns[name])
+        or _adds_there(bench.functions[name], patterns[name])
         or (patterns[name] in ("p", "pp") and entry_layout(bench.functions[name]) is not None)
     ]
-    looks = [name for name in names if _looks(bench.functions[name], patterns[name])]
+    looks = [
+        name
+        for name in names
+        if _looks(bench.functions[name], patterns[name])
+        or _looks_there(bench.functions[name], patterns[name])
+    ]
     makes = [
         name
         for name in names
@@ -72,14 +103,24 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
         or (not bench.functions[name].parameters and bench.variables(name))
     ]
     found = list[Roles]()
-    for add, look in product(adds, looks):
+    for add, look in sorted(
+        product(adds, looks), key=lambda pair: (_unlikely(bench, *pair), _distance(bench, pair))
+    ):
         if add == look or not related(bench, add, look):
             continue
         mine = [one for one in begins if one not in (add, look) and related(bench, one, add)]
         if "p" in patterns[add]:
             found += [Roles(one, None, add, look) for one in makes if one not in (add, look)]
         found += [Roles(None, one, add, look) for one in (None, *mine)]
+        if len(found) >= _MOST:
+            break
     return found[:_MOST]
+
+
+def _unlikely(bench: Bench, add: str, look: str) -> int:
+    """How many of two functions have names that say nothing of a table."""
+    named = _ADDING.search(bench.functions[add].shown), _LOOKING.search(bench.functions[look].shown)
+    return sum(one is None for one in named)
 
 
 def _adds(function: Function, pattern: str) -> bool:
@@ -87,14 +128,46 @@ def _adds(function: Function, pattern: str) -> bool:
     return 2 <= len(numbers) <= 4 and max(numbers) >= _ADDRESS and pattern.count("p") <= 2  # noqa: PLR2004
 
 
+def _adds_there(function: Function, pattern: str) -> bool:
+    """Whether it may add a route whose prefix is in memory."""
+    names = [
+        one.described.name if one.described else ""
+        for one in function.parameters
+        if one.kind == "integer"
+    ]
+    return (
+        1 <= len(names) <= 3  # noqa: PLR2004 - two lengths and a next hop
+        and 1 <= pattern.count("p") <= 3  # noqa: PLR2004 - a table, a prefix, a next hop
+        and _addressed(function)
+        and (any(map(_LENGTH.search, names)) or not all(names))
+    )
+
+
 def _looks(function: Function, pattern: str) -> bool:
     numbers = [one.bits for one in function.parameters if one.kind == "integer"]
     return (
         1 <= len(numbers) <= 2  # noqa: PLR2004 - an address, and what goes with it
         and max(numbers) >= _ADDRESS
-        and pattern.count("p") <= 2  # noqa: PLR2004 - a table, and where the next hop goes
-        and (function.result != "void" or pattern.count("p") == 2)  # noqa: PLR2004
+        and pattern.count("p") <= 3  # noqa: PLR2004 - a table, and where the next hop goes
+        and (function.result != "void" or pattern.count("p") >= 2)  # noqa: PLR2004
     )
+
+
+def _looks_there(function: Function, pattern: str) -> bool:
+    """Whether it may look up an address that is in memory."""
+    pointers = pattern.count("p")
+    return (
+        pattern.count("i") <= 1
+        and 1 <= pointers <= 4  # noqa: PLR2004 - a table, an address, and where the next hop goes
+        and (function.result != "void" or pointers >= 2)  # noqa: PLR2004
+        and _addressed(function)
+    )
+
+
+def _addressed(function: Function) -> bool:
+    """Whether a pointer may be one to an address: to bytes, a word, or nobody says to what."""
+    described = [one.described for one in function.parameters if one.kind == "pointer"]
+    return any(one is None or one.size in (0, 1, 4, 16) for one in described)
 
 
 def related(bench: Bench, one: str, other: str) -> bool:
@@ -117,6 +190,13 @@ def _structures(function: Function) -> set[str]:
         for one in function.parameters
         if one.described is not None and one.described.members
     }
+
+
+def akin(bench: Bench, names: Sequence[str]) -> bool:
+    """Whether functions all take the same structure, or change the same variable."""
+    structures = [_structures(bench.functions[name]) for name in names]
+    changed = [bench.changeable(name) for name in names]
+    return bool(set.intersection(*structures) or set.intersection(*changed))
 
 
 def _distance(bench: Bench, names: Sequence[str]) -> int:

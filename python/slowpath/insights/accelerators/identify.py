@@ -3,6 +3,7 @@
 This runs in a process of its own, and runs code of the module only in further ones.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from time import monotonic
@@ -10,7 +11,7 @@ from typing import Any
 
 from slowpath.insights.accelerators.candidates import outside, own, why_not, works
 from slowpath.insights.accelerators.execution.trials import Attempt, Series
-from slowpath.insights.accelerators.groups import pairs, parts, streams, tables
+from slowpath.insights.accelerators.groups import akin, pairs, parts, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.proofs import blocks
 from slowpath.insights.accelerators.proofs import streams as stream_ciphers
@@ -25,6 +26,10 @@ _SECONDS = 8.0
 """CPU seconds of a function, all attempts together."""
 _GROUP_SECONDS = 4.0
 """CPU seconds of several functions together."""
+_TABLES_SECONDS = 6.0
+"""CPU seconds of all functions that may be of a table of routes, likely ones first."""
+_TOGETHER = 8
+"""Attempts with tables of routes in one process: what they allocate is not given back."""
 Found = dict[str, Any]
 """A finding of `proofs`, with `function`, and `together` or `part_of`."""
 
@@ -121,26 +126,28 @@ class Identification:
                 found["together"] = earlier
         return found
 
-    def _open(self) -> list[str]:
-        """Functions that nothing is proved of, and that may still be something."""
-        return [name for name in self._unproved() if name not in self._hopeless]
-
     def _unproved(self) -> list[str]:
         return [name for name in self._able if name not in self._proved]
 
+    def _fit(self, group: Sequence[str]) -> bool:
+        """Whether functions may be something together.
+
+        What hangs with anything for its state does not with a state that another has made.
+        """
+        return not self._hopeless.intersection(group) or akin(self._bench, group)
+
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
-        for group in streams(self._bench, self._open()):
-            if any(name in self._proved for name in group):
+        for group in streams(self._bench, self._unproved()):
+            if any(name in self._proved for name in group) or not self._fit(group):
                 continue
             tried = list(stream_attempts(self._bench, *group))
             yield from self._together(group, group, tried, before)
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
-        named = [name for name in self._able if name not in self._hopeless]
-        starts = {name: found for name in named if (found := self._starts(name, before))}
-        working = [name for name in self._open() if self._computes(name)]
+        starts = {name: found for name in self._able if (found := self._starts(name, before))}
+        working = [name for name in self._unproved() if self._computes(name)]
         for begin, work in pairs(self._bench, list(starts), working):
-            if work in self._proved:
+            if work in self._proved or not self._fit((begin, work)):
                 continue
             attempts_of = list(
                 blocks.pair_attempts(self._bench, begin, work, starts[begin])
@@ -157,14 +164,21 @@ class Identification:
 
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
         # Whatever happened to them without the other's table.
+        end = _spent() + _TABLES_SECONDS
         for roles in tables(self._bench, self._unproved()):
+            if _spent() >= end:
+                return
             if roles.look in self._proved or roles.add in self._proved:
                 continue
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
-            for attempt in lookup_attempts(self._bench, roles):
-                found = list(self._together(group, [roles.add, roles.look], [attempt], before))
+            tried = list(lookup_attempts(self._bench, roles))
+            # What one attempt leaves behind must not be there for the next.
+            count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
+            for at in range(0, len(tried), count):
+                some = tried[at : at + count]
+                found = list(self._together(group, [roles.add, roles.look], some, before))
                 yield from found
-                if found or monotonic() >= self._until:
+                if found or monotonic() >= self._until or _spent() >= end:
                     break
 
     def _together(
@@ -183,3 +197,9 @@ class Identification:
         for name in named:
             others = [one for one in group if one != name]
             yield self._keep(name, {**found, "together": others})
+
+
+def _spent() -> float:
+    """CPU seconds of processes that have ended."""
+    used = os.times()
+    return used.children_user + used.children_system

@@ -15,6 +15,7 @@ from slowpath.insights.accelerators.harness.slots import (
     number_for,
     polynomials,
     readings,
+    sized,
 )
 from slowpath.insights.accelerators.harness.steps import (
     Stepping,
@@ -66,6 +67,8 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
             rc4_attempts(bench, name, name),
             entries_attempts(bench, name),
         ),
+        *(partial(_sized, bench, name, one) for one in sized(function)),
+        *(partial(_blank, bench, name, one) for one in readings(function) if _states(one)),
     ]
 
 
@@ -88,6 +91,23 @@ def _digest(
     if found is None or found["kind"] != "crc" or not named:
         return found
     return _with_polynomial(bench, name, reading, found, named[0])
+
+
+def _sized(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
+    """A digest that is told how long it is."""
+    return prove_whole(Bound(bench, name, reading.binding), reading)
+
+
+def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
+    """A CRC whose register must not be just anything when it begins: it begins with zeros."""
+    bound = Bound(bench, name, reading.binding, blank=True)
+    found = (prove_crc(oracle) for oracle in digest_oracles(bound, reading))
+    return next((one for one in found if one is not None), None)
+
+
+def _states(reading: Reading) -> bool:
+    """Whether there is a memory that may be a register."""
+    return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(

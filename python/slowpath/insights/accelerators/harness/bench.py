@@ -59,6 +59,12 @@ class Bench:
         named |= {f"slowpath.outside.{one}" for one in named}
         return named & self.code.changeable
 
+    def restorable(self, names: Sequence[str]) -> bool:
+        """Whether all variables that functions may change are put back before each run."""
+        return all(
+            self.code.variable(one) is not None for name in names for one in self.changeable(name)
+        )
+
     def variables(self, name: str) -> list[Variable]:
         """The variables that a function, or what it calls, may change."""
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
@@ -109,7 +115,8 @@ class Given(NamedTuple):
 class Bound:
     """A function whose arguments have meanings."""
 
-    def __init__(self, bench: Bench, name: str, binding: Binding) -> None:
+    def __init__(self, bench: Bench, name: str, binding: Binding, *, blank: bool = False) -> None:
+        """With memories as they may be; `blank`: those that are written have zeros."""
         native = bench.native(name)
         if native is None:
             raise ValueError(f"{name} cannot be called")
@@ -120,11 +127,12 @@ class Bound:
         self._state = State(bench, variables)
         pointing = [at for at, slot in enumerate(binding) if slot.role not in ("number", "length")]
         self._regions = {at: bench.regions[at] for at in pointing}
-        self._contents = {
-            at: bench.noise[at][:WINDOW] for at in pointing if binding[at].role in ("memory", "key")
-        }
-        self._plain = tuple(slot.value for slot in binding)
         written = [at for at in pointing if binding[at].role == "memory"]
+        keys = [at for at in pointing if binding[at].role == "key"]
+        self._contents = {at: bench.noise[at][:WINDOW] for at in (*keys, *written)}
+        if blank:
+            self._contents |= dict.fromkeys(written, bytes(WINDOW))
+        self._plain = tuple(slot.value for slot in binding)
         self.memories = [Memory(self._regions[at].address, WINDOW, at) for at in written]
         """What it may write, parameters first."""
         self.memories += [Memory(one.address, min(one.size, WINDOW), None) for one in variables]

@@ -186,12 +186,13 @@ def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -
         data = bytes(noise.randrange(1, 256) for _ in range(size))
         behind = b"" if reading.extent == "end" else bytes(8)
         seen.append(outcomes(bound, data + behind, length))
-    bits = {"pointer": 0, "void": 0}.get(bound.function.result)
-    if bits is None and len({one[0] for one in seen}) > 1:
-        yield Place(int(bound.function.result[1:]))
+    # Memories first: what is returned, too, may have begun with what is in one of them.
     for number, memory in enumerate(bound.memories):
         for offset, width in varying([one[1][number] for one in seen]):
             yield from fields(memory, offset, width)
+    bits = {"pointer": 0, "void": 0}.get(bound.function.result)
+    if bits is None and len({one[0] for one in seen}) > 1:
+        yield Place(int(bound.function.result[1:]))
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:

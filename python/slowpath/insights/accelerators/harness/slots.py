@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Literal, NamedTuple
 
 from slowpath.insights.preparation.functions import Function, Parameter
@@ -19,6 +20,8 @@ POLYNOMIALS = {
     64: (0xAD93D23594C935A9, 0x9A6C9329AC4BC9B5),
 }
 """By bits: polynomials for functions that take one, which are some with bits reversed, too."""
+_DIGESTS = (64, 32, 28, 48, 256, 512)
+"""Bytes and bits of digests that functions have to be told."""
 MOST_PARAMETERS = 8
 _MOST_POINTERS = 4
 
@@ -58,6 +61,19 @@ def readings(function: Function) -> list[Reading]:
         for one in _readings(parameters, data, pointers)
     ]
     return sorted(found, key=lambda one: _unlikeliness(parameters, one))
+
+
+def sized(function: Function) -> Iterator[Reading]:
+    """Ways to read a function as one of data that is told, too, how much is to come out of it."""
+    for reading in readings(function):
+        if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
+            continue
+        if any(reading.binding[at].value for at in reading.numbers):
+            continue  # the same with other numbers
+        for at, size in product(reading.numbers, _DIGESTS):
+            binding = list(reading.binding)
+            binding[at] = Slot("number", size)
+            yield reading._replace(binding=tuple(binding))
 
 
 def _readings(

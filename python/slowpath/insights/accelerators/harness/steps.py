@@ -146,11 +146,12 @@ def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
         numbers = {stepping.data: noise.getrandbits(min(8, bits))}
         result = bound.call(numbers=numbers)
         seen.append((result, [memory.read() for memory in bound.memories]))
-    if bound.function.result not in ("void", "pointer") and len({one[0] for one in seen}) > 1:
-        yield Place(int(bound.function.result[1:]))
+    # Memories first: what is returned, too, may have begun with what is in one of them.
     for number, memory in enumerate(bound.memories):
         for offset, width in varying([one[1][number] for one in seen]):
             yield from fields(memory, offset, width)
+    if bound.function.result not in ("void", "pointer") and len({one[0] for one in seen}) > 1:
+        yield Place(int(bound.function.result[1:]))
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:

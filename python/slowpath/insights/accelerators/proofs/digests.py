@@ -167,7 +167,7 @@ def _ways(stage: Stage, patterns: Sequence[str]) -> Iterator[Way]:
     }
     second = seconds.get(patterns[1].replace("i", ""), [])
     last = lasts.get(patterns[2].replace("i", ""), [])
-    values = (0, 256, 160, 1, 32, 20, 64) if "i" in first else (0,)
+    values = (0, 256, 160, 1, 64, 32, 20) if "i" in first else (0,)
     yield from product(second, values, last)
 
 

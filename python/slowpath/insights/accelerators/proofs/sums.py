@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from slowpath.insights.accelerators.harness.oracles import Oracle
+from slowpath.insights.accelerators.harness.pairs import Pairs
 from slowpath.insights.accelerators.proofs.inputs import Sample, samples
 from slowpath.insights.accelerators.references.checksums import (
     ADLER,
@@ -21,7 +22,7 @@ _LEAST = 4
 
 def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
     """The checksum that an oracle is; None when it is none of them."""
-    for prove in (_internet, _adler, _fletcher):
+    for prove in (_internet, _adler, _fletcher, _internet_of_pairs):
         found = prove(oracle)
         if found is not None:
             return found
@@ -69,6 +70,16 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
             _words(oracle, order, sign, start, factor, folded=folded),
         )
     return None
+
+
+def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
+    """RFC 1071 of whole words: what functions make of a last byte is often something else."""
+    if oracle.unit > 1 or oracle.fixed is not None:
+        return None
+    found = _internet(Pairs(oracle))
+    if found is not None:
+        found["parameters"]["lengths"] = "even ones only"
+    return found
 
 
 def _words(  # noqa: PLR0913 - what there is to say

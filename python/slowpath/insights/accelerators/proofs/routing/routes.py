@@ -65,6 +65,20 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
     return len(addresses)
 
 
+def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
+    """How many lookups agree, and how long prefixes are that count; None when they do not agree.
+
+    Some tables, of loops over bits that end one too early, do not know routes to one address.
+    """
+    answers = {one: answer(one) for one in addresses}
+    for longest in (BITS, BITS - 1):
+        known = [one for one in routes if one.length <= longest]
+        count = agreement(known, addresses, answers.__getitem__)
+        if count:
+            return count, longest
+    return None
+
+
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
     """What is said of a longest prefix match."""
     return {
