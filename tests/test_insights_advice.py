@@ -191,6 +191,7 @@ def test_what_is_not_known_is_said() -> None:
     assert without - with_trace == {
         "the memory of each structure",
         "which variables to pack together",
+        "instructions for each packet",
     }
     assert "how many cores it is worth" in with_trace
     assert traced["assumptions"]

@@ -152,3 +152,65 @@ def test_wrong_sources_are_named_with_their_lines(tmp_path: Path) -> None:
     run = slowpath("insights", "blocks", file, "--entry", "g")
     assert run.returncode == 3
     assert "there is no function 'g'; it has f" in run.stderr
+
+
+UNCOUNTED = {
+    "int f(const unsigned char *data, int length) { return data[0] * 0.5f; }": "no code for BPF",
+    "static int (*g)(int);\nint f(const unsigned char *data, int length)\n"
+    "{ g = g ? g : (int (*)(int)) (long) length; return g(data[0]); }": "an indirect call",
+    "int f(const unsigned char *data, int length)\n"
+    "{ unsigned char x[length]; x[data[0]] = 1; return x[data[1]]; }": "dynamic stack allocation",
+    "int f(const unsigned char *data, int length)\n"
+    "{ unsigned __int128 x = *(const unsigned long long *) data; return x * x >> 90; }": "__multi3",
+}
+
+
+@pytest.mark.parametrize("source", UNCOUNTED, ids=list(UNCOUNTED.values()))
+def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
+    source: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(source)
+    [program] = predicted(file)["programs"]
+    assert program["model"] == "learnt"
+    assert UNCOUNTED[source] in program["why"]
+    run = slowpath("insights", "blocks", file, "--model", "exact")
+    assert run.returncode == 3
+    assert UNCOUNTED[source] in run.stderr
+
+
+def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
+    """With and without a call, the other blocks take the same."""
+    source = """
+        #include <stdint.h>
+        #include <string.h>
+        void meter(int port);
+        static uint8_t kept[64];
+        int f(const uint8_t *data, const uint8_t *data_end) {
+            if (data + 40 > data_end)
+                return 0;
+            if (data[12] == 8) {
+                %s;
+            }
+            return data[30] == 7;
+        }
+    """
+    rows = []
+    for what in ("meter(data[13])", "memcpy(kept, data, data[13])"):
+        file = tmp_path / "f.c"
+        file.write_text(source % what)
+        [program] = predicted(file)["programs"]
+        rows.append({one["name"]: one for one in blocks_of(program)})
+    calls = [(name, one["calls"]) for row in rows for name, one in row.items() if one["calls"]]
+    assert [call for _, call in calls] == [
+        [{"what": "meter", "times": 1}],
+        [{"what": "memcpy", "times": 1}],
+    ]
+    within = {name for name, _ in calls}
+    same = [
+        {name: one["instructions"] for name, one in row.items() if name not in within}
+        for row in rows
+    ]
+    assert same[0].keys() == same[1].keys()
+    assert len(same[0]) > 2
+    assert rows[0][calls[0][0]]["call_instructions"] > 0

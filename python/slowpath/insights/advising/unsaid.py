@@ -19,7 +19,13 @@ def unsaid(evidence: Evidence) -> Said:
         "describe it and its neighbours: slowpath insights colocation --query",
     )
     traced = evidence.traced
-    if traced is not None and not traced.executed.on_card:
+    if traced is None:
+        yield Gap(
+            "instructions for each packet",
+            "it takes how often blocks run",
+            "a trace: --traffic; block by block without one: slowpath insights blocks",
+        )
+    elif not traced.executed.on_card:
         yield Gap(
             "instructions on the card",
             f"numbers of instructions are of LLVM's intermediate language: {traced.executed.why}",

@@ -30,6 +30,8 @@ _CALLED = re.compile(r'\bcall [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _DEBUG = re.compile(r",? !(?:dbg|llvm\.loop|DIAssignID|heapallocsite|srcloc) !\d+")
 _DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
 _GROUP = re.compile(r"#\d+")
+_PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
+"""Local variables of a known size, which belong to the first block."""
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
 _ATTRIBUTES = re.compile(
@@ -160,8 +162,8 @@ class _Wrapping:
             body.insert(0, "slowpath_first:")
         if name == self._entry.function.name:
             made = "i32" if kind == "void" else kind
-            lines = [one for one in body if " = alloca " not in one]
-            places = [one for one in body if " = alloca " in one]
+            lines = [one for one in body if not _PLACE.search(one)]
+            places = [one for one in body if _PLACE.search(one)]
             given = f"(ptr %{APART}context){attributes}"
             yield f'define dso_local {made} @{head[2]}{given} section "xdp" {{'
             yield from self._head(head[3], made, [_DEBUG.sub("", one) for one in places], lines[0])
