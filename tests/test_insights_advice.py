@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from insights_counted import CONFIGURATIONS
+from insights_counted import CONFIGURATIONS, trace
 from oracles import missing
 from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
         *("insights", "counts", *TRACED, "--format", "json"),
         *("--placement-out", str(files[0]), "--coalescing-out", str(files[1])),
     )
-    counts = json.loads(run.stdout)
+    assert run.returncode == 0, run.stderr
     (case,) = json.loads(
         slowpath("insights", "placement", str(files[0]), "--format", "json").stdout
     )["cases"]
@@ -89,16 +89,68 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
             assert (one["before"], one["after"]) == (source["accesses"], layout["accesses"])
             assert one["code"] == layout["struct"]
     assert not packed
-    taken = sum(
-        one["instructions"] * one["per_packet"]
-        for one in counts["blocks"]
-        if one["function"] == "checksum"
-    )
-    (engine,) = (one for one in found["advice"] if one["kind"] == "accelerator")
-    assert engine["before"] == pytest.approx(taken)
-    whole = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
-    assert found["traffic"]["instructions"] == pytest.approx(whole)
+    whole = found["traffic"]["instructions"]
+    assert found["traffic"]["unit"] == "instructions of the card"
     assert found["traffic"]["cycles"] == pytest.approx(whole + everything["cost"])
+    (engine,) = (one for one in found["advice"] if one["kind"] == "accelerator")
+    assert 0 < engine["before"] < whole
+    assert engine["unit"] == found["traffic"]["unit"]
+
+
+BRANCHES = """
+static unsigned tcp, other;
+int look(const unsigned char *data, unsigned length) {
+    if (data[12] != 8) {
+        other++;
+        return 0;
+    }
+    for (unsigned at = 14; at < data[14]; at++)
+        if (data[at] == 6)
+            tcp += data[at + 1] * 3;
+    return length > 60;
+}
+"""
+
+
+def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -> None:
+    """Blocks by `insights blocks`; how often they run, by what the packets are."""
+    source = tmp_path / "look.c"
+    source.write_text(BRANCHES)
+    run = slowpath("insights", "blocks", str(source), "--format", "json")
+    [program] = json.loads(run.stdout)["programs"]
+    blocks = {one["name"]: one["instructions"] for one in program["functions"][0]["blocks"]}
+    around = {"entry": 1, "for.cond.preheader": 1, "for.cond.cleanup": 1, "return": 1}
+    turns = {"for.body.preheader": 1, "for.body": 10, "for.inc": 10}
+    ways = {
+        bytes(60): {"entry": 1, "if.then": 1, "return": 1},
+        bytes(12) + b"\x08" + bytes(47): around,
+        bytes(12) + b"\x08\0\x18" + bytes(45): around | turns,
+    }
+    taken = [sum(blocks[name] * times for name, times in runs.items()) for runs in ways.values()]
+    found = advised(source, "--traffic", trace(tmp_path, list(ways)))
+    assert found["traffic"]["unit"] == "instructions of the card"
+    assert found["traffic"]["instructions"] == pytest.approx(sum(taken) / 3, abs=1e-4)
+    lines = {one["line"]: one["instructions_per_packet"] for one in found["lines"]}
+    assert 0 < lines[5] <= blocks["if.then"] / 3 + 1e-4
+    assert sum(lines.values()) == pytest.approx(found["traffic"]["instructions"], abs=1e-3)
+
+
+def test_elements_have_instructions_of_the_card() -> None:
+    source = ROOT / "examples/insights/udp_counter.cc"
+    words = ("--config", CONFIGURATIONS["udp_counter"], "--packets", "50")
+    found = advised(source, "--traffic", TRACE, *words)
+    assert found["traffic"]["unit"] == "instructions of the card"
+    assert found["traffic"]["instructions"] > 100
+    assert any("counted in generated code" in one for one in found["assumptions"])
+
+
+def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
+    source = tmp_path / "float.c"
+    source.write_text("int f(const unsigned char *data, int length) { return data[0] * 0.5f; }\n")
+    found = advised(source, "--traffic", TRACE, "--packets", "3")
+    assert found["traffic"]["unit"] == "LLVM instructions"
+    (gap,) = (one for one in found["unsaid"] if one["what"] == "instructions on the card")
+    assert "no code for BPF" in gap["why"]
 
 
 def test_the_largest_effect_comes_first_and_unknown_ones_last() -> None:
@@ -139,6 +191,7 @@ def test_what_is_not_known_is_said() -> None:
     assert without - with_trace == {
         "the memory of each structure",
         "which variables to pack together",
+        "instructions for each packet",
     }
     assert "how many cores it is worth" in with_trace
     assert traced["assumptions"]

@@ -53,9 +53,10 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A source, and what may be spent on it."""
+    """A source, how it was compiled, and what may be spent on it."""
 
     source: "Source"
+    clang: "Clang"
     seconds: float | None  # None: no limit
     memory: int | None  # bytes; None: no limit
 
@@ -95,7 +96,7 @@ def read_work(given: Namespace) -> Work:
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")
-    return Work(source, left, memory)
+    return Work(source, clang, left, memory)
 
 
 def _flags(text: str, file: str) -> tuple[str, ...]:

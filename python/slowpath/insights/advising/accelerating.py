@@ -3,9 +3,8 @@
 from slowpath.insights.accelerators.documents import Accelerated, Alike
 from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.evidence import Evidence, Traced
-from slowpath.insights.advising.weight import instructions
+from slowpath.insights.advising.weight import instructions, unit
 
-_UNIT = "LLVM instructions"
 _PERCENT = 100
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
 
@@ -17,7 +16,7 @@ def accelerating(evidence: Evidence) -> Said:
         if one["part_of"] is None:
             yield _proved(evidence, one)
     for alike in report["alike"]:
-        yield _alike(alike)
+        yield _alike(evidence.traced, alike)
     if report["stopped"] is not None:
         why = f"the search was stopped ({report['stopped']}) before all functions were examined"
         yield Gap("all functions for accelerators", why, "more time: --deadline")
@@ -43,18 +42,22 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
         f"it computes {one['algorithm']}{f' ({said})' if said else ''}",
         taken,
         None if taken is None else 0.0,
-        _UNIT,
+        _unit(evidence.traced),
         taken,
         "proved",
         f"by execution: it {agreed} {lengths}, none disagreed{engine}",
     )
 
 
+def _unit(traced: Traced | None) -> str:
+    return "instructions" if traced is None else unit(traced)
+
+
 def _taken(traced: Traced | None, symbols: frozenset[str]) -> float | None:
     return None if traced is None else instructions(traced, symbols)
 
 
-def _alike(one: Alike) -> Advice:
+def _alike(traced: Traced | None, one: Alike) -> Advice:
     sure = f"the classifier is {_PERCENT * one['confidence']:.0f} % sure; nothing is proved"
     return Advice(
         "accelerator",
@@ -65,7 +68,7 @@ def _alike(one: Alike) -> Advice:
         "its code looks like what an accelerator does",
         None,
         None,
-        _UNIT,
+        _unit(traced),
         None,
         "learnt",
         f"{sure}: {one['reason']}",

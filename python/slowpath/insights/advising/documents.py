@@ -62,7 +62,9 @@ class AdviceTraffic(TypedDict):
     entry: str
     """The function that got them."""
     instructions: float
-    """Of LLVM's intermediate language, for each packet."""
+    """For each packet."""
+    unit: str
+    """What they are of: the card, where they could be counted in code for it, else LLVM."""
     cycles: float
     """All that a packet takes, by the assumptions of the report."""
     notes: list[str]
@@ -79,7 +81,7 @@ class LineCount(TypedDict):
     runs_per_packet: float
     """Of the block of it that ran most often, for each packet."""
     instructions_per_packet: float
-    """Of LLVM's intermediate language, of all blocks that begin there, for each packet."""
+    """Its share of all blocks, for each packet; of what, `unit` of `traffic` says."""
 
 
 class AdviceReport(TypedDict):

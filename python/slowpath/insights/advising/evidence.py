@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advising.statics import Statics
+from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.placement.advice.documents import PlacementCase
 from slowpath.insights.porting.documents import CountsReport
@@ -23,6 +24,9 @@ class Traced(NamedTuple):
     """What a run over a trace has brought."""
 
     counts: CountsReport
+    executed: Executed
+    """Instructions of each block, with how often it ran: of the card where they could be counted.
+    Numbers of instructions for each packet are to be taken from here."""
     placed: Placed | None
     """None: there is none."""
     unplaced: str

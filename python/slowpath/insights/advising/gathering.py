@@ -9,6 +9,8 @@ from slowpath.cli.errors import InputError, StoppedError
 from slowpath.insights.accelerators.examination import examine
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
 from slowpath.insights.advising.statics import Statics, statics_of
+from slowpath.insights.blocks.traced.rows import Executed
+from slowpath.insights.blocks.traced.running import Trace, executed, in_llvm
 from slowpath.insights.coalescing.advising import WIDTH
 from slowpath.insights.coalescing.advising import advise as arrange
 from slowpath.insights.coalescing.documents import ElementLayout
@@ -20,6 +22,7 @@ from slowpath.insights.placement.reading import cases_of
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source
+from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -31,6 +34,8 @@ class Asked(NamedTuple):
     """What the report is about."""
 
     source: Source
+    clang: Clang
+    """How it is compiled."""
     traffic: str | None
     setting: Setting
     seconds: float | None
@@ -51,7 +56,8 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     if asked.traffic is not None:
         allowed = Allowance(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
-        traced = _traced(asked.source.file, run, _left(until))
+        ran = _executed(asked, asked.traffic, run, _left(until), stopping)
+        traced = _traced(asked.source.file, run, ran, _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
     return Evidence(asked.source.file, accelerators, statics, traced)
@@ -84,7 +90,19 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
     return found[0]
 
 
-def _traced(file: str, run: Run, seconds: float | None) -> Traced:
+def _executed(
+    asked: Asked, traffic: str, run: Run, seconds: float | None, stopping: Stopping
+) -> Executed:
+    """What ran, in instructions of the card; of LLVM's language where that cannot be."""
+    allowed = Allowance(None if seconds is None else seconds / 2, asked.memory)
+    try:
+        trace = Trace(traffic, asked.setting, allowed, run.report["fate"])
+        return executed(asked.source, asked.clang, trace, stopping)
+    except InputError as problem:  # StoppedError, too: the rest of the report stands without
+        return in_llvm(run.report, problem.reason)
+
+
+def _traced(file: str, run: Run, ran: Executed, seconds: float | None) -> Traced:
     layouts, width = list[ElementLayout](), WIDTH
     if run.coalescing is not None:
         described = elements_of(file, json.dumps(run.coalescing))
@@ -96,7 +114,7 @@ def _traced(file: str, run: Run, seconds: float | None) -> Traced:
             placed = _placed(file, run, seconds)
         except InputError as problem:
             unplaced = problem.reason
-    return Traced(run.report, placed, unplaced, layouts, width)
+    return Traced(run.report, ran, placed, unplaced, layouts, width)
 
 
 def _placed(file: str, run: Run, seconds: float | None) -> Placed:

@@ -15,7 +15,7 @@ from slowpath.insights.advising.evidence import Evidence, Traced
 from slowpath.insights.advising.packing import packing
 from slowpath.insights.advising.placing import placing
 from slowpath.insights.advising.unsaid import unsaid
-from slowpath.insights.advising.weight import ASSUMPTIONS, cycles, instructions
+from slowpath.insights.advising.weight import assumptions, cycles, instructions, unit
 
 _ADVISING: Sequence[Callable[[Evidence], Said]] = (accelerating, placing, packing, unsaid)
 _CERTAINTIES = ("proved", "predicted", "assumption", "learnt")
@@ -27,16 +27,12 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     traced = evidence.traced
     whole = 0.0 if traced is None else cycles(traced)
     advice = sorted((one for one in said if isinstance(one, Advice)), key=_order)
-    placed = None if traced is None else traced.placed
-    farthest = "the farthest memory" if placed is None else placed.farthest
     return {
         "slowpath": identity.version(),
         "file": evidence.file,
         "target": target,
         "traffic": None if traced is None else _traffic(traced, whole),
-        "assumptions": []
-        if traced is None
-        else [one.format(farthest=farthest) for one in ASSUMPTIONS],
+        "assumptions": [] if traced is None else assumptions(traced),
         "advice": [_given(one, whole) for one in advice],
         "unsaid": [
             {"what": one.what, "why": one.why, "remedy": one.remedy}
@@ -82,6 +78,7 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
         "packets": counts["traffic"]["packets"],
         "entry": counts["entry"],
         "instructions": instructions(traced),
+        "unit": unit(traced),
         "cycles": whole,
         "notes": counts["notes"],
     }
@@ -89,13 +86,13 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
 
 def _lines(traced: Traced) -> list[LineCount]:
     found = dict[tuple[str, int], LineCount]()
-    for one in traced.counts["blocks"]:
-        if one["support"] or not one["line"]:
+    for one in traced.executed.blocks:
+        if one.support:
             continue
-        at = one["file"], one["line"]
-        line = found.setdefault(
-            at, LineCount(file=at[0], line=at[1], runs_per_packet=0, instructions_per_packet=0)
-        )
-        line["runs_per_packet"] = max(line["runs_per_packet"], one["per_packet"])
-        line["instructions_per_packet"] += one["per_packet"] * one["instructions"]
+        for at, share in one.lines.items():
+            line = found.setdefault(
+                at, LineCount(file=at[0], line=at[1], runs_per_packet=0, instructions_per_packet=0)
+            )
+            line["runs_per_packet"] = max(line["runs_per_packet"], one.per_packet)
+            line["instructions_per_packet"] += one.per_packet * one.instructions * share
     return [found[at] for at in sorted(found)]

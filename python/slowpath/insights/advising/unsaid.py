@@ -18,8 +18,16 @@ def unsaid(evidence: Evidence) -> Said:
         "the model knows functions by the same columns",
         "describe it and its neighbours: slowpath insights colocation --query",
     )
-    yield Gap(
-        "instructions on the card",
-        "numbers of instructions are of LLVM's intermediate language",
-        "what compiles for BPF is counted block by block: slowpath insights blocks",
-    )
+    traced = evidence.traced
+    if traced is None:
+        yield Gap(
+            "instructions for each packet",
+            "it takes how often blocks run",
+            "a trace: --traffic; block by block without one: slowpath insights blocks",
+        )
+    elif not traced.executed.on_card:
+        yield Gap(
+            "instructions on the card",
+            f"numbers of instructions are of LLVM's intermediate language: {traced.executed.why}",
+            "what can be counted of it: slowpath insights blocks",
+        )

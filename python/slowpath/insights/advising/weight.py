@@ -1,26 +1,44 @@
 """What a packet takes, in cycles, so that advice of several kinds can be put in one order.
 
-It is an order, no prediction: an instruction of LLVM's language counts one cycle, which is the
-price that the card's instructions have (targets/agilio-cx-2x40.toml), and an access to state costs
-what the placement's prices say of the farthest memory, where state is as long as nobody chooses.
+It is an order, no prediction: an instruction counts one cycle, which is the price that the card's
+instructions have (targets/agilio-cx-2x40.toml), and an access to state costs what the placement's
+prices say of the farthest memory, where state is as long as nobody chooses.
 """
 
 from slowpath.insights.advising.evidence import Traced
 
-ASSUMPTIONS = (
-    "one cycle for each instruction of LLVM's intermediate language, and all state in {farthest}",
+_ON_CARD = "one cycle for each instruction of the card, counted in generated code"
+_IN_LLVM = "one cycle for each instruction of LLVM's intermediate language"
+_STATE = "all state in {farthest}"
+_LACKS = "what the card has not takes no instructions: {refused}"
+_PRICES = (
     "prices of memories are round figures of ours, nearer ones cheaper; capacities as published "
-    "of a Netronome Agilio CX",
+    "of a Netronome Agilio CX"
 )
+_SHOWN = 4
+
+
+def assumptions(traced: Traced) -> list[str]:
+    """What cycles rest on."""
+    ran, placed = traced.executed, traced.placed
+    farthest = "the farthest memory" if placed is None else placed.farthest
+    state = _STATE.format(farthest=farthest)
+    found = [f"{_ON_CARD if ran.on_card else _IN_LLVM}, and {state}", _PRICES]
+    if ran.refused:
+        few = "; ".join(ran.refused[:_SHOWN])
+        more = len(ran.refused) - _SHOWN
+        found.insert(1, _LACKS.format(refused=f"{few}; {more} more" if more > 0 else few))
+    return found
+
+
+def unit(traced: Traced) -> str:
+    """What instructions are of."""
+    return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 
 def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float:
-    """Instructions of LLVM's language for each packet: of all functions, or of some."""
-    return sum(
-        one["instructions"] * one["per_packet"]
-        for one in traced.counts["blocks"]
-        if symbols is None or one["symbol"] in symbols
-    )
+    """Instructions for each packet: of all functions, or of some."""
+    return traced.executed.instructions(symbols)
 
 
 def cycles(traced: Traced) -> float:

@@ -1,26 +1,29 @@
 """The programs of a source, counted block by block."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.cli.errors import InputError
+from slowpath.cli.errors import InputError, StoppedError
 from slowpath.engine import objects
 from slowpath.insights.blocks.exact import card
 from slowpath.insights.blocks.exact.counting import Counted, counted
 from slowpath.insights.blocks.exact.elf import Code
 from slowpath.insights.blocks.exact.layout import Placed, layout
 from slowpath.insights.blocks.exact.maps import with_known_maps
-from slowpath.insights.blocks.exact.steps import language, lowered
+from slowpath.insights.blocks.exact.steps import alone, lowered, programs
 from slowpath.insights.blocks.language import accesses
 from slowpath.insights.blocks.language.program import Language, Traced
+from slowpath.insights.blocks.language.provenance import Kind
 from slowpath.insights.blocks.predictions.documents import (
     PredictedBlock,
     PredictedFunction,
     PredictedProgram,
     Times,
+    Uncounted,
 )
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.functions import Block, functions_of
@@ -34,6 +37,16 @@ _NO_PROGRAM = ".text"
 UNREACHED = "not reached beside what stands in for refused instructions: not counted"
 
 
+class Made(NamedTuple):
+    """What a program has that was made of a plain function."""
+
+    kinds: list[Kind]  # what the function's parameters point to
+    called: Mapping[tuple[str, int], str]  # by function and slot, what stands for a call
+    lacks: Mapping[tuple[str, str], Counter[str]]  # by function and block, what BPF has not
+    functions: frozenset[str]  # those that are not the source's
+    blocks: str  # what the names of blocks begin with that are not the source's
+
+
 class Module(NamedTuple):
     """A source in LLVM's language and as BPF."""
 
@@ -42,18 +55,48 @@ class Module(NamedTuple):
     object: bytes
     programs: list[objects.ProgramInfo]
     exchanged: dict[str, str]  # by name of a map that the card has not, what it was
+    made: Made | None = None  # None: it has programs of its own
 
 
-def counted_programs(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram]:
-    """The programs of a source that clang compiles for BPF, one by one.
+def counted_programs(
+    asked: Question, text: str, stopping: Stopping
+) -> Iterator[PredictedProgram | Uncounted]:
+    """The programs of a source whose text in LLVM's language for BPF this is, one by one.
 
     Raises:
-        InputError: when it cannot be compiled, has no such program, or the card cannot run one.
+        InputError: when it cannot be compiled, or has no such program.
         StoppedError: when it is to stop.
     """
-    module = load(asked, language(asked.file, asked.clang))
+    names = programs(text)
+    try:
+        module = load(asked, text)
+    except StoppedError:
+        raise
+    except InputError:
+        if len(names) < 2 or asked.entry not in (None, *names):  # noqa: PLR2004
+            raise
+        wanted = names if asked.entry is None else [asked.entry]
+        for name in wanted:  # clang compiles all or none, and one may be what it cannot
+            one = asked._replace(entry=name)
+            yield _counted(name, partial(_alone, one, text, stopping))
+        return
     for program in module.programs:
-        yield count(asked, module, program, stopping)
+        yield _counted(program.name, partial(count, asked, module, program, stopping))
+
+
+def _alone(asked: Question, text: str, stopping: Stopping) -> PredictedProgram:
+    """The program that is asked for, compiled without the others."""
+    module = load(asked, alone(text, asked.entry or ""))
+    return count(asked, module, module.programs[0], stopping)
+
+
+def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgram | Uncounted:
+    try:
+        return work()
+    except StoppedError:
+        raise
+    except InputError as problem:
+        return {"entry": name, "reason": problem.reason}
 
 
 def load(asked: Question, text: str) -> Module:
@@ -68,19 +111,27 @@ def load(asked: Question, text: str) -> Module:
     functions = functions_of(llvm.parse_assembly(made.llvm))
     found = objects.programs(objects.read_object(asked.file, made.object)) or []
     found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
-    programs = [one for one in found if asked.entry in (None, one.name)]
-    if not programs:
+    asked_for = [one for one in found if asked.entry in (None, one.name)]
+    if not asked_for:
         has = f"it has {', '.join(one.name for one in found)}" if found else "it has none"
         wanted = "an XDP program" if asked.entry is None else f"a program {asked.entry!r}"
         more = "--model learnt predicts other functions, too"
         raise InputError(asked.file, f"there is not {wanted}; {has}; {more}")
     placed = layout(made.assembler)
-    code = Code(made.object)
+    check(asked.file, placed, Code(made.object))
+    language_ = Language(made.llvm, functions)
+    return Module(language_, placed, made.object, asked_for, exchanged.reasons)
+
+
+def check(file: str, placed: Mapping[str, list[Placed]], code: Code) -> None:
+    """Finds out whether assembler and object have the same instructions.
+
+    Raises:
+        InputError: when not.
+    """
     for one in placed:
         if code.slots(one) != sum(each.slots for each in placed[one]):
-            raise InputError(asked.file, f"{one} has inline assembly, which belongs to no block")
-    language_ = Language(made.llvm, functions)
-    return Module(language_, placed, made.object, programs, exchanged.reasons)
+            raise InputError(file, f"{one} has inline assembly, which belongs to no block")
 
 
 def count(
@@ -96,22 +147,43 @@ def count(
     subject = card.Subject(asked.file, program.number, program.name, module.layout, btf)
     code = Code(module.object)
     done = card.lower(subject, code, asked.map_abi, stopping)
-    blocks = counted(asked.file, done, module.layout, module.exchanged)
-    traced = module.language.traced(program.name, ["context"])
+    made = module.made
+    called = {} if made is None else made.called
+    blocks = counted(asked.file, done, module.layout, module.exchanged, called)
+    wrapper = 0 if made is None else _take_out(blocks, made)
+    kinds: list[Kind] = ["context"] if made is None else made.kinds
+    traced = module.language.traced(program.name, kinds)
     functions = [_function(name, traced, blocks[name], module.language) for name in blocks]
     rows = [row for one in functions for row in one["blocks"]]
     if done.refused:
         _mark_unreached(rows)
     return {
-        "entry": program.name,
+        "entry": traced[program.name].function.shown,
         "model": "exact",
+        "why": None,
         "functions": functions,
         "instructions": sum(one["instructions"] for one in rows),
+        "wrapper": wrapper,
         "around": done.around,
         "total": None
         if any(row["refused"] for row in rows)
         else len(done.compiled["instructions"]),
     }
+
+
+def _take_out(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
+    """Takes out what is not the source's: how many instructions that is; adds what BPF has not."""
+    apart = list[Counted]()
+    for name in list(blocks):
+        if name in made.functions:
+            apart += blocks.pop(name).values()
+            continue
+        for block in list(blocks[name]):
+            if block.startswith(made.blocks):
+                apart.append(blocks[name].pop(block))
+            else:
+                blocks[name][block].refused.update(made.lacks.get((name, block), Counter()))
+    return sum(one.instructions + one.call_instructions for one in apart)
 
 
 def _function(

@@ -16,8 +16,8 @@ def examine(
     """The blocks of a file.
 
     Raises:
-        InputError: when it cannot be read or compiled, has no such entry, or the card cannot run
-            any of its programs.
+        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
+            of any of its programs.
     """
     report: BlocksReport = {
         "slowpath": identity.version(),
@@ -25,6 +25,7 @@ def examine(
         "target": TARGET,
         "map_abi": question.map_abi,
         "programs": [],
+        "uncounted": [],
         "stopped": None,
     }
 
@@ -32,14 +33,14 @@ def examine(
         match message:
             case ("program", program):
                 report["programs"].append(program)
+            case ("uncounted", one):
+                report["uncounted"].append(one)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        from slowpath.insights.blocks.counted import counted_programs
-        from slowpath.insights.blocks.predicted import predicted_programs
+        from slowpath.insights.blocks.choosing import predictions
 
-        learnt = predicted_programs(question)
-        for program in learnt if question.learnt else counted_programs(question, stopping):
-            yield "program", program
+        for one in predictions(question, stopping):
+            yield ("program" if "functions" in one else "uncounted"), one
 
     stopped = attempt(question.file, work, (seconds, memory), stopping, take)
     report["stopped"] = stopped

@@ -57,8 +57,10 @@ def predict(module: Language, entry: str, model: Model) -> PredictedProgram:
     return {
         "entry": module.functions[entry].shown,
         "model": "learnt",
+        "why": None,
         "functions": functions,
         "instructions": round(sum(one["instructions"] for one in rows), _ROUNDED),
+        "wrapper": None,
         "around": None,
         "total": None,
     }

@@ -15,11 +15,11 @@ from slowpath.insights.porting.documents import (
     Fate,
     Traffic,
 )
-from slowpath.insights.porting.entry import Entry
 from slowpath.insights.porting.execution import Execution, Outcome
 from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.layouts import descend
 from slowpath.insights.porting.memory import Structure
+from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line
 

@@ -20,7 +20,6 @@ from slowpath.insights.accelerators.execution.externals import is_allowed
 from slowpath.insights.accelerators.execution.memory import SIZE, Region
 from slowpath.insights.accelerators.execution.native import Code
 from slowpath.insights.accelerators.execution.trials import Series
-from slowpath.insights.porting.entry import Entry
 from slowpath.insights.porting.instrumentation.instrumenting import (
     RECORD,
     Addresses,
@@ -31,6 +30,7 @@ from slowpath.insights.porting.layouts import Layouts
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import Setting
+from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line, Metadata

@@ -84,9 +84,9 @@ def _work(
     from slowpath.insights.accelerators.execution.confinement import leave_network
     from slowpath.insights.porting.coalescing import coalescing_problem
     from slowpath.insights.porting.counting import Counted
-    from slowpath.insights.porting.entry import choose
     from slowpath.insights.porting.execution import Execution
     from slowpath.insights.porting.placement import placement_problem
+    from slowpath.insights.preparation.entry import choose
     from slowpath.insights.preparation.modules import keep_loops
     from slowpath.insights.program import Program
 

@@ -54,7 +54,7 @@ def _numbers(report: AdviceReport) -> Html | None:
     return facts(
         ("packets", f"{traffic['packets']:,}"),
         ("function", traffic["entry"]),
-        ("LLVM instructions for each packet", f"{traffic['instructions']:,.6g}"),
+        (f"{traffic['unit']} for each packet", f"{traffic['instructions']:,.6g}"),
         ("cycles for each packet, assumed", f"{traffic['cycles']:,.6g}"),
     )
 

@@ -31,7 +31,7 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.porting.setting import Setting
 
     setting = Setting(given.entry, given.config, given.packets, given.strip)
-    asked = Asked(work.source, given.traffic, setting, work.seconds, work.memory)
+    asked = Asked(work.source, work.clang, given.traffic, setting, work.seconds, work.memory)
     with heeding_signals() as stopping:
         evidence = gather(asked, stopping)
     report = report_on(evidence, given.target)

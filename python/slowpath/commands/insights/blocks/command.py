@@ -18,24 +18,29 @@ def _blocks(given: Namespace) -> int:
 BLOCKS = Command(
     (
         "Predict instructions and memory accesses on the card, block by block.",
-        "Sources that clang compiles for BPF are counted: in what its back end and the code "
-        "generator for the card make of each block. What the card has not, calls of the framework "
-        "among it, is counted apart.",
+        "XDP programs, functions that take packets and elements in the manner of Click are "
+        "counted: in what clang's back end for BPF and the code generator for the card make of "
+        "each block. What the card has not, calls of the framework among it, is counted apart.",
         NEEDS,
         CODES,
     ),
     (
-        argument("FILE", "A source in C (.c), which clang compiles with -O2 -g -target bpf."),
-        ENTRY.saying("Predict this program and what it calls only (default: all XDP programs)."),
+        argument(
+            "FILE", "A source in C or C++ (.c, .cc, .cpp), which clang compiles for BPF with -O2."
+        ),
+        ENTRY.saying(
+            "Predict this program or function and what it calls only (default: all XDP programs; "
+            "of a source without any, the element, or all functions that no other calls)."
+        ),
         CFLAGS,
         option(
             _ANALYSIS,
             "--model",
-            choices=("exact", "learnt"),
-            default="exact",
-            help="Count in generated code (exact, the default), or predict from LLVM's language by "
-            "a model that was learnt from programs that are made up, which needs no code for BPF: "
-            "also for functions that are no programs.",
+            choices=("auto", "exact", "learnt"),
+            default="auto",
+            help="Count in generated code (exact), predict from LLVM's language by a model that "
+            "was learnt from programs that are made up (learnt), or count what can be counted and "
+            "predict the rest (auto, the default).",
         ),
         option(
             _ANALYSIS,

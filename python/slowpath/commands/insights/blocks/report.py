@@ -17,13 +17,13 @@ from slowpath.report.grid import grid
 _COLUMNS = (
     *("program", "model", "function", "block", "file", "line", "llvm", "bpf"),
     *("instructions", "low", "high", "call_instructions", "packet", "state", "unknown"),
-    *("calls", "refused"),
+    *("calls", "refused", "why"),
 )
 _NUMBERS = ("LLVM", "BPF", "instructions", "packet", "state", "unknown")
 
 
 def blocks_csv(report: BlocksReport) -> Iterator[str]:
-    """A line for each block."""
+    """A line for each block, and for each program of which nothing can be said."""
     yield csv_line(_COLUMNS)
     for program in report["programs"]:
         for function in program["functions"]:
@@ -35,9 +35,11 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
                         *(one["file"], one["line"], one["llvm"], one["bpf"]),
                         *(one["instructions"], one["low"], one["high"], one["call_instructions"]),
                         *(accesses["packet"], accesses["state"], accesses["unknown"]),
-                        *(_times(one["calls"]), _times(one["refused"])),
+                        *(_times(one["calls"]), _times(one["refused"]), program["why"]),
                     )
                 )
+    for left in report["uncounted"]:
+        yield csv_line((left["entry"], *([None] * (len(_COLUMNS) - 2)), left["reason"]))
 
 
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
@@ -46,6 +48,11 @@ def blocks_text(report: BlocksReport) -> Iterator[Line]:
         if number_:
             yield Line("")
         yield from _program(report["file"], program)
+    if report["uncounted"]:
+        yield Line("")
+        yield Line("Neither counted nor predicted:", "bold")
+    for left in report["uncounted"]:
+        yield Line(one_line(f"  {left['entry']}: {left['reason']}"))
 
 
 def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
@@ -53,6 +60,8 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
     made = f"{number(program['instructions'])} instructions in {len(rows)} blocks"
     how = "counted" if program["model"] == "exact" else "predicted by a learnt model"
     yield Line(one_line(f"{file}: {program['entry']}: {made} ({how})"), "bold")
+    if program["why"] is not None:
+        yield Line(one_line(f"  not counted: {program['why']}"))
     for function in program["functions"]:
         yield Line("")
         place = f" ({function['file']}:{function['line']})" if function["line"] else ""
@@ -123,8 +132,10 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
         said += f", {unknown} to either"
     if program["around"] is not None:
         prepared = sum(one["call_instructions"] or 0 for one in rows)
-        said += f"; besides, {prepared} instructions for framework calls and {program['around']} "
-        said += "around the program"
+        said += f"; besides, {prepared} instructions for framework calls"
+        if program["wrapper"]:
+            said += f", {program['wrapper']} to find packet and state"
+        said += f" and {program['around']} around the program"
     return said
 
 

@@ -23,9 +23,7 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.blocks.examination import examine
     from slowpath.insights.blocks.predictions.question import Question
 
-    question = Question(
-        given.file, given.entry, given.map_abi, limits.clang, given.model == "learnt"
-    )
+    question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
     with heeding_signals() as stopping:
         report = examine(question, limits.seconds, limits.memory, stopping)
     if given.format == "json":

@@ -39,10 +39,12 @@ def counted(
     lowered: Lowered,
     layout: Mapping[str, list[Placed]],
     exchanged: Mapping[str, str],
+    called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:
     """By function and block; the block without a name has what belongs to none.
 
-    `exchanged` are maps that others stand in for, with reasons.
+    `exchanged` are maps that others stand in for, with reasons; `called`, by function and slot,
+    calls that a call of the framework stands in for, with what they are.
 
     Raises:
         InputError: when the assembler and the object are not the same program.
@@ -62,7 +64,10 @@ def counted(
             slots = range(first + at, first + at + one.slots)
             made = [text for slot in slots for text in by_slot.get(slot, [])]
             reason, text = refused.get((name, at)), texts.get(first + at, "")
-            if reason is not None:
+            if (name, at) in called:
+                block.calls[called[name, at]] += 1
+                block.call_instructions += len(made)
+            elif reason is not None:
                 _refused(block, reason)
             else:
                 _made(block, text, made)

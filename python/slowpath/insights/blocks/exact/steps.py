@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.cli.errors import InputError, StoppedError
 from slowpath.programs.clang import OBJECT, Form, compile_c
 from slowpath.programs.sources import Clang
 
@@ -20,6 +21,9 @@ _OBJECT = Form((*_FROM_LLVM, "-w", "-x", "ir"), "o", "object", kernel=False)
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
 """Values and blocks that only have a number."""
+_PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
+_USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
+"""What passes must keep; none run any more."""
 
 
 class Steps(NamedTuple):
@@ -45,6 +49,21 @@ def named(text: str) -> str:
     return _BODY.sub(lambda body: _UNNAMED.sub(r"\g<1>n.\g<2>", body[0]), text)
 
 
+def programs(text: str) -> list[str]:
+    """The functions that have a section of their own, which is how programs are written."""
+    return [one.strip('"') for one in _PROGRAM.findall(text)]
+
+
+def alone(text: str, program: str) -> str:
+    """The text without the other programs."""
+
+    def kept(body: re.Match[str]) -> str:
+        name = _PROGRAM.match(body[0])
+        return body[0] if name is None or name[1].strip('"') == program else ""
+
+    return _BODY.sub(kept, _USED.sub("", text))
+
+
 def lowered(file: str, llvm: str, clang: Clang) -> Steps:
     """The further steps; `file` names the source in messages.
 
@@ -52,9 +71,24 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
         InputError: when clang has no BPF for it, such as a call through a pointer.
         StoppedError: when the time is up before.
     """
+    assembler = from_llvm(file, llvm, clang, _ASSEMBLER).decode(errors="replace")
+    return Steps(llvm, assembler, from_llvm(file, llvm, clang, _OBJECT))
+
+
+def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
+    """What clang makes of LLVM's language, without the user's flags; `file` is named in messages.
+
+    Raises:
+        InputError: when it cannot.
+        StoppedError: when the time is up before.
+    """
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         path = Path(folder, f"{Path(file).stem}.ll")
         path.write_text(llvm)
-        plain = clang._replace(flags=())
-        assembler = compile_c(str(path), plain, _ASSEMBLER).decode(errors="replace")
-        return Steps(llvm, assembler, compile_c(str(path), plain, _OBJECT))
+        try:
+            return compile_c(str(path), clang._replace(flags=()), form)
+        except StoppedError:
+            raise
+        except InputError as problem:  # the command is of a file that nobody has
+            reason = problem.reason.partition("; the command: ")[0].replace(f"{path}:", "")
+            raise InputError(file, f"no code for BPF: {reason}") from None

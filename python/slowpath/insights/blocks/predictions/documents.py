@@ -72,15 +72,29 @@ class PredictedProgram(TypedDict):
     """The function that it begins with."""
     model: Literal["exact", "learnt"]
     """Whether instructions were counted in generated code, or predicted by a model."""
+    why: str | None
+    """Why they were not counted; null where they were, or the model was asked for."""
     functions: list[PredictedFunction]
     """The entry first."""
     instructions: float
     """Of all blocks."""
+    wrapper: int | None
+    """Instructions that make a program of a function: they find the packet, its headers and state;
+    0 where it is one by itself; null: not known."""
     around: int | None
     """Instructions that the driver puts around the program; null: not known."""
     total: int | None
-    """Instructions of the listing (`slowpath compile`): all of these, and those of framework calls;
+    """Instructions of the listing (`slowpath compile`): all of these, those of framework calls too;
     null where the card refuses something, or nothing was compiled."""
+
+
+class Uncounted(TypedDict):
+    """A program, or a function, of which nothing can be said."""
+
+    entry: str
+    """Its name."""
+    reason: str
+    """Why not."""
 
 
 class BlocksReport(TypedDict):
@@ -96,5 +110,7 @@ class BlocksReport(TypedDict):
     """How programs reach maps: `--map-abi`."""
     programs: list[PredictedProgram]
     """In the order of the file."""
+    uncounted: list[Uncounted]
+    """Those that could not be said anything of."""
     stopped: str | None
     """Why not all was said (`deadline`, `interrupted`, `memory limit`); null where all was."""

@@ -1,18 +1,20 @@
 """What is asked."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from slowpath.programs.sources import Clang
 
 TARGET = "agilio-cx-2x40"
 """The card that instructions are predicted for."""
+Way = Literal["auto", "exact", "learnt"]
+"""`auto`: counted where that can be done, else by the model."""
 
 
 class Question(NamedTuple):
     """Which blocks are to be predicted, and how."""
 
     file: str
-    entry: str | None  # None: all XDP programs
+    entry: str | None  # None: all programs, or functions that take packets
     map_abi: str
     clang: Clang
-    learnt: bool = False  # whether the model is to say it, where it could be counted, too
+    way: Way = "auto"

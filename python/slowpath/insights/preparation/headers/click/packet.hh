@@ -257,6 +257,21 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_arrive(const unsigned
     return packet;
 }
 
+// The same on a card, where the packet stays where it is: what is kept beside one that begins with
+// headers of Ethernet and IPv4.
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_receive(Packet *packet,
+                                                                  unsigned char *data,
+                                                                  unsigned char *end) {
+    packet->_buffer = packet->_data = packet->_mac = data;
+    packet->_network = data + 14;
+    packet->_transport = packet->_network + 4 * (*packet->_network & 15);
+    packet->_length = end - data;
+    packet->_used = true;
+    packet->_time = Timestamp();
+    packet->_type = Packet::HOST;
+    packet->clear_annotations();
+}
+
 // Packets that are still there; then all buffers are free.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT uint32_t slowpath_click_left() {
     uint32_t left = 0;

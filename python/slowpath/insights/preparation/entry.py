@@ -13,7 +13,7 @@ Role = Literal["element", "packet", "port", "bytes", "length", "end"]
 _PACKETS = ("Packet", "WritablePacket")
 _FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff", "rte_mbuf")
 _METHODS = ("push", "simple_action", "pull")
-_WAYS = (
+WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
     "packet's first byte (a pointer), its length (an integer) or, named end, its end"
 )
@@ -46,13 +46,13 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
     function = functions[symbol]
     roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
-        raise InputError(file, f"{function.place}: {function.shown} cannot be called; {_WAYS}")
+        raise InputError(file, f"{function.place}: {function.shown} cannot be called; {WAYS}")
     element = None
     if "element" in roles:
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
         element = owner if owner in elements else _only(file, function, owner, elements)
     if not {"packet", "bytes"} & set(roles) and function.shown.rpartition("::")[2] != "pull":
-        raise InputError(file, f"{function.place}: {function.shown} takes no packet; {_WAYS}")
+        raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
@@ -127,7 +127,7 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
-    raise InputError(file, f"{function.place}: {reason}; {_WAYS}")
+    raise InputError(file, f"{function.place}: {reason}; {WAYS}")
 
 
 def _place(function: Function, one: Parameter) -> int:

@@ -1,0 +1,119 @@
+"""Which way the blocks of a source are said: counted where that can be done, else learnt."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from slowpath.cli.errors import InputError, StoppedError
+from slowpath.cli.inputs import read_program
+from slowpath.insights.blocks.counted import counted_programs
+from slowpath.insights.blocks.exact.steps import language
+from slowpath.insights.blocks.functions import Plain, counted_functions, load_plain
+from slowpath.insights.blocks.language.program import Language
+from slowpath.insights.blocks.learnt.model import shipped
+from slowpath.insights.blocks.predicted import predict, predicted_programs
+from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
+from slowpath.insights.blocks.predictions.question import Question
+from slowpath.insights.preparation.sources import CPLUSPLUS
+from slowpath.work.stopping import Stopping
+
+_PROGRAM = re.compile(rb'\bSEC\s*\(\s*"|\bsection\s*\(\s*"|\bxdp_md\b')
+_SECTION = re.compile(r'^define [^\n]*\bsection "', re.MULTILINE)
+
+
+def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+    """The programs of a source, or its functions that take packets, one by one.
+
+    Raises:
+        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
+            of any.
+        StoppedError: when it is to stop.
+    """
+    reasons, some = list[str](), False
+    for one in _said(asked, stopping):
+        if "functions" in one:
+            some = True
+        else:
+            reasons.append(f"{one['entry']}: {one['reason']}")
+        yield one
+    if not some:
+        raise InputError(asked.file, reasons[0], reasons[1:])
+
+
+def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+    text = _with_programs(asked)
+    if text is None:
+        yield from _of_functions(asked, load_plain(asked), stopping)
+    elif asked.way == "learnt":
+        yield from predicted_programs(asked)
+    else:
+        for one in counted_programs(asked, text, stopping):
+            if "functions" in one:
+                yield one
+            else:
+                yield from _else_learnt(asked, one, partial(_alone, asked, one["entry"]))
+
+
+def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
+    return list(predicted_programs(asked._replace(entry=entry)))
+
+
+def _of_functions(
+    asked: Question, plain: Plain, stopping: Stopping
+) -> Iterator[PredictedProgram | Uncounted]:
+    if asked.way == "learnt":
+        for name in plain.roots:
+            yield from _learnt(plain, name)
+        return
+    for one in counted_functions(asked, plain, stopping):
+        if isinstance(one, dict):
+            yield one
+        else:
+            symbol, why = one
+            yield from _else_learnt(asked, why, partial(_learnt, plain, symbol))
+
+
+def _learnt(plain: Plain, symbol: str) -> list[PredictedProgram]:
+    return [predict(Language(plain.read, plain.functions), symbol, shipped())]
+
+
+def _else_learnt(
+    asked: Question, why: Uncounted, learnt: Callable[[], list[PredictedProgram]]
+) -> Iterator[PredictedProgram | Uncounted]:
+    """What the model says of what could not be counted, where it may be asked."""
+    if asked.way == "exact":
+        yield why
+        return
+    try:
+        said = learnt()
+    except StoppedError:
+        raise
+    except InputError as problem:
+        yield {"entry": why["entry"], "reason": f"{why['reason']}; {problem.reason}"}
+        return
+    for one in said:
+        yield {**one, "why": why["reason"]}
+
+
+def _with_programs(asked: Question) -> str | None:
+    """The source in LLVM's language for BPF, where it has programs, or the model is asked for.
+
+    None: it has plain functions only, or needs the headers of this machine.
+
+    Raises:
+        InputError: when a source with programs does not compile.
+        StoppedError: when the time is up before.
+    """
+    if Path(asked.file).suffix in CPLUSPLUS:
+        return None
+    programs = _PROGRAM.search(read_program(asked.file)) is not None
+    try:
+        text = language(asked.file, asked.clang)
+    except StoppedError:
+        raise
+    except InputError:
+        if programs:
+            raise
+        return None
+    return text if asked.way == "learnt" or programs or _SECTION.search(text) else None

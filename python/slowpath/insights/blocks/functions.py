@@ -1,0 +1,196 @@
+"""Plain functions and methods of elements, counted block by block as XDP programs."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from slowpath.cli.errors import InputError, StoppedError
+from slowpath.engine import objects
+from slowpath.insights.blocks.counted import Made, Module, check, count
+from slowpath.insights.blocks.exact.elf import Code
+from slowpath.insights.blocks.exact.layout import Placed, layout, linked
+from slowpath.insights.blocks.exact.replacing import is_call, stands_in
+from slowpath.insights.blocks.exact.steps import lowered
+from slowpath.insights.blocks.language.program import Language
+from slowpath.insights.blocks.language.provenance import Kind
+from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.steps import optimised, packed, read
+from slowpath.insights.blocks.plain.wrapping import APART, Sizes, wrapped
+from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
+from slowpath.insights.blocks.predictions.question import Question
+from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.entry import WAYS, Entry, Role, choose
+from slowpath.insights.preparation.functions import Function, functions_of
+from slowpath.insights.preparation.modules import variables_of
+from slowpath.work.stopping import Stopping
+
+_POINTS: dict[Role, Kind] = {
+    "bytes": "packet",
+    "end": "packet",
+    "length": "unknown",
+    "port": "unknown",
+    "element": "state",
+    "packet": "context",  # what is kept of a packet has pointers into it, as a program's context
+}
+_INCLUDED = "/include/"
+
+
+class Plain(NamedTuple):
+    """A source without programs, after the passes for BPF."""
+
+    text: str
+    """As clang writes it."""
+    read: str
+    """As the LLVM that reads it here does."""
+    functions: Mapping[str, Function]
+    sizes: Sizes
+    entries: list[Entry]
+    others: list[tuple[str, Uncounted]]
+    """By symbol, functions that cannot be given a packet."""
+
+    @property
+    def roots(self) -> list[str]:
+        """The symbols of all of them."""
+        return [one.function.name for one in self.entries] + [name for name, _ in self.others]
+
+
+class CountedEntry(NamedTuple):
+    """A function that takes packets, counted."""
+
+    program: PredictedProgram
+    symbols: list[str]
+    """Of its functions, in their order."""
+
+
+def load_plain(asked: Question) -> Plain:
+    """Reads a source, and finds the functions that take packets.
+
+    Raises:
+        InputError: when it does not compile, or has no such function.
+        StoppedError: when the time is up before.
+    """
+    before = read(asked.file, asked.clang)
+    functions = functions_of(_parsed(asked, before))
+    entries, others = list[Entry](), list[tuple[str, Uncounted]]()
+    for name in _wanted(asked, functions):
+        try:
+            chosen = choose(asked.file, functions, name)
+            if asked.entry is None:
+                _check_bytes(asked.file, chosen)
+            entries.append(chosen)
+        except InputError as problem:
+            reason = problem.reason.removesuffix(f"; {WAYS}")
+            others.append((name, {"entry": functions[name].shown, "reason": reason}))
+    roots = [one.function.name for one in entries] + [name for name, _ in others]
+    text = optimised(asked.file, before, roots, asked.clang)
+    module = _parsed(asked, text)
+    after = functions_of(module)
+    entries = [one._replace(function=after[one.function.name]) for one in entries]
+    sizes = Sizes(dict(variables_of(module)))
+    return Plain(text, str(module), after, sizes, entries, others)
+
+
+def counted_functions(
+    asked: Question, plain: Plain, stopping: Stopping
+) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
+    """What was counted of each entry, or its symbol with why not.
+
+    Raises:
+        StoppedError: when it is to stop.
+    """
+    for entry in plain.entries:
+        try:
+            yield count_entry(asked, plain, entry, stopping).program
+        except StoppedError:
+            raise
+        except InputError as problem:
+            said: Uncounted = {"entry": entry.function.shown, "reason": problem.reason}
+            yield entry.function.name, said
+    yield from plain.others
+
+
+def _parsed(asked: Question, text: str) -> llvm.ModuleRef:
+    return llvm.parse_bitcode(packed(asked.file, text, asked.clang))
+
+
+def _wanted(asked: Question, functions: Mapping[str, Function]) -> list[str]:
+    """The functions that are to be counted, by symbol: those that take packets and nobody calls."""
+    if asked.entry is not None:
+        return [find_entry(asked.file, functions, asked.entry)]
+    elements = any(name.startswith("slowpath_click_start_") for name in functions)
+    if elements:
+        return [choose(asked.file, functions, None).function.name]
+    own = {name: one for name, one in functions.items() if not _is_included(one)}
+    called = {name for one in own.values() for name in one.calls}
+    found = [name for name in own if name not in called]
+    if not found:
+        raise InputError(asked.file, "it has no function that no other calls; name one: --entry")
+    return found
+
+
+def _is_included(one: Function) -> bool:
+    """Whether a function comes along with headers."""
+    return one.supports or _INCLUDED in (one.line.file if one.line else "")
+
+
+def _check_bytes(file: str, entry: Entry) -> None:
+    """Finds out whether what nobody has named as taking packets does so by its types.
+
+    Raises:
+        InputError: when what may be a packet is a structure, or numbers.
+    """
+    function = entry.function
+    for number, (role, one) in enumerate(zip(entry.roles, function.parameters, strict=True), 1):
+        to = one.described
+        if role != "bytes" or to is None or to.size <= 1 or to.pointee.endswith("hdr"):
+            continue
+        reason = f"parameter {number} ({to.name}) of {function.shown} points to {to.pointee}"
+        raise InputError(file, f"{function.place}: {reason}, which may be no packet; name --entry")
+
+
+def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
+    """A function that takes packets, block by block.
+
+    Raises:
+        InputError: when clang or the card has no code for it.
+        StoppedError: when it is to stop.
+    """
+    done = wrapped(asked.file, plain.text, plain.functions, entry, plain.sizes)
+    made = lowered(asked.file, done.text, asked.clang)
+    placed, code = layout(made.assembler), Code(made.object)
+    check(asked.file, placed, code)
+    called = _stand_in(placed, code, done.framework)
+    data = bytes(code.data)
+    found = objects.programs(objects.read_object(asked.file, data)) or []
+    [program] = [one for one in found if one.name == entry.function.name]
+    kinds = [_POINTS[role] for role in entry.roles]
+    ours = frozenset({RECEIVE})
+    module = Module(
+        Language(plain.read, plain.functions),
+        placed,
+        data,
+        [program],
+        {},
+        Made(kinds, called, done.apart, ours, APART),
+    )
+    symbols = [name for name, _ in linked(program.name, placed) if name not in ours]
+    return CountedEntry(count(asked, module, program, stopping), symbols)
+
+
+def _stand_in(
+    placed: Mapping[str, list[Placed]], code: Code, framework: Mapping[str, str]
+) -> dict[tuple[str, int], str]:
+    """Exchanges calls of what has no body for one that the card has: where, and what they call."""
+    found = dict[tuple[str, int], str]()
+    for name, instructions in placed.items():
+        at = 0
+        for one in instructions:
+            before = code.instruction(name, at)
+            if one.calls is not None and one.calls in framework and is_call(before):
+                instead = stands_in(before, 0)
+                if instead is not None:
+                    code.exchange(name, at, instead)
+                    found[name, at] = framework[one.calls]
+            at += one.slots
+    return found

@@ -1,0 +1,113 @@
+"""The steps from a plain function in C or C++ to LLVM's language for BPF.
+
+clang reads the source as for this machine, so that the headers are those that it is written with,
+and as `slowpath insights counts` has it; both are little-endian with pointers of 64 bits, so the
+text of LLVM's language may then be for BPF. The passes run for BPF, as they would for a program.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from slowpath.insights.blocks.exact.steps import from_llvm, named
+from slowpath.insights.preparation.framework import FLAGS, is_support
+from slowpath.insights.preparation.sources import CPLUSPLUS
+from slowpath.programs.clang import Form, compile_c
+from slowpath.programs.sources import Clang
+
+_READ = Form(
+    (
+        *("-O2", "-g", "-w", "-S", "-emit-llvm", "-femit-all-decls", "-fno-discard-value-names"),
+        *("-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Xclang", "-disable-llvm-passes"),
+    ),
+    "ll",
+    "text of LLVM",
+    kernel=False,
+)
+_OPTIMISED = Form(
+    (
+        *("-O2", "-g", "-w", "-target", "bpf", "-mcpu=v3", "-fno-discard-value-names"),
+        *("-S", "-emit-llvm", "-x", "ir"),
+    ),
+    "ll",
+    "text of LLVM",
+    kernel=False,
+)
+_BITCODE = Form(
+    (
+        *("-O2", "-g", "-w", "-target", "bpf", "-mcpu=v3", "-Xclang", "-disable-llvm-passes"),
+        *("-emit-llvm", "-x", "ir"),
+    ),
+    "bc",
+    "bitcode",
+    kernel=False,
+)
+_LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
+"""Of BPF."""
+_TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
+_MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+_DEFINE = re.compile(r'^define ([^@\n]*)(@("[^"]*"|[\w.$-]+)\(.*)$', re.MULTILINE)
+_LINKAGE = re.compile(
+    r"\b(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|hidden|protected|dso_local|"
+    r"available_externally) "
+)
+_COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?= )")
+_VARIABLE = re.compile(r"^(@\S+ = )internal ((?:\w+ )*?global )", re.MULTILINE)
+_PASSED = re.compile(
+    r"(?:tail )?call (?:\w+ )*?\S+ @llvm\.bpf\.passthrough\.[\w.]+"
+    r"\(i32 (?:noundef )?\d+, (\S+ )(?:noundef )?([^)]*)\)"
+)
+
+
+def read(file: str, clang: Clang) -> str:
+    """A source in LLVM's language before any pass, as if it were for BPF.
+
+    Raises:
+        InputError: when it does not compile.
+        StoppedError: when the time is up before.
+    """
+    own = FLAGS if Path(file).suffix in CPLUSPLUS else ()
+    told = clang._replace(flags=(*own, *clang.flags))
+    text = compile_c(file, told, _READ).decode(errors="replace")
+    text = _MACHINE.sub("", _TARGET.sub("", text))
+    return f'target datalayout = "{_LAYOUT}"\ntarget triple = "bpf"\n{text}'
+
+
+def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
+    """The same after the passes for BPF; `roots` and what the headers run stay by themselves.
+
+    Variables stay, too, where nothing of the module reads them: a control plane would.
+
+    Raises:
+        InputError: when clang cannot compile it.
+        StoppedError: when the time is up before.
+    """
+    wanted = frozenset(roots)
+    text = _VARIABLE.sub(r"\g<1>\g<2>", text)
+    text = _DEFINE.sub(lambda one: _linked(one, wanted), text)
+    made = from_llvm(file, text, clang, _OPTIMISED)
+    return named(made.decode(errors="replace"))
+
+
+def packed(file: str, text: str, clang: Clang) -> bytes:
+    """Text as bitcode, which other versions of LLVM read, too.
+
+    Raises:
+        InputError: when clang cannot read it.
+        StoppedError: when the time is up before.
+    """
+    return from_llvm(file, text, clang, _BITCODE)
+
+
+def for_here(text: str) -> str:
+    """What the passes have made for BPF, as this machine can run it: the same blocks."""
+    return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
+
+
+def _linked(one: re.Match[str], wanted: frozenset[str]) -> str:
+    """The head of a function that others may call, or that only the module knows."""
+    bare = one[3].strip('"')
+    if bare not in wanted and is_support(bare, ""):
+        return one[0]
+    linkage = "" if bare in wanted else "internal "
+    return f"define {linkage}{_LINKAGE.sub('', one[1])}{_COMDAT.sub('', one[2])}"

@@ -1,0 +1,69 @@
+"""Which lines and functions the instructions of a block are from, by debug information."""
+
+from collections import Counter
+
+from slowpath.insights.preparation.framework import is_support
+from slowpath.insights.preparation.functions import Block, Function
+from slowpath.insights.preparation.metadata import Metadata
+
+_DEEPEST = 64
+"""Scopes and calls around an instruction; no more are followed."""
+_DIGITS = 6
+
+
+def shares(function: Function, metadata: Metadata) -> dict[str, dict[str, float]]:
+    """By number of a block, and by symbol of a function that was inlined, its share of the block.
+
+    A function that was inlined into another has its share of that one's, too.
+    """
+    return {
+        str(number): found
+        for number, block in enumerate(function.blocks)
+        if (found := _of_block(block, metadata, function.name))
+    }
+
+
+def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
+    """Of each block, files and lines, those of headers left out, with their shares of it."""
+    found = []
+    for block in function.blocks:
+        places = [metadata.line(one.place) for one in block.instructions if one.place is not None]
+        known = Counter(one for one in places if one is not None)
+        whole = known.total()
+        found.append(
+            [
+                (line.file, line.line, round(times / whole, _DIGITS))
+                for line, times in sorted(known.items())
+                if not is_support("", line.file)
+            ]
+        )
+    return found
+
+
+def _of_block(block: Block, metadata: Metadata, own: str) -> dict[str, float]:
+    located, found = 0, Counter[str]()
+    for one in block.instructions:
+        around = set() if one.place is None else _around(one.place, metadata)
+        if around:
+            located += 1
+            found.update(around - {own})
+    return {name: round(times / located, _DIGITS) for name, times in sorted(found.items())}
+
+
+def _around(place: int, metadata: Metadata) -> set[str]:
+    """The symbols of the functions whose code an instruction is."""
+    found = set[str]()
+    at: int | None = place
+    for _ in range(_DEEPEST):
+        node = metadata.node(at)
+        if node is None:
+            break
+        scope = metadata.node(node.reference("scope"))
+        for _ in range(_DEEPEST):
+            if scope is None or scope.kind == "DISubprogram":
+                break
+            scope = metadata.node(scope.reference("scope"))
+        if scope is not None:
+            found.add(scope.text("linkageName") or scope.text("name"))
+        at = node.reference("inlinedAt")
+    return found - {""}

@@ -1,0 +1,216 @@
+"""Plain functions and elements, counted as programs: against twins that are programs, and sums."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from insights_counted import EXAMPLES
+from oracles import missing
+from slowpath.programs.clang import _find_clang
+from support import slowpath
+from test_insights_blocks import blocks_of, predicted
+
+pytest.importorskip("llvmlite.binding")
+HEADERS = """
+    #include <linux/bpf.h>
+    #include <linux/types.h>
+"""
+BODY = """
+    __u32 sum = 0;
+    if (data + 42 > data_end)
+        return 1;
+    if (data[12] != 8 || data[13] != 0)
+        return 2;
+    for (int at = 14; at < 34; at += 2)
+        sum += data[at] << 8 | data[at + 1];
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    if (sum != 0xffff)
+        return 1;
+    if (data[23] == 17 && data[36] == 0)
+        data[22]--;
+    return data[23] == 6 ? 2 : 3;
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+
+
+def test_a_function_takes_what_its_twin_that_is_a_program_takes(tmp_path: Path) -> None:
+    program, plain = tmp_path / "twin.bpf.c", tmp_path / "twin.c"
+    program.write_text(
+        f'{HEADERS}\n__attribute__((section("xdp"), used)) int f(struct xdp_md *ctx) {{\n'
+        "    unsigned char *data = (void *)(long)ctx->data;\n"
+        f"    unsigned char *data_end = (void *)(long)ctx->data_end;\n{BODY}}}\n"
+    )
+    plain.write_text(
+        "#include <stdint.h>\ntypedef uint32_t __u32;\n"
+        f"int f(unsigned char *data, unsigned char *data_end) {{\n{BODY}}}\n"
+    )
+    [one], [other] = predicted(program)["programs"], predicted(plain)["programs"]
+    assert other["model"] == "exact"
+    first, *rest = blocks_of(one)
+    entry, *body = blocks_of(other)
+
+    def taken(blocks: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+        return [
+            (re.sub(r"\d+", "", one["name"]), one["instructions"], one["accesses"], one["refused"])
+            for one in blocks
+        ]
+
+    assert taken(body) == taken(rest)
+    assert len(body) > 8
+    assert entry["accesses"] == first["accesses"]
+    assert entry["instructions"] <= first["instructions"]  # which reads the packet's ends, too
+    assert other["wrapper"] > 0
+    framework = sum(block["call_instructions"] for block in blocks_of(other))
+    assert other["instructions"] + framework + other["wrapper"] + other["around"] == other["total"]
+
+
+@pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
+def test_elements_are_counted(name: str) -> None:
+    file = EXAMPLES / f"{name}.cc"
+    [program] = predicted(file)["programs"]
+    assert (program["model"], program["why"]) == ("exact", None)
+    blocks = blocks_of(program)
+    counted = [one for one in blocks if one["instructions"]]
+    assert len(counted) > len(blocks) / 2
+    lines = file.read_text().splitlines()
+    here = [one for one in blocks if one["file"].endswith(f"{name}.cc")]
+    assert here
+    assert all(lines[one["line"] - 1].strip() for one in here)
+    called = {call["what"] for one in blocks for call in one["calls"]}
+    assert called & {"Packet::kill", "Element::Port::push"}
+    assert sum(one["accesses"]["packet"] for one in blocks) > 0
+    assert sum(one["accesses"]["state"] for one in blocks) > 0
+
+
+def test_state_and_calls_of_a_plain_function_are_listed() -> None:
+    [program] = predicted("tests/advice/filter.c", "--entry", "process")["programs"]
+    assert program["model"] == "exact"
+    reasons = {each["what"] for one in blocks_of(program) for each in one["refused"]}
+    assert any("global variable" in one for one in reasons)
+    assert sum(one["accesses"]["state"] for one in blocks_of(program)) > 4
+
+
+def test_what_takes_no_packet_is_learnt_and_said() -> None:
+    report = predicted("tests/accelerators/crc.c")
+    ways = {one["entry"]: (one["model"], one["why"]) for one in report["programs"]}
+    assert {way for way, _ in ways.values()} == {"exact", "learnt"}
+    assert all((way == "exact") == (why is None) for way, why in ways.values())
+    strict = predicted("tests/accelerators/crc.c", "--model", "exact")
+    assert {one["entry"] for one in strict["programs"]} == {
+        name for name, (way, _) in ways.items() if way == "exact"
+    }
+    assert {one["entry"]: one["reason"] for one in strict["uncounted"]} == {
+        name: why for name, (_, why) in ways.items() if why is not None
+    }
+
+
+TWO = """
+    #include <linux/bpf.h>
+    #include <bpf/bpf_helpers.h>
+    SEC("xdp") int fine(struct xdp_md *ctx) { return ctx->data_end - ctx->data > 60; }
+    SEC("xdp") int deep(struct xdp_md *ctx) {
+        volatile __u64 much[64] = {};
+        much[ctx->data & 63] = 1;
+        return much[(ctx->data >> 8) & 63];
+    }
+"""
+
+
+def test_one_program_that_cannot_be_counted_does_not_end_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "two.bpf.c"
+    file.write_text(TWO)
+    report = predicted(file, "--model", "exact")
+    assert [one["entry"] for one in report["programs"]] == ["fine"]
+    [left] = report["uncounted"]
+    assert left["entry"] == "deep"
+    run = slowpath("insights", "blocks", file, "--model", "exact")
+    assert "Neither counted nor predicted:\n  deep: " in run.stdout
+    run = slowpath("insights", "blocks", file, "--model", "exact", "--format", "csv")
+    assert run.stdout.splitlines()[-1].startswith("deep,,")
+    both = predicted(file)["programs"]
+    assert [(one["entry"], one["model"]) for one in both] == [("fine", "exact"), ("deep", "learnt")]
+    assert both[1]["why"] == left["reason"]
+    run = slowpath("insights", "blocks", file, "--model", "exact", "--entry", "deep")
+    assert run.returncode == 3
+    assert left["reason"] in run.stderr
+
+
+def test_wrong_sources_are_named_with_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "broken.cc"
+    file.write_text("#include <click/element.hh>\nint f() { return x; }\n")
+    run = slowpath("insights", "blocks", file)
+    assert (run.returncode, "broken.cc:2" in run.stderr) == (3, True)
+    file.write_text("int f(const unsigned char *data, int length) { return data[length]; }\n")
+    run = slowpath("insights", "blocks", file, "--entry", "g")
+    assert run.returncode == 3
+    assert "there is no function 'g'; it has f" in run.stderr
+
+
+UNCOUNTED = {
+    "int f(const unsigned char *data, int length) { return data[0] * 0.5f; }": "no code for BPF",
+    "static int (*g)(int);\nint f(const unsigned char *data, int length)\n"
+    "{ g = g ? g : (int (*)(int)) (long) length; return g(data[0]); }": "an indirect call",
+    "int f(const unsigned char *data, int length)\n"
+    "{ unsigned char x[length]; x[data[0]] = 1; return x[data[1]]; }": "dynamic stack allocation",
+    "int f(const unsigned char *data, int length)\n"
+    "{ unsigned __int128 x = *(const unsigned long long *) data; return x * x >> 90; }": "__multi3",
+}
+
+
+@pytest.mark.parametrize("source", UNCOUNTED, ids=list(UNCOUNTED.values()))
+def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
+    source: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(source)
+    [program] = predicted(file)["programs"]
+    assert program["model"] == "learnt"
+    assert UNCOUNTED[source] in program["why"]
+    run = slowpath("insights", "blocks", file, "--model", "exact")
+    assert run.returncode == 3
+    assert UNCOUNTED[source] in run.stderr
+
+
+def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
+    """With and without a call, the other blocks take the same."""
+    source = """
+        #include <stdint.h>
+        #include <string.h>
+        void meter(int port);
+        static uint8_t kept[64];
+        int f(const uint8_t *data, const uint8_t *data_end) {
+            if (data + 40 > data_end)
+                return 0;
+            if (data[12] == 8) {
+                %s;
+            }
+            return data[30] == 7;
+        }
+    """
+    rows = []
+    for what in ("meter(data[13])", "memcpy(kept, data, data[13])"):
+        file = tmp_path / "f.c"
+        file.write_text(source % what)
+        [program] = predicted(file)["programs"]
+        rows.append({one["name"]: one for one in blocks_of(program)})
+    calls = [(name, one["calls"]) for row in rows for name, one in row.items() if one["calls"]]
+    assert [call for _, call in calls] == [
+        [{"what": "meter", "times": 1}],
+        [{"what": "memcpy", "times": 1}],
+    ]
+    within = {name for name, _ in calls}
+    same = [
+        {name: one["instructions"] for name, one in row.items() if name not in within}
+        for row in rows
+    ]
+    assert same[0].keys() == same[1].keys()
+    assert len(same[0]) > 2
+    assert rows[0][calls[0][0]]["call_instructions"] > 0
