@@ -192,9 +192,51 @@ def test_what_is_not_known_is_said() -> None:
         "the memory of each structure",
         "which variables to pack together",
         "instructions for each packet",
+        "how many cores it is worth",
+        "with whom it may share the card",
     }
-    assert "how many cores it is worth" in with_trace
+    assert not with_trace
+    assert plain["card"] is None
     assert traced["assumptions"]
+
+
+def test_cores_and_neighbours_are_those_of_the_card() -> None:
+    """What is advised is in the curve and the list; counts are those of the trace."""
+    found = advised(*TRACED)
+    card = found["card"]
+    # Of LLVM's language, of which the prices are, and not of the card's as elsewhere.
+    counts = json.loads(slowpath("insights", "counts", *TRACED, "--format", "json").stdout)
+    executed = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
+    assert card["work"]["instructions"] == pytest.approx(executed)
+    parts = {one["structure"]: one for one in card["work"]["parts"]}
+    assert parts["entries"]["memory"] == "imem"  # where the placement puts it
+    assert parts["entries"]["most"] == pytest.approx(4)
+    assert 0 < parts["entries"]["fewest"] < 2
+    by_kind = {one["kind"]: one for one in found["advice"]}
+    cores, neighbour = by_kind["cores"], by_kind["neighbour"]
+    assert cores["title"] == f"Give it {card['cores']['knee_cores']} cores"
+    points = {one["cores"]: one["throughput_pps"] for one in card["cores"]["points"]}
+    knee = card["cores"]["knee_cores"]
+    assert cores["before"] == pytest.approx(60e9 / points[60])
+    assert cores["after"] == pytest.approx(knee * 1e9 / points[knee])
+    assert cores["effect"] == pytest.approx(1 - cores["after"] / cores["before"])
+    kept = [one["kept"] for one in card["neighbours"]]
+    assert neighbour["after"] == pytest.approx(100 * max(kept))
+    assert neighbour["before"] == pytest.approx(100 * sum(kept) / len(kept))
+    assert card["neighbours"][0]["neighbour"] in neighbour["title"]
+    assert {cores["certainty"], neighbour["certainty"]} == {"estimated"}
+    assert {cores["saved_cycles"], neighbour["saved_cycles"]} == {None}
+
+
+def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(advised(*TRACED)))
+    table = "examples/insights/functions.csv"
+    found = advised(*TRACED, "--beside", other, "--beside", table)["card"]["neighbours"]
+    names = [one["neighbour"] for one in found]
+    assert {SOURCE, "filter-and-nat", "itself"} <= set(names)
+    own, itself = (found[names.index(name)] for name in (SOURCE, "itself"))
+    assert own["kept"] == pytest.approx(itself["kept"], rel=0.05)
 
 
 def test_csv_has_the_advice_of_json() -> None:
@@ -255,6 +297,9 @@ WRONG = {
     "page": ((SOURCE, "--html", "page.txt"), 2, "the file has to end in .html"),
     "target": ((SOURCE, "--target", "ebpf"), 2, "invalid choice: 'ebpf'"),
     "config": ((SOURCE, "--config", "A 1"), 2, "--traffic is missing"),
+    "beside": ((SOURCE, "--beside", "a.json"), 2, "--traffic is missing"),
+    "no_beside": ((*TRACED, "--beside", "missing.csv"), 3, "missing.csv: no such file"),
+    "no_functions": ((*TRACED, "--beside", SOURCE), 3, f"{SOURCE}: line 1: is not JSON"),
     "misspelt": (("placment", "a.json"), 2, "invalid choice: 'placment'"),
     "two": ((SOURCE, SOURCE), 2, "unrecognized arguments"),
     "none": (("--format", "json"), 2, "arguments are required: FILE"),
@@ -301,7 +346,8 @@ def test_an_element_in_the_manner_of_click_gets_advice() -> None:
     config = ("--config", CONFIGURATIONS["udp_counter"])
     found = advised("examples/insights/udp_counter.cc", "--traffic", TRACE, *config)
     assert found["traffic"]["entry"] == "UDPCounter::simple_action"
-    first, second, third, *_ = found["advice"]
+    kinds = {"cores", "neighbour"}
+    first, second, third, *_ = (one for one in found["advice"] if one["kind"] not in kinds)
     assert (first["what"], second["what"]) == ("UDPCounter::_flows", "UDPCounter::_rules")
     assert (first["kind"], first["certainty"]) == ("placement", "assumption")
     assert (third["what"], third["kind"]) == ("UDPCounter::_flows value (Flow)", "coalescing")

@@ -7,10 +7,11 @@ nothing of other modules of its kind, of files and of formats; `report.py` has t
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-Kind = Literal["accelerator", "placement", "coalescing"]
-Certainty = Literal["proved", "predicted", "learnt", "assumption"]
+Kind = Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
+Certainty = Literal["proved", "predicted", "estimated", "learnt", "assumption"]
 """The weakest of what a piece of advice rests on: `proved`, by execution or by a search that leaves
-out nothing; `predicted`, by a model with a known error; `learnt`, by a classifier; `assumption`,
+out nothing; `predicted`, by a model with a known error; `estimated`, by prices of
+other functions, with an interval; `learnt`, by a classifier; `assumption`,
 where a number was not measured by anybody."""
 
 
@@ -28,7 +29,7 @@ class Advice(NamedTuple):
     """The same; 0 where nothing says it."""
     reason: str
     before: float | None
-    """For each packet, as the source is; None without counts."""
+    """For each packet, as the source is (of neighbours: a share); None without counts."""
     after: float | None
     """The same with the change."""
     unit: str
@@ -40,6 +41,8 @@ class Advice(NamedTuple):
     """How sure it is, and what it rests on, in words."""
     code: str = ""
     """What to write instead, where that can be said."""
+    share: float | None = None
+    """Of a packet's time, what it saves, where that is not in cycles."""
 
 
 class Gap(NamedTuple):

@@ -3,12 +3,13 @@
 from typing import Literal, TypedDict
 
 from slowpath.insights.advising.statics import StaticAccess, StaticLoop, StaticStructure
+from slowpath.insights.demands.documents import CardUse
 
 
 class AdviceGiven(TypedDict):
     """A piece of advice."""
 
-    kind: Literal["accelerator", "placement", "coalescing"]
+    kind: Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
     """What it is about."""
     title: str
     """What to change."""
@@ -21,20 +22,23 @@ class AdviceGiven(TypedDict):
     reason: str
     """Why."""
     before: float | None
-    """For each packet, as the source is; null without counts."""
+    """For each packet, as the source is; null without counts. Of a neighbour, what it keeps
+    beside any of those that are compared."""
     after: float | None
-    """The same with the change."""
+    """The same with the change, or beside the best one."""
     unit: str
     """Of both."""
     saved_cycles: float | None
-    """Cycles of a packet that it saves, by the assumptions of the report; null: not known."""
+    """Cycles of a packet that it saves, by the assumptions of the report; null: not known, or
+    not in cycles."""
     effect: float | None
-    """The same as a share of all that a packet takes; pieces of advice are sorted by it. Of this
-    change alone: effects do not add up."""
-    certainty: Literal["proved", "predicted", "learnt", "assumption"]
+    """The same as a share of all that a packet takes; pieces of advice are sorted by it. Of cores:
+    of the time for which a packet holds them, beside all 60; of a neighbour: of the time between
+    packets, beside any of those that are compared. Of this change alone: effects do not add up."""
+    certainty: Literal["proved", "predicted", "estimated", "learnt", "assumption"]
     """Of `before` and `after`, the weakest of what they rest on: proved by execution or an exact
-    search; predicted by a model; learnt by a classifier; or a number that nobody measured. Effects
-    rest on the assumptions of the report in any case."""
+    search; predicted by a model; estimated by prices of other functions; learnt by a classifier; or
+    a number that nobody measured. Effects rest on the assumptions of the report in any case."""
     sure: str
     """How sure it is, in words."""
     code: str
@@ -107,5 +111,7 @@ class AdviceReport(TypedDict):
     """Accesses to memory by line, as they stand in the code; functions of headers left out."""
     loops: list[StaticLoop]
     """Loops of the source's own functions."""
+    card: CardUse | None
+    """How many cores it is worth, and with whom it may share the card; null without a trace."""
     lines: list[LineCount]
     """How often lines ran; empty without a trace."""

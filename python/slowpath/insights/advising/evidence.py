@@ -6,6 +6,7 @@ from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advising.statics import Statics
 from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.coalescing.documents import ElementLayout
+from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.placement.advice.documents import PlacementCase
 from slowpath.insights.porting.documents import CountsReport
 
@@ -36,6 +37,14 @@ class Traced(NamedTuple):
     width: int
     """Bytes that an access fetches, of layouts."""
 
+    @property
+    def entry(self) -> tuple[str, int]:
+        """File and line of the function that gets packets; empty and 0 where nothing says it."""
+        for one in self.counts["functions"]:
+            if one["function"] == self.counts["entry"]:
+                return one["file"], one["line"]
+        return "", 0
+
 
 class Evidence(NamedTuple):
     """All of it."""
@@ -45,3 +54,5 @@ class Evidence(NamedTuple):
     statics: Statics
     traced: Traced | None
     """None without a trace."""
+    card: CardUse | None
+    """What the card as a whole makes of it; None without a trace."""

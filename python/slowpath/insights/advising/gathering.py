@@ -1,12 +1,13 @@
 """Finds out what advice rests on: each part by the command's own code that there is for it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.insights.accelerators.examination import examine
+from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
 from slowpath.insights.advising.statics import Statics, statics_of
 from slowpath.insights.blocks.traced.rows import Executed
@@ -15,6 +16,8 @@ from slowpath.insights.coalescing.advising import WIDTH
 from slowpath.insights.coalescing.advising import advise as arrange
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.coalescing.reading import elements_of
+from slowpath.insights.demands.assessment import assess, card
+from slowpath.insights.demands.reading import read_neighbours
 from slowpath.insights.errands import attempt
 from slowpath.insights.placement.advice.advising import Rules
 from slowpath.insights.placement.advice.advising import advise as place
@@ -41,6 +44,8 @@ class Asked(NamedTuple):
     seconds: float | None
     """For all of it; None: as long as it takes."""
     memory: int | None
+    beside: Sequence[str] = ()
+    """Files of functions that it may share the card with."""
 
 
 def gather(asked: Asked, stopping: Stopping) -> Evidence:
@@ -51,6 +56,8 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         StoppedError: when there was not enough time to run the trace.
     """
     until = None if asked.seconds is None else monotonic() + asked.seconds
+    known = card()
+    others = [one for file in asked.beside for one in read_neighbours(known, file)]
     statics = _statics(asked, stopping)
     traced = None
     if asked.traffic is not None:
@@ -60,7 +67,8 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         traced = _traced(asked.source.file, run, ran, _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
-    return Evidence(asked.source.file, accelerators, statics, traced)
+    use = None if traced is None else assess(known, work_of(traced), others)
+    return Evidence(asked.source.file, accelerators, statics, traced, use)
 
 
 def _left(until: float | None) -> float | None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from slowpath.engine import identity
 from slowpath.insights.advising.accelerating import accelerating
 from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.card.scaling import scaling
+from slowpath.insights.advising.card.sharing import sharing
 from slowpath.insights.advising.documents import (
     AdviceGiven,
     AdviceReport,
@@ -17,8 +19,15 @@ from slowpath.insights.advising.placing import placing
 from slowpath.insights.advising.unsaid import unsaid
 from slowpath.insights.advising.weight import assumptions, cycles, instructions, unit
 
-_ADVISING: Sequence[Callable[[Evidence], Said]] = (accelerating, placing, packing, unsaid)
-_CERTAINTIES = ("proved", "predicted", "assumption", "learnt")
+_ADVISING: Sequence[Callable[[Evidence], Said]] = (
+    accelerating,
+    placing,
+    packing,
+    scaling,
+    sharing,
+    unsaid,
+)
+_CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 
 
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
@@ -26,14 +35,14 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     said = [one for advising in _ADVISING for one in advising(evidence)]
     traced = evidence.traced
     whole = 0.0 if traced is None else cycles(traced)
-    advice = sorted((one for one in said if isinstance(one, Advice)), key=_order)
+    advice = sorted((_given(one, whole) for one in said if isinstance(one, Advice)), key=_order)
     return {
         "slowpath": identity.version(),
         "file": evidence.file,
         "target": target,
         "traffic": None if traced is None else _traffic(traced, whole),
         "assumptions": [] if traced is None else assumptions(traced),
-        "advice": [_given(one, whole) for one in advice],
+        "advice": advice,
         "unsaid": [
             {"what": one.what, "why": one.why, "remedy": one.remedy}
             for one in said
@@ -42,14 +51,15 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
         "structures": evidence.statics.structures,
         "accesses": evidence.statics.accesses,
         "loops": evidence.statics.loops,
+        "card": evidence.card,
         "lines": [] if traced is None else _lines(traced),
     }
 
 
-def _order(one: Advice) -> tuple[bool, float, int, str, int]:
-    known = one.saved is not None
-    sure = _CERTAINTIES.index(one.certainty)
-    return (not known, -(one.saved or 0.0), sure, one.file, one.line)
+def _order(one: AdviceGiven) -> tuple[bool, float, int, str, int]:
+    known = one["effect"] is not None
+    sure = _CERTAINTIES.index(one["certainty"])
+    return (not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
 
 
 def _given(one: Advice, whole: float) -> AdviceGiven:
@@ -64,7 +74,7 @@ def _given(one: Advice, whole: float) -> AdviceGiven:
         "after": one.after,
         "unit": one.unit,
         "saved_cycles": one.saved,
-        "effect": None if one.saved is None or not whole else one.saved / whole,
+        "effect": one.share if one.saved is None else one.saved / whole if whole else None,
         "certainty": one.certainty,
         "sure": one.sure,
         "code": one.code,

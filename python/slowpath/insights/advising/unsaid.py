@@ -5,19 +5,7 @@ from slowpath.insights.advising.evidence import Evidence
 
 
 def unsaid(evidence: Evidence) -> Said:
-    """Cores and neighbours, whose models know functions by other columns than a source has."""
-    file = evidence.file
-    yield Gap(
-        "how many cores it is worth",
-        "the model knows functions as chains of published elements with parameters, and nothing "
-        f"here tells which of these {file} is",
-        "describe it in these columns: slowpath insights cores --query",
-    )
-    yield Gap(
-        "with whom it may share the card",
-        "the model knows functions by the same columns",
-        "describe it and its neighbours: slowpath insights colocation --query",
-    )
+    """Instructions, where they are none of the card's."""
     traced = evidence.traced
     if traced is None:
         yield Gap(

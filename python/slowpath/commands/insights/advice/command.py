@@ -19,8 +19,9 @@ ADVICE = Command(
         "Advise how to port a network function: what to change, in which line, why, and by how "
         "much.",
         "Functions for accelerators are proved by running them; with a trace, blocks and accesses "
-        "are counted, and structures get a memory and an order of their variables. What is not "
-        "known is said. Code runs in processes of their own, without files and network.",
+        "are counted, structures get a memory and an order of their variables, and a number of "
+        "cores and neighbours on the card are advised. What is not known is said. Code runs in "
+        "processes of their own, without files and network.",
         NEEDS,
         CODES,
     ),
@@ -44,6 +45,16 @@ ADVICE = Command(
             choices=("agilio-cx-2x40",),
             default="agilio-cx-2x40",
             help="The card: agilio-cx-2x40, the only one whose memories are known.",
+        ),
+        option(
+            "Analysis",
+            "--beside",
+            metavar="FILE",
+            action="append",
+            help="Functions that it may share the card with: a report on another source "
+            "(--traffic TRACE --format json), a table of functions (.csv) as insights cores reads, "
+            "or groups of them as insights colocation reads. Can be repeated (default: itself and "
+            "typical ones).",
         ),
         CFLAGS,
         DEADLINE.saying(

@@ -5,7 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from slowpath.annotation.source_text import find_source
 from slowpath.commands.insights.advice.report import (
+    BESIDE,
+    CURVE,
     advice_csv,
+    beside_rows,
+    curve_rows,
     effect,
     headline,
     numbers,
@@ -15,6 +19,7 @@ from slowpath.html.elements import Content, Html, element, join
 from slowpath.html.page import download, facts, page
 from slowpath.html.tables import Column, table
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
+from slowpath.insights.demands.documents import CardUse
 
 _COLUMNS = (
     Column("line", number=True),
@@ -37,6 +42,7 @@ def advice_page(report: AdviceReport) -> str:
         _notes(report),
         *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
         _unsaid(report),
+        *_card(report["card"]),
         *_sources(report),
         _structures(report),
     ]
@@ -107,6 +113,18 @@ def _structures(report: AdviceReport) -> Html:
         (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
     ]
     return element("section", element("h2", "State"), table(columns, rows, stack=True))
+
+
+def _card(card: CardUse | None) -> Iterator[Html]:
+    """Throughput by cores, and beside others."""
+    if card is None:
+        return
+    for heading, (first, *others), rows in (
+        ("Predicted throughput by cores", CURVE, curve_rows(card)),
+        ("Predicted beside others, with 30 cores each", BESIDE, beside_rows(card)),
+    ):
+        columns = [Column(first), *(Column(one, number=True) for one in others)]
+        yield element("section", element("h2", heading), table(columns, rows, stack=True))
 
 
 def _anchor(file: str, line: int) -> str:

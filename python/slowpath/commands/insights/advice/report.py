@@ -7,6 +7,7 @@ from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advising.statics import StaticLoop, StaticStructure
+from slowpath.insights.demands.documents import CardUse
 from slowpath.report.grid import grid
 
 _COLUMNS = (
@@ -25,6 +26,12 @@ _COLUMNS = (
     "reason",
     "sure",
 )
+_CYCLES = "a packet's cycles"
+_SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}
+"""What effects are shares of, where not of cycles."""
+_EACH = 6
+"""Numbers of cores that are shown: multiples of this, and the advised one."""
+_MEGA = 1e6
 _WIDTH = 96
 _PERCENT = 100
 
@@ -52,6 +59,8 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         for gap in report["unsaid"]:
             remedy = f" ({gap['remedy']})" if gap["remedy"] else ""
             yield from _wrapped(f"{gap['what']}: {gap['why']}{remedy}", "  - ", "    ")
+    if report["card"] is not None:
+        yield from _card(report["card"])
     yield Line("")
     yield from _source(report)
     if report["assumptions"]:
@@ -59,6 +68,45 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         said = "; ".join(report["assumptions"])
         text = f"The order assumes {said}. Each effect is of that change alone; they do not add up."
         yield from _wrapped(text, "", "")
+
+
+def _card(card: CardUse) -> Iterator[Line]:
+    """Throughput by cores, and beside others."""
+    for heading, names, rows in (
+        ("Predicted throughput by cores", CURVE, curve_rows(card)),
+        ("Predicted beside others, with 30 cores each", BESIDE, beside_rows(card)),
+    ):
+        yield Line("")
+        yield Line(heading)
+        yield from grid(names, rows, right=names[1:])
+
+
+CURVE = ("cores", "million packets/s", "from", "to")
+BESIDE = ("neighbour", "keeps", "from", "to", "the other keeps")
+
+
+def curve_rows(card: CardUse) -> list[tuple[str, ...]]:
+    """The curve as a table: some numbers of cores, and the advised one."""
+    return [
+        (
+            f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
+            f"{' (not measured)' if one['outside'] else ''}",
+            *(f"{one[end] / _MEGA:.3g}" for end in ("throughput_pps", "low_pps", "high_pps")),
+        )
+        for one in card["cores"]["points"]
+        if one["cores"] % _EACH == 0 or one["cores"] == card["cores"]["knee_cores"]
+    ]
+
+
+def beside_rows(card: CardUse) -> list[tuple[str, ...]]:
+    """The neighbours as a table, the best first."""
+    return [
+        (
+            one["neighbour"],
+            *(f"{_PERCENT * one[end]:.0f} %" for end in ("kept", "low", "high", "others")),
+        )
+        for one in card["neighbours"]
+    ]
 
 
 def headline(report: AdviceReport) -> str:
@@ -76,14 +124,15 @@ def effect(one: AdviceGiven) -> str:
     """What it saves of a packet, in words."""
     if one["effect"] is None:
         return "effect not known"
-    return f"saves about {_PERCENT * one['effect']:.1f} % of a packet's cycles"
+    return f"saves about {_PERCENT * one['effect']:.1f} % of {_SHARES.get(one['kind'], _CYCLES)}"
 
 
 def numbers(one: AdviceGiven) -> str:
     """Before and after; empty where nothing was counted."""
     if one["before"] is None or one["after"] is None:
         return ""
-    return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']} for each packet"
+    each = "" if one["kind"] == "neighbour" else " for each packet"
+    return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']}{each}"
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:

@@ -31,7 +31,15 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.porting.setting import Setting
 
     setting = Setting(given.entry, given.config, given.packets, given.strip)
-    asked = Asked(work.source, work.clang, given.traffic, setting, work.seconds, work.memory)
+    asked = Asked(
+        work.source,
+        work.clang,
+        given.traffic,
+        setting,
+        work.seconds,
+        work.memory,
+        tuple(given.beside or ()),
+    )
     with heeding_signals() as stopping:
         evidence = gather(asked, stopping)
     report = report_on(evidence, given.target)
@@ -57,7 +65,10 @@ def _check(given: Namespace) -> None:
         OptionError: when not.
     """
     check_page(given.html)
-    read = (one for one in (given.file, given.traffic) if one is not None)
+    beside = given.beside or ()
+    read = [one for one in (given.file, given.traffic, *beside) if one is not None]
     check_output("--html", given.html, read)
     if given.traffic is None and given.config:
         raise OptionError("--config", "is for an element that runs; --traffic is missing")
+    if given.traffic is None and beside:
+        raise OptionError("--beside", "is for a function that was counted; --traffic is missing")

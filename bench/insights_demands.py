@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""How well cores are advised from counts and prices, where elements are not known.
+
+Published functions (training tables only) as if they were sources: what `slowpath insights FILE`
+would say of their counts, beside what was measured; also where prices know nothing of one of their
+elements. docs/insights.md has the tables:
+
+    bench/insights_demands.py ../shared/validation [--draws N] [--every N] [--wider X ...]
+
+Without the published tables it says so and ends with 2.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from slowpath.insights.cores import saved
+from slowpath.insights.cores.curves import Curves, read_curves
+from slowpath.insights.cores.evaluation import taken
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.demands.draws import WIDER
+from slowpath.insights.demands.evaluation import (
+    Fits,
+    Outcome,
+    Way,
+    compared,
+    left_out,
+    without_filters,
+)
+from slowpath.insights.demands.prices import prices_of
+
+CONFIDENCE = 0.9
+
+
+def shipped() -> Fits:
+    """What the report uses: the fits to both kinds of traffic."""
+    models = [saved.shipped(traffic) for traffic in saved.TRAFFIC]
+    parameters = tuple(one for model in models for one in model.members)
+    return Fits(parameters, np.mean([model.spread for model in models], 0))
+
+
+def row(name: str, one: Outcome) -> str:
+    off = 100 * np.abs(one.throughput).mean(0)
+    at = {cores: off[CORES.index(cores)] for cores in (24, 42, 60)}
+    return (
+        f"| {name} | {len(one.knee)} | {one.knee.mean():.2f} | {100 * one.share.mean():.1f} % | "
+        + " | ".join(f"{value:.1f} %" for value in at.values())
+        + f" | {100 * np.median(one.throughput):+.1f} % | {100 * one.covered.mean():.1f} % | "
+        f"{one.width.mean():.1f} | {100 * one.within.mean():.1f} % |"
+    )
+
+
+def joined(many: list[Outcome]) -> Outcome:
+    return Outcome(*(np.concatenate(part) for part in zip(*many, strict=True)))
+
+
+def head() -> str:
+    return (
+        "| | functions | knee, mean error, cores | of the most throughput | error at 24 cores | 42 "
+        "| 60 | median | knee in its interval | width, cores | throughput in its interval |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|"
+    )
+
+
+def tables(curves: dict[str, Curves], way: Way, details: bool) -> None:
+    """What is said of all functions, of those without filters, and with an element unknown."""
+    print(head())
+    fits = shipped()
+    for traffic, one in curves.items():
+        print(row(f"{traffic}, all", compared(fits, one, way)), flush=True)
+        print(row(f"{traffic}, without filters", compared(fits, without_filters(one), way)))
+        without = left_out(fits, one, way)
+        print(row(f"{traffic}, an element unknown", joined([*without.values()])), flush=True)
+        for name, outcome in without.items() if details else ():
+            print(row(f"{traffic}, {name} unknown", outcome))
+
+
+def prices() -> None:
+    """What is derived, beside how far elements are apart."""
+    found = prices_of(shipped().parameters)
+    names = ("instruction", "waiting, IMEM", "waiting, EMEM", "busy, IMEM", "busy, EMEM", "way")
+    every = (found.instruction, *found.waiting, *found.service, found.way)
+    print("| | ns | between fits | between elements |\n|---|---|---|---|")
+    for name, one in zip(names, every, strict=True):
+        print(
+            f"| {name} | {one.each.mean():.3g} | {100 * one.each.std() / one.each.mean():.0f} % "
+            f"| {100 * one.spread:.0f} % |"
+        )
+
+
+def main() -> int:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where netronome-scaling is")
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--every", type=int, default=4, help="only each so many-th function")
+    parser.add_argument("--wider", type=float, nargs="*", default=[WIDER])
+    parser.add_argument("--details", action="store_true", help="by element that is unknown")
+    given = parser.parse_args()
+    folder = given.folder / "netronome-scaling"
+    if not folder.is_dir():
+        print(f"{folder}: is not there; name the folder of published measurements", file=sys.stderr)
+        return 2
+    prices()
+    curves = {}
+    for traffic in saved.TRAFFIC:
+        every = read_curves(str(folder / f"{traffic}.csv.gz"))
+        curves[traffic] = taken(every, np.arange(0, len(every.names), given.every))
+    for wider in given.wider:
+        print(f"\nspreads x {wider:g}\n")
+        tables(curves, Way(CONFIDENCE, given.draws, wider), given.details)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Advice on the card as a whole: how many cores, and whom to share it with."""

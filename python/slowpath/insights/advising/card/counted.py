@@ -1,0 +1,72 @@
+"""What a packet makes on the card, from what a run over a trace has counted.
+
+Instructions are of LLVM's language, as their price is. Accesses to packets are no work here: the
+first 64 bytes are in registers, as in the published functions, where they are part of a packet by
+itself. Memory without a name is taken for external.
+"""
+
+import math
+from collections.abc import Sequence
+
+from slowpath.insights.advising.evidence import Placed, Traced
+from slowpath.insights.blocks.traced.running import in_llvm
+from slowpath.insights.demands.documents import CardPart, CardWork
+from slowpath.insights.porting.documents import CountedMember, CountedStructure
+
+WINDOW = 16
+"""Bytes that an access of the published elements fetches at once, or so."""
+_UNNAMED = "memory without a name"
+
+
+def work_of(traced: Traced) -> CardWork:
+    """The work, with each structure where the placement puts it."""
+    packets = traced.counts["traffic"]["packets"]
+    parts = [
+        part
+        for one in traced.counts["structures"]
+        for part in _parts(one, _near(traced.placed, one["structure"]), packets)
+    ]
+    for one in traced.counts["elsewhere"]:
+        if one["what"] == "other":
+            count = (one["reads"] + one["writes"]) / packets
+            parts.append({"structure": _UNNAMED, "memory": "emem", "fewest": count, "most": count})
+    executed = in_llvm(traced.counts, "").instructions()
+    return {"instructions": executed, "parts": parts}
+
+
+def _near(placed: Placed | None, structure: str) -> float:
+    """Which part of a structure is in the internal memory."""
+    if placed is None:
+        return 0.0
+    return math.fsum(
+        part["parts"] / part["of_parts"]
+        for part in placed.case["structures"]
+        if part["structure"] == structure and part["level"] != placed.farthest
+    )
+
+
+def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPart]:
+    most = (one["reads"] + one["writes"]) / packets
+    fewest = _windows(one["members"], "reads", one["reads"]) / packets
+    fewest += _windows(one["members"], "writes", one["writes"]) / packets
+    shares = ("imem", near), ("emem", 1 - near)
+    return [
+        {
+            "structure": one["structure"],
+            "memory": "imem" if memory == "imem" else "emem",
+            "fewest": share * fewest,
+            "most": share * most,
+        }
+        for memory, share in shares
+        if share > 0
+    ]
+
+
+def _windows(members: Sequence[CountedMember], way: str, accesses: int) -> float:
+    """Accesses if each fetched a whole window of bytes that are wanted; never more than counted."""
+    counts = [
+        (one["size_bytes"], one["reads"] if way == "reads" else one["writes"]) for one in members
+    ]
+    if not all(size for size, count in counts if count):
+        return accesses
+    return min(accesses, math.fsum(size * count for size, count in counts) / WINDOW)

@@ -1,0 +1,149 @@
+"""All that is said of a function on the card, from what its packets make."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.colocation import saved as pairs
+from slowpath.insights.cores import saved as curves
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.demands.documents import (
+    CardCores,
+    CardNeighbour,
+    CardPrice,
+    CardUse,
+    CardWork,
+)
+from slowpath.insights.demands.draws import DRAWS, Draws, drawn
+from slowpath.insights.demands.neighbours import Neighbour, typical
+from slowpath.insights.demands.packets import packets_of
+from slowpath.insights.demands.prices import Price, Prices, prices_of
+from slowpath.insights.demands.scaling import EVERY, advise, curve
+from slowpath.insights.demands.sharing import beside
+from slowpath.insights.functions.functions import Array
+
+CONFIDENCE = 0.9
+_DIGITS = 4
+_ITSELF = "itself"
+
+
+class Card(NamedTuple):
+    """What published tables tell of the card."""
+
+    alone: Prices  # of curves: fits to both kinds of traffic
+    noise: Array  # of curves around the network
+    paired: Prices  # of pairs
+    parameters: Array  # of pairs
+
+
+def card() -> Card:
+    """By the models that come along."""
+    both = [curves.shipped(traffic) for traffic in curves.TRAFFIC]
+    parameters = pairs.shipped().parameters
+    return Card(
+        prices_of([one for model in both for one in model.members]),
+        np.mean([model.spread for model in both], 0),
+        prices_of([parameters]),
+        parameters,
+    )
+
+
+def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
+    """What is said of a function.
+
+    Args:
+        known: the card.
+        work: what a packet makes.
+        others: neighbours beside typical ones.
+    """
+    packets = packets_of(work)
+    own = drawn(known.paired, packets)
+    again = drawn(known.paired, packets, seed=0)
+    about = "the same function once more"
+    every = [
+        *typical(known.parameters, DRAWS),
+        Neighbour(_ITSELF, about, False, again),
+        *others,
+    ]
+    found = [_beside(own, one) for one in every]
+    return {
+        "work": work,
+        "prices": _prices(known.alone),
+        "confidence": CONFIDENCE,
+        "cores": _cores(drawn(known.alone, packets), known.noise),
+        "neighbours": sorted(found, key=lambda one: -one["kept"]),
+    }
+
+
+def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
+    """A function beside which another one may stand, by what its packets make."""
+    # Other draws of the prices than those of the function beside it.
+    return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
+
+
+def _cores(draws: Draws, noise: Array) -> CardCores:
+    found = advise(draws, noise, CONFIDENCE)
+    low, middle, high = curve(draws, CONFIDENCE)[:, 0]
+    knee = int(found.cores[0])
+    at = EVERY.index(knee)
+    limits = sorted(found.limits[0].items(), key=lambda one: -one[1])
+    return {
+        "knee_cores": knee,
+        "knee_low": int(found.low[0]),
+        "knee_high": int(found.high[0]),
+        "throughput_pps": _rounded(middle[at]),
+        "low_pps": _rounded(low[at]),
+        "high_pps": _rounded(high[at]),
+        "share": _rounded(middle[at] / middle[-1]),
+        "limits": [{"limit": name, "share": share} for name, share in limits if share],
+        "points": [
+            {
+                "cores": cores,
+                "throughput_pps": _rounded(middle[place]),
+                "low_pps": _rounded(low[place]),
+                "high_pps": _rounded(high[place]),
+                "outside": cores < CORES[0],
+            }
+            for place, cores in enumerate(EVERY)
+        ],
+    }
+
+
+def _beside(own: Draws, other: Neighbour) -> CardNeighbour:
+    kept = beside(own, other.draws)
+    tail = (1 - CONFIDENCE) / 2
+    low, middle, high = np.quantile(kept.own, (tail, 0.5, 1 - tail))
+    return {
+        "neighbour": other.name,
+        "about": other.about,
+        "typical": other.typical,
+        "kept": _rounded(middle),
+        "low": _rounded(low),
+        "high": _rounded(high),
+        "others": _rounded(float(np.median(kept.others))),
+    }
+
+
+def _prices(prices: Prices) -> list[CardPrice]:
+    near, far = "the internal memory", "the external memory"
+    base = prices.base
+    return [
+        _price("a packet by itself, on a core", Price(base.computing, 0.0)),
+        _price("an instruction of LLVM's language", prices.instruction),
+        _price(f"waiting for an access to {near}", prices.waiting[0]),
+        _price(f"waiting for an access to {far}", prices.waiting[1]),
+        _price(f"an access that keeps {near} busy", prices.service[0]),
+        _price(f"an access that keeps {far} busy", prices.service[1]),
+    ]
+
+
+def _price(what: str, price: Price) -> CardPrice:
+    each = float(price.each.mean())
+    spread = float(np.hypot(price.spread, price.each.std() / max(each, 1e-12)))
+    return {"what": what, "ns": _rounded(each), "spread": _rounded(spread)}
+
+
+def _rounded(number: float) -> float:
+    """A number without digits that differ from machine to machine."""
+    return float(f"{number:.{_DIGITS}g}")

@@ -1,0 +1,115 @@
+"""What packets may need: many draws of all prices, so that what follows has an interval.
+
+Each part of a function has prices of its own, as each published element has: gamma distributed,
+the mean that of the elements, and as far apart as they are. Instructions have one price in a draw:
+what a compiler makes of them is alike in all of a function. How many accesses are fetched together
+is anywhere between all and none. Which fit of the network is right is drawn, too.
+
+Draws do not depend on counts, so that more work is more in each of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.demands.packets import Packets
+from slowpath.insights.demands.prices import EMEM, IMEM, WAY, Price, Prices
+from slowpath.insights.functions.functions import Array
+from slowpath.insights.network.closed import Demands, State, busy, solve
+
+DRAWS = 400
+WIDER = 0.5
+"""How far prices are taken to be apart, as a share of how far elements are: such that intervals
+have the measured knee as often as they say, of published functions without filters, which of all
+are the hardest (docs/insights.md)."""
+_SHARP = 1e-3
+"""The least spread."""
+_PACKING = 1 << 20
+"""The place of what no part has, in seeds."""
+
+
+class Draws(NamedTuple):
+    """Demands of functions, draw by draw; times in ns."""
+
+    fit: NDArray[np.intp]  # shape (draws,)
+    waiting: Array  # shape (draws, functions)
+    computing: Array  # the same
+    shared: Array  # shape (draws, functions, resources)
+    queueing: Array  # shape (fits, resources)
+
+
+def drawn(
+    prices: Prices, packets: Packets, seed: int = 0, draws: int = DRAWS, wider: float = WIDER
+) -> Draws:
+    """Demands of functions: the base of a packet, and counts times prices."""
+    base = prices.base
+
+    def price(random: np.random.Generator, one: Price) -> Array:
+        """A price in each draw, shape (draws, 1)."""
+        shape = 1 / max(wider * one.spread, _SHARP) ** 2
+        return np.asarray((one.each[fit] * random.gamma(shape, 1 / shape, draws))[:, None])
+
+    fit = np.arange(draws) % len(base.computing)
+    whole = np.random.default_rng([seed, _PACKING])
+    instruction = price(whole, prices.instruction)
+    apart = whole.uniform(size=draws)[:, None]
+    waiting = np.repeat(base.waiting[fit][:, None], len(packets.instructions), 1)
+    shared = np.repeat(base.shared[fit][:, None, :], len(packets.instructions), 1)
+    for part in range(packets.imem.shape[1]):
+        random = np.random.default_rng([seed, part])
+        near = _accesses(packets.imem[:, part], packets.imem_most[:, part], apart)
+        far = _accesses(packets.emem[:, part], packets.emem_most[:, part], apart)
+        waiting = waiting + near * price(random, prices.waiting[0])
+        waiting = waiting + far * price(random, prices.waiting[1])
+        shared[..., IMEM] += near * price(random, prices.service[0])
+        shared[..., EMEM] += far * price(random, prices.service[1])
+        shared[..., WAY] += (near + far) * price(random, prices.way)
+    computing = base.computing[fit][:, None] + packets.instructions * instruction
+    return Draws(fit, waiting, computing, shared, base.queueing)
+
+
+def _accesses(fewest: Array, most: Array, apart: Array) -> Array:
+    """Shape (draws, functions)."""
+    return np.asarray(fewest + apart * (most - fewest))
+
+
+def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
+    """Packets/ns of functions by themselves, shape (draws, functions, numbers of cores)."""
+    found = np.zeros((*draws.waiting.shape, len(cores)))
+    number = np.array(cores, float)
+    for one in range(len(draws.queueing)):
+        these = np.flatnonzero(draws.fit == one)
+        if len(these):
+            shape = (len(these), draws.waiting.shape[1], len(cores))
+            needed = _settings(draws, these, len(cores))
+            every = np.broadcast_to(number, shape).reshape(-1, 1)
+            found[these] = solve(needed, every).reshape(shape)
+    return found
+
+
+def _settings(draws: Draws, these: NDArray[np.intp], times: int) -> Demands:
+    """Draws of one fit as settings of one class, each so many times."""
+
+    def flat(part: Array) -> Array:
+        return np.repeat(part[these].reshape(-1, 1), times, 0)
+
+    resources = draws.shared.shape[-1]
+    shared = np.repeat(draws.shared[these].reshape(-1, 1, resources), times, 0)
+    queueing = draws.queueing[draws.fit[these[0]]]
+    return Demands(flat(draws.waiting), flat(draws.computing), shared, queueing)
+
+
+def used(draws: Draws, cores: float, rates: Array) -> State:
+    """How busy everything is; rates and cores of shape (draws, functions)."""
+    needed = Demands(
+        draws.waiting.reshape(-1, 1),
+        draws.computing.reshape(-1, 1),
+        draws.shared.reshape(-1, 1, draws.shared.shape[-1]),
+        draws.queueing[0],
+    )
+    state = busy(needed, np.full((rates.size, 1), cores), rates.reshape(-1, 1))
+    return State(
+        state.resources.reshape(*rates.shape, -1),
+        state.cores.reshape(rates.shape),
+    )

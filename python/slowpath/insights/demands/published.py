@@ -1,0 +1,91 @@
+"""What the published elements do with a packet, counted as a source is: instructions, accesses.
+
+Accesses are what is published of the elements (docs/insights.md): how often each reads and writes
+which memory. Instructions are of LLVM's intermediate language, counted in twins of the elements
+that were written from the same description (`tests/advice/elements.c`; a test counts them again).
+Of a look-up that may visit several slots, half of those beyond the first are taken to be visited:
+how full the published tables were is not known.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.demands.packets import Packets
+from slowpath.insights.functions.functions import Array, Functions
+from slowpath.insights.network.work import works
+
+HALF = 0.5
+"""Of the slots beyond the first, those that a look-up visits."""
+
+
+class Element(NamedTuple):
+    """What an element does with a packet, and for each unit of its amount."""
+
+    instructions: float
+    imem: float
+    emem: float
+    each_instructions: float = 0.0
+    each_imem: float = 0.0
+    each_emem: float = 0.0
+    known: bool = True
+    """Whether what it computes was described: else instructions learn nothing from it."""
+
+
+ELEMENTS: Mapping[str, Element] = {
+    "filter": Element(0, 0, 0, 30.75, 2),
+    "average": Element(13, 5, 0),
+    "counter": Element(13, 4, 0),
+    "encap": Element(44, 1, 0),
+    "rounds": Element(0, 0, 0, 8.75),
+    "rewriter": Element(39.5, 0, 3, 24.75, 0, 1),
+    "mapper": Element(79, 1, 4, 24.75, 0, 1, known=False),
+    "webgen": Element(95, 4, 2, 24.75, 0, 1),
+    "demux": Element(27, 0, 1, 24.75, 0, 1),
+    "conn": Element(21, 0, 2, 24.75, 0, 1),
+}
+"""By element. Of the amount: rules, rounds, slots beyond the first that are visited."""
+
+
+def published(functions: Functions) -> Packets:
+    """What a packet makes in published chains: each element is a part with state of its own."""
+    amounts = dict(_amounts(functions))
+    instructions = np.zeros(functions.size)
+    imem, emem = list[Array](), list[Array]()
+    for name, (there, amount) in amounts.items():
+        one = ELEMENTS[name]
+        instructions += there * one.instructions + amount * one.each_instructions
+        imem.append(there * one.imem + amount * one.each_imem)
+        emem.append(there * one.emem + amount * one.each_emem)
+    near, far = np.stack(imem, -1), np.stack(emem, -1)
+    return Packets(instructions, near, near, far, far)
+
+
+def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
+    """By element, how many there are in a chain, and the amount of all of them."""
+    known, slots = works(functions), functions.columns
+    mapper = functions.has("ftpportmapper")
+    flows = np.maximum(slots["tcpflow_slots"] - 1, 0) * HALF
+    control = slots["ftpportmapper_control_slots"], slots["ftpportmapper_data_slots"]
+    nothing = np.zeros(functions.size)
+    return {
+        "filter": (known["filter1"] + known["filter2"], known["rules"]),
+        "average": (known["average"], nothing),
+        "counter": (known["counter"], nothing),
+        "encap": (known["encap"], nothing),
+        "rounds": (known["blocks"], known["rounds"]),
+        "rewriter": _look_up(functions, "iprewriter", "iprewriter_slots"),
+        "mapper": (
+            mapper,
+            mapper * sum((np.maximum(one - 1, 0) * HALF for one in control), nothing),
+        ),
+        "webgen": _look_up(functions, "webgen", "webgen_slots"),
+        "demux": (functions.has("tcpdemux"), functions.has("tcpdemux") * flows),
+        "conn": (functions.has("tcpconn"), functions.has("tcpconn") * flows),
+    }
+
+
+def _look_up(functions: Functions, element: str, slots: str) -> tuple[Array, Array]:
+    there = functions.has(element)
+    return there, there * np.maximum(functions.columns[slots] - 1, 0) * HALF

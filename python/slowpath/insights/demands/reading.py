@@ -1,0 +1,102 @@
+"""Files of neighbours: functions by columns, groups of them, or reports on other sources."""
+
+from collections.abc import Sequence
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.colocation.groups import FUNCTIONS, read_groups
+from slowpath.insights.cores.curves import read_asked
+from slowpath.insights.demands.assessment import Card, neighbour_of
+from slowpath.insights.demands.documents import CardPart, CardWork
+from slowpath.insights.demands.draws import DRAWS
+from slowpath.insights.demands.neighbours import Neighbour, of_functions
+from slowpath.insights.functions.functions import Functions
+from slowpath.insights.rows import read_json_lines
+
+_MOST = 100
+"""Neighbours that are compared."""
+_LARGEST = 1e9
+_CSV = (".csv", ".csv.gz")
+_ABOUT = "as {file} describes it"
+
+
+def read_neighbours(known: Card, file: str) -> list[Neighbour]:
+    """The functions of a file.
+
+    A table (.csv) is one of `slowpath insights cores --query`; lines of JSON are those of
+    `slowpath insights colocation --query`, or reports of `slowpath insights FILE --format json`.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    if file.endswith(_CSV):
+        asked = read_asked(file)
+        return _described(known, file, asked.names, asked.functions)
+    rows = read_json_lines(file)
+    reports = [row for row in rows if "card" in row.values]
+    if not reports:
+        groups = read_groups(file)
+        names = [f"{group}, function {at + 1}" for group in groups.names for at in range(FUNCTIONS)]
+        return _described(known, file, names, groups.functions)
+    _check(file, len(reports))
+    found = []
+    for row in rows:
+        work = _work(file, row.place, row.values.get("card"))
+        name = str(row.values.get("file", row.place))
+        found.append(neighbour_of(known, name, f"as counted in {file}", work))
+    return found
+
+
+def _check(file: str, count: int) -> None:
+    if count > _MOST:
+        reason = f"has {count} functions; up to {_MOST} are compared"
+        raise InputError(file, reason)
+
+
+def _described(
+    known: Card, file: str, names: Sequence[str], functions: Functions
+) -> list[Neighbour]:
+    _check(file, len(names))
+    rows = [
+        {name: int(column[at]) for name, column in functions.columns.items()}
+        for at in range(functions.size)
+    ]
+    about = _ABOUT.format(file=file)
+    every = of_functions(known.parameters, rows, DRAWS)
+    return [Neighbour(name, about, False, draws) for name, draws in zip(names, every, strict=True)]
+
+
+def _work(file: str, place: str, card: object) -> CardWork:
+    """What packets make, of a report."""
+    if card is None:
+        reason = "the report was made without a trace; make it again with --traffic"
+        raise InputError(file, f"{place}, card: {reason}")
+    work = card.get("work") if isinstance(card, dict) else None
+    if not isinstance(work, dict) or not isinstance(work.get("parts"), list):
+        reason = "is not what slowpath insights FILE --traffic TRACE --format json writes"
+        raise InputError(file, f"{place}, card: {reason}")
+    parts = [_part(file, f"{place}, part {at}", one) for at, one in enumerate(work["parts"], 1)]
+    return {
+        "instructions": _amount(file, f"{place}, instructions", work.get("instructions")),
+        "parts": parts,
+    }
+
+
+def _part(file: str, place: str, one: object) -> CardPart:
+    if not isinstance(one, dict) or one.get("memory") not in ("imem", "emem"):
+        raise InputError(file, f"{place}: is no structure in imem or emem")
+    fewest, most = (_amount(file, f"{place}, {end}", one.get(end)) for end in ("fewest", "most"))
+    if fewest > most:
+        raise InputError(file, f"{place}: fewest, {fewest:g}, is above most, {most:g}")
+    memory = one["memory"]
+    return {
+        "structure": str(one.get("structure")),
+        "memory": memory,
+        "fewest": fewest,
+        "most": most,
+    }
+
+
+def _amount(file: str, place: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+        raise InputError(file, f"{place}: is no number from 0 to {_LARGEST:g}")
+    return float(value)
