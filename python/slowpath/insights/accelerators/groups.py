@@ -51,13 +51,14 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
     return sorted(found, key=lambda one: _unlikely_stream(bench, one))[:_MOST]
 
 
-def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int]:
+def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
     """Sorts what may be the steps of a digest: of one state, named so, side by side."""
     unnamed = sum(
         what.search(bench.functions[name].shown) is None
         for what, name in zip(_STEPS, names, strict=True)
     )
-    return not akin(bench, names), unnamed, _distance(bench, names)
+    ends = _distance(bench, (names[0], names[-1]))
+    return not akin(bench, names), unnamed, _distance(bench, names), ends
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:

@@ -138,10 +138,14 @@ class Identification:
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._unproved()):
-            if any(name in self._proved for name in group) or not self._fit(group):
+            known = [name for name in group if name in self._proved]
+            # Several digests may share the function in the middle.
+            if group[-1] in known or (known and not akin(self._bench, group)):
                 continue
-            tried = list(stream_attempts(self._bench, *group))
-            yield from self._together(group, group, tried, before)
+            if self._fit(group):
+                tried = list(stream_attempts(self._bench, *group))
+                named = [name for name in group if name not in known]
+                yield from self._together(group, named, tried, before)
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
         starts = {name: found for name in self._able if (found := self._starts(name, before))}
