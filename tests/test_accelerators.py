@@ -116,6 +116,32 @@ def test_what_routes_are_added_and_looked_up_with() -> None:
     assert not any("routes added" in one for one in found.values())
 
 
+def test_tables_that_are_made_once_are_made(tmp_path: Path) -> None:
+    file = tmp_path / "once.c"
+    file.write_text(
+        "#include <pthread.h>\n"
+        "static unsigned rows[256];\n"
+        "static pthread_once_t once = PTHREAD_ONCE_INIT;\n"
+        "static void make(void) {\n"
+        "    for (unsigned i = 0; i < 256; i++) {\n"
+        "        unsigned value = i;\n"
+        "        for (int k = 0; k < 8; k++)\n"
+        "            value = value >> 1 ^ (value & 1 ? 0xedb88320 : 0);\n"
+        "        rows[i] = value;\n"
+        "    }\n"
+        "}\n"
+        "unsigned check(const unsigned char *data, unsigned len) {\n"
+        "    unsigned value = ~0u;\n"
+        "    pthread_once(&once, make);\n"
+        "    while (len--)\n"
+        "        value = value >> 8 ^ rows[(value ^ *data++) & 255];\n"
+        "    return ~value;\n"
+        "}\n"
+    )
+    found = {one["function"]: one["algorithm"] for one in examined(file)["proved"]}
+    assert found["check"] == "CRC-32 (IEEE 802.3)"
+
+
 def test_checksums_of_even_lengths_only_say_so() -> None:
     report = examined(FOLDER / "sums.c", "--entry", "in_whole_words")
     assert [one["parameters"]["lengths"] for one in report["proved"]] == ["even ones only"]

@@ -195,3 +195,11 @@ uint32_t toeplitz(const uint8_t *input, int len, const uint8_t *key) {
         }
     return hash;
 }
+
+// It ends at a zero byte, whatever length it is told.
+uint32_t fnv1_shortened(const void *data, size_t len) {
+    uint32_t hash = 0x811c9dc5;
+    for (const uint8_t *at = data; len && *at; at++, len--)
+        hash = (hash * 0x01000193) ^ *at;
+    return hash;
+}

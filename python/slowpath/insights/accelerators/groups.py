@@ -12,8 +12,14 @@ from slowpath.insights.preparation.functions import Function
 _MOST = 48
 """Groups of a kind that are tried; a module with more has more than one subject."""
 _ADDRESS = 32
-_ADDING = re.compile(r"add|insert|update|set|put|announce", re.IGNORECASE)
-_LOOKING = re.compile(r"look|find|search|match|get|query|route", re.IGNORECASE)
+_ADDING = tuple(re.compile(one, re.IGNORECASE) for one in ("add|insert", "update|set|put|announce"))
+_LOOKING = tuple(
+    re.compile(
+        f"^(?!.*(add|insert|update|change|del|remove|free|new|set|put)).*({one})", re.IGNORECASE
+    )
+    for one in ("look|find|search|match|best", "get|query|route")
+)
+"""What functions of tables of routes are called."""
 _STEPS = tuple(
     re.compile(one, re.IGNORECASE)
     for one in (
@@ -51,13 +57,14 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
     return sorted(found, key=lambda one: _unlikely_stream(bench, one))[:_MOST]
 
 
-def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int]:
+def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
     """Sorts what may be the steps of a digest: of one state, named so, side by side."""
     unnamed = sum(
         what.search(bench.functions[name].shown) is None
         for what, name in zip(_STEPS, names, strict=True)
     )
-    return not akin(bench, names), unnamed, _distance(bench, names)
+    ends = _distance(bench, (names[0], names[-1]))
+    return not akin(bench, names), unnamed, _distance(bench, names), ends
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
@@ -118,9 +125,13 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:
-    """How many of two functions have names that say nothing of a table."""
-    named = _ADDING.search(bench.functions[add].shown), _LOOKING.search(bench.functions[look].shown)
-    return sum(one is None for one in named)
+    """How little the names of two functions say of a table."""
+    return _rank(_ADDING, bench.functions[add].shown) + _rank(_LOOKING, bench.functions[look].shown)
+
+
+def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
+    """The first of patterns that a name has; their number where it has none."""
+    return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
 def _adds(function: Function, pattern: str) -> bool:

@@ -138,10 +138,14 @@ class Identification:
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._unproved()):
-            if any(name in self._proved for name in group) or not self._fit(group):
+            known = [name for name in group if name in self._proved]
+            # Several digests may share the function in the middle.
+            if group[-1] in known or (known and not akin(self._bench, group)):
                 continue
-            tried = list(stream_attempts(self._bench, *group))
-            yield from self._together(group, group, tried, before)
+            if self._fit(group):
+                tried = list(stream_attempts(self._bench, *group))
+                named = [name for name in group if name not in known]
+                yield from self._together(group, named, tried, before)
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
         starts = {name: found for name in self._able if (found := self._starts(name, before))}
@@ -168,15 +172,16 @@ class Identification:
         for roles in tables(self._bench, self._unproved()):
             if _spent() >= end:
                 return
-            if roles.look in self._proved or roles.add in self._proved:
+            if roles.look in self._proved:
                 continue
+            named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
             tried = list(lookup_attempts(self._bench, roles))
             # What one attempt leaves behind must not be there for the next.
             count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
                 some = tried[at : at + count]
-                found = list(self._together(group, [roles.add, roles.look], some, before))
+                found = list(self._together(group, named, some, before))
                 yield from found
                 if found or monotonic() >= self._until or _spent() >= end:
                     break

@@ -68,6 +68,11 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
             entries_attempts(bench, name),
         ),
         *(partial(_sized, bench, name, one) for one in sized(function)),
+        *(
+            partial(_of_text, bench, name, one, numbers)
+            for one in readings(function)
+            if one.extent == "length"
+        ),
         *(partial(_blank, bench, name, one) for one in readings(function) if _states(one)),
     ]
 
@@ -96,6 +101,19 @@ def _digest(
 def _sized(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
     """A digest that is told how long it is."""
     return prove_whole(Bound(bench, name, reading.binding), reading)
+
+
+def _of_text(
+    bench: Bench, name: str, reading: Reading, numbers: tuple[int, ...]
+) -> dict[str, Any] | None:
+    """A hash that ends at a zero byte, whatever length it is told."""
+    for oracle in digest_oracles(Bound(bench, name, reading.binding), reading):
+        oracle.text = True
+        found = prove_hash(oracle, numbers)
+        if found is not None:
+            found["parameters"]["data"] = "without zero bytes"
+            return found
+    return None
 
 
 def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:

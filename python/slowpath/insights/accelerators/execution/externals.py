@@ -91,9 +91,17 @@ _SILENT = frozenset(
         "printk",
         "__printf_chk",
         "__fprintf_chk",
+        "pthread_mutex_init",
+        "pthread_mutex_lock",
+        "pthread_mutex_unlock",
+        "pthread_mutex_destroy",
+        "pthread_rwlock_rdlock",
+        "pthread_rwlock_wrlock",
+        "pthread_rwlock_unlock",
     ]
 )
-"""What writes, and here does nothing."""
+"""What writes or locks, and here does nothing."""
+_ONCE = "pthread_once"
 _RENAMED = {
     "_Znwm": "malloc",
     "_Znam": "malloc",
@@ -111,6 +119,17 @@ define void @"slowpath.refused"() {
 define i64 @"slowpath.silent"(...) {
   ret i64 0
 }
+define i32 @"slowpath.once"(ptr %control, ptr %routine) {
+  %seen = load i32, ptr %control
+  %first = icmp eq i32 %seen, 0
+  br i1 %first, label %run, label %done
+run:
+  store i32 2, ptr %control
+  call void %routine()
+  br label %done
+done:
+  ret i32 0
+}
 declare void @llvm.trap()
 """
 _LARGEST = 1 << 20
@@ -126,12 +145,13 @@ class Outside(NamedTuple):
 
 def is_allowed(name: str) -> bool:
     """Whether a function from outside may be called."""
-    return name.startswith("llvm.") or name in _PRESENT or name in _SILENT or name in _RENAMED
+    given = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
+    return name.startswith("llvm.") or given
 
 
 def settle(module: Module) -> dict[str, Outside]:
     """Gives everything from outside a meaning, or none; the variables are zero, by name."""
-    refused, silent = _own()
+    refused, silent, once = _own()
     for function in list(module.functions):
         name = function.name
         if not function.is_declaration or name.startswith("llvm.") or name in _PRESENT:
@@ -140,7 +160,8 @@ def settle(module: Module) -> dict[str, Outside]:
         # links nothing.
         function.name = f"slowpath.outside.{name}"
         same = llvm.address_of_symbol(_RENAMED[name]) if name in _RENAMED else None
-        llvm.add_symbol(function.name, same or (silent if name in _SILENT else refused))
+        own = {_ONCE: once}.get(name, silent if name in _SILENT else refused)
+        llvm.add_symbol(function.name, same or own)
     found = {}
     for value in list(module.global_variables):
         if not value.is_declaration:
@@ -156,7 +177,7 @@ def settle(module: Module) -> dict[str, Outside]:
 
 
 @cache
-def _own() -> tuple[int, int]:
+def _own() -> tuple[int, int, int]:
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())
     engine.finalize_object()
@@ -164,6 +185,7 @@ def _own() -> tuple[int, int]:
     return (
         engine.get_function_address("slowpath.refused"),
         engine.get_function_address("slowpath.silent"),
+        engine.get_function_address("slowpath.once"),
     )
 
 
