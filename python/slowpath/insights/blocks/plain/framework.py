@@ -9,6 +9,8 @@ from slowpath.insights.preparation.functions import Function
 
 RECEIVE = "slowpath_click_receive"
 """Fills in what is kept of a packet; part of what makes a program of an element."""
+FETCHED = "_ZN7Element7fetchedEv"
+"""Gives a packet to a method that asks for one."""
 _CALLED = {
     "Packet::kill": "Packet::kill",
     "Element::sent": "Element::Port::push",

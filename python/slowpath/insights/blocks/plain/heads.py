@@ -16,7 +16,8 @@ _STATE = "slowpath_state"
 _LARGEST = 1 << 24
 """Bytes of an element that are looked at, however large it is."""
 _WORD, _WHOLE = 4, 64
-_ETHERNET = 14
+_LEAST = 1
+"""Bytes of a packet; a function that looks whether there are more has its branches."""
 _ENDS = f"""\
   %{APART}first = load i32, ptr %{APART}context, align 4
   %{APART}second = getelementptr i8, ptr %{APART}context, i64 4
@@ -25,27 +26,31 @@ _ENDS = f"""\
   %{APART}ends = zext i32 %{APART}last to i64
   %{APART}data = inttoptr i64 %{APART}begins to ptr
   %{APART}end = inttoptr i64 %{APART}ends to ptr
-  %{APART}least = getelementptr i8, ptr %{APART}data, i64 {_ETHERNET}
+  %{APART}least = getelementptr i8, ptr %{APART}data, i64 {_LEAST}
   %{APART}short = icmp ugt ptr %{APART}least, %{APART}end"""
+
+
+PULLED = f"%{APART}packet"
+"""What is kept of a packet that a function fetches."""
 
 
 def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
     """The lines in front of the block that a function begins with.
 
-    `names` are those of its parameters, `packet` is how many bytes are kept of one, and `result`
-    is the type of what it returns.
+    `names` are those of its parameters, `packet` is how many bytes are kept of one (0: nothing is),
+    and `result` is the type of what it returns.
     """
-    values = dict(zip(entry.roles, names, strict=True))
+    kept = dict(zip(entry.roles, names, strict=True)).get("packet", PULLED if packet else None)
     yield from _ENDS.splitlines()
-    if "packet" in values:
-        yield f"  {values['packet']} = alloca [{packet} x i8], align 8"
-    if "element" in values:
+    if kept is not None:
+        yield f"  {kept} = alloca [{packet} x i8], align 8"
+    if "element" in entry.roles:
         yield f"  %{APART}key = alloca i32, align 4"
         yield f"  store i32 0, ptr %{APART}key, align 4"
     for role, one, name in zip(entry.roles, entry.function.parameters, names, strict=True):
         yield from _given(role, name, one.bits)
-    if "packet" in values:
-        given = f"ptr {values['packet']}, ptr %{APART}data, ptr %{APART}end"
+    if kept is not None:
+        given = f"ptr {kept}, ptr %{APART}data, ptr %{APART}end"
         yield f"  call void @{RECEIVE}({given})"
     yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
     yield f"{APART}none:"

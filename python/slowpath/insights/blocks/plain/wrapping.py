@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.plain.framework import RECEIVE, as_called, framework
-from slowpath.insights.blocks.plain.heads import APART, head, returned, state
+from slowpath.insights.blocks.plain.framework import FETCHED, RECEIVE, as_called, framework
+from slowpath.insights.blocks.plain.heads import APART, PULLED, head, returned, state
 from slowpath.insights.preparation.brackets import separated
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
@@ -28,6 +28,7 @@ _DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
 _GROUP = re.compile(r"#\d+")
 _PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
 """Local variables of a known size, which belong to the first block."""
+_FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
 _ATTRIBUTES = re.compile(
@@ -107,7 +108,7 @@ class _Wrapping:
         """The functions that the program has: what a framework does is none of them."""
         first = self._entry.function.name
         found, left = {first}, [first]
-        if "packet" in self._entry.roles and RECEIVE in self._functions:
+        if self._entry.click and RECEIVE in self._functions:
             found.add(RECEIVE)
         while left:
             calls = self._functions[left.pop()].calls
@@ -182,6 +183,10 @@ class _Wrapping:
             if made.text is not None:
                 text = re.sub(r"^  unreachable\b", f"  {returned(kind)}", made.text)
                 self._declare(text)
+                fetched = _FETCHED.match(text) if name == self._entry.function.name else None
+                if fetched:  # a packet as those that come by themselves
+                    yield f"  call void @{FETCHED}()"
+                    text = f"{fetched[1]}getelementptr i8, ptr {PULLED}, i64 0"
                 yield text
 
     def _declare(self, line: str) -> None:
@@ -199,7 +204,8 @@ class _Wrapping:
         names = [found[1] for one in separated(parameters) if (found := _PARAMETER.search(one))]
         if len(names) != len(self._entry.roles):
             raise InputError(self._file, "internal error: parameters are not understood")
-        packet, label = _PACKETS.search(self._text), _LABEL.match(first)
+        packet = _PACKETS.search(self._text) if self._entry.click else None
+        label = _LABEL.match(first)
         yield f"{APART}head:"
         yield from places
         size = int(packet[1]) if packet else 0
