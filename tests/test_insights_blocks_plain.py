@@ -237,3 +237,18 @@ def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
     assert {one["what"] for block in blocks for one in block["refused"]} == {
         "a write to an element of a map"
     }
+
+
+def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
+    file = tmp_path / "engine.c"
+    file.write_text(
+        "static __attribute__((noinline)) int nic_engine_sum(const unsigned char *at, int length)"
+        " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
+        "int f(const unsigned char *data, int length) { return nic_engine_sum(data, length) == 7; }"
+        "\n"
+    )
+    [program] = predicted(file, "--model", "exact")["programs"]
+    [function] = program["functions"]
+    assert function["name"] == "f"
+    calls = [one["calls"] for one in function["blocks"] if one["calls"]]
+    assert calls == [[{"what": "nic_engine_sum", "times": 1}]]
