@@ -214,3 +214,41 @@ def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     assert same[0].keys() == same[1].keys()
     assert len(same[0]) > 2
     assert rows[0][calls[0][0]]["call_instructions"] > 0
+
+
+def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
+    file = tmp_path / "pulls.cc"
+    file.write_text(
+        "#include <click/config.h>\n#include <click/element.hh>\n"
+        "class Pulls : public Element { public:\n"
+        '  const char *class_name() const { return "Pulls"; }\n'
+        "  Packet *pull(int);\n  uint64_t _seen; };\n"
+        "Packet *Pulls::pull(int) {\n"
+        "  Packet *p = input(0).pull();\n"
+        "  if (p && p->ip_header()->ip_p == 17)\n    _seen++;\n  return p; }\n"
+        "EXPORT_ELEMENT(Pulls)\n"
+    )
+    [program] = predicted(file, "--model", "exact")["programs"]
+    blocks = blocks_of(program)
+    assert [one["calls"] for one in blocks if one["calls"]] == [
+        [{"what": "Element::Port::pull", "times": 1}]
+    ]
+    assert sum(one["accesses"]["packet"] for one in blocks) == 1
+    assert {one["what"] for block in blocks for one in block["refused"]} == {
+        "a write to an element of a map"
+    }
+
+
+def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
+    file = tmp_path / "engine.c"
+    file.write_text(
+        "static __attribute__((noinline)) int nic_engine_sum(const unsigned char *at, int length)"
+        " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
+        "int f(const unsigned char *data, int length) { return nic_engine_sum(data, length) == 7; }"
+        "\n"
+    )
+    [program] = predicted(file, "--model", "exact")["programs"]
+    [function] = program["functions"]
+    assert function["name"] == "f"
+    calls = [one["calls"] for one in function["blocks"] if one["calls"]]
+    assert calls == [[{"what": "nic_engine_sum", "times": 1}]]

@@ -104,7 +104,7 @@ def _executed(
     """What ran, in instructions of the card; of LLVM's language where that cannot be."""
     allowed = Allowance(None if seconds is None else seconds / 2, asked.memory)
     try:
-        trace = Trace(traffic, asked.setting, allowed, run.report["fate"])
+        trace = Trace(traffic, asked.setting, allowed, run.report)
         return executed(asked.source, asked.clang, trace, stopping)
     except InputError as problem:  # StoppedError, too: the rest of the report stands without
         return in_llvm(run.report, problem.reason)

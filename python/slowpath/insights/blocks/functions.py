@@ -15,8 +15,9 @@ from slowpath.insights.blocks.exact.steps import lowered
 from slowpath.insights.blocks.language.program import Language
 from slowpath.insights.blocks.language.provenance import Kind
 from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.plain.steps import optimised, packed, read
-from slowpath.insights.blocks.plain.wrapping import APART, Sizes, wrapped
+from slowpath.insights.blocks.plain.wrapping import Sizes, wrapped
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.calls import find_entry

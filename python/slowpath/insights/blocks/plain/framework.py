@@ -9,6 +9,8 @@ from slowpath.insights.preparation.functions import Function
 
 RECEIVE = "slowpath_click_receive"
 """Fills in what is kept of a packet; part of what makes a program of an element."""
+FETCHED = "_ZN7Element7fetchedEv"
+"""Gives a packet to a method that asks for one."""
 _CALLED = {
     "Packet::kill": "Packet::kill",
     "Element::sent": "Element::Port::push",
@@ -16,7 +18,8 @@ _CALLED = {
     "click_random": "click_random",
     "slowpath_click_take": "Packet::make",
 }
-_OURS = "slowpath_click_"
+_OURS = re.compile(r"slowpath_click_|(?:_ZL\d+)?nic_engine_")
+"""What symbols of functions begin with that a card's framework has, or its engines."""
 _NOW, _TOTALS = "@slowpath_click_now", "@slowpath_click_totals"
 _CLOCK = "slowpath_click_clock"
 _COPY = re.compile(r"^( *)(?:tail )?call void @llvm\.(memcpy|memmove|memset)\.[\w.]+(\(.*)$")
@@ -41,7 +44,7 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()
-        if function.shown in _CALLED or (name.startswith(_OURS) and name != RECEIVE)
+        if function.shown in _CALLED or (_OURS.match(name) and name != RECEIVE)
     }
 
 

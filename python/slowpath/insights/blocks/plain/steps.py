@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slowpath.insights.blocks.exact.steps import from_llvm, named
-from slowpath.insights.preparation.framework import FLAGS, is_support
+from slowpath.insights.preparation.framework import FLAGS, HEADERS, is_support
 from slowpath.insights.preparation.sources import CPLUSPLUS
 from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
@@ -42,6 +42,8 @@ _BITCODE = Form(
     "bitcode",
     kernel=False,
 )
+_KINDS = {".h": ("-x", "c"), ".hpp": ("-x", "c++")}
+"""How clang is told what to compile where the name does not say it."""
 _LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 """Of BPF."""
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
@@ -66,8 +68,9 @@ def read(file: str, clang: Clang) -> str:
         InputError: when it does not compile.
         StoppedError: when the time is up before.
     """
-    own = FLAGS if Path(file).suffix in CPLUSPLUS else ()
-    told = clang._replace(flags=(*own, *clang.flags))
+    extension = Path(file).suffix
+    own = FLAGS if extension in CPLUSPLUS else ("-isystem", str(HEADERS))
+    told = clang._replace(flags=(*_KINDS.get(extension, ()), *own, *clang.flags))
     text = compile_c(file, told, _READ).decode(errors="replace")
     text = _MACHINE.sub("", _TARGET.sub("", text))
     return f'target datalayout = "{_LAYOUT}"\ntarget triple = "bpf"\n{text}'

@@ -10,17 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.plain.framework import RECEIVE, as_called, framework
+from slowpath.insights.blocks.plain.framework import FETCHED, RECEIVE, as_called, framework
+from slowpath.insights.blocks.plain.heads import APART, PULLED, head, returned, state
 from slowpath.insights.preparation.brackets import separated
-from slowpath.insights.preparation.entry import Entry, Role
+from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
 
-APART = "slowpath."
-"""What the names of blocks begin with that are not the function's."""
-_STATE = "slowpath_state"
-_LARGEST = 1 << 24
-"""Bytes of an element that are looked at, however large it is."""
-_ETHERNET = 14
+_WORD = 8
 _FUNCTION = re.compile(r'^define ([^@]*)@("[^"]*"|[\w.$-]+)\((.*)\)([^()]*)\{$')
 _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
 _VARIABLE = re.compile(r'^@("[^"]*"|[\w.$-]+) = (.*)$')
@@ -32,6 +28,7 @@ _DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
 _GROUP = re.compile(r"#\d+")
 _PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
 """Local variables of a known size, which belong to the first block."""
+_FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
 _ATTRIBUTES = re.compile(
@@ -92,33 +89,26 @@ class _Wrapping:
         bodies, others = list[str](), list[str]()
         lines = iter(self._text.splitlines())
         for line in lines:
-            head = _FUNCTION.match(line)
-            if head is None:
+            begun = _FUNCTION.match(line)
+            if begun is None:
                 others.append(line)
                 continue
             body = list(_until_end(lines))
-            name = head[2].strip('"')
+            name = begun[2].strip('"')
             if name in kept:
-                bodies += self._function(name, head, body)
+                bodies += self._function(name, begun, body)
         named = {one.strip('"') for line in bodies for one in _NAMED.findall(line)}
         around = [made for line in others for made in self._around(line, named)]
         declared = [one for name, one in self._declared.items() if name in named]
-        text = "\n".join([*around, *self._state(), *declared, *bodies, ""])
+        size = self._sizes.element(self._entry)
+        text = "\n".join([*around, *state(self._entry, size), *declared, *bodies, ""])
         return Wrapped(text, self._called, self._apart)
-
-    def _state(self) -> Iterator[str]:
-        """The array map whose only element is the object of the method."""
-        if "element" in self._entry.roles:
-            size = max(_WORD, min(self._sizes.element(self._entry), _LARGEST)) // 4 * 4
-            values = f"{{ i32 2, i32 4, i32 {size}, i32 1, i32 0 }}"
-            kinds = "{ i32, i32, i32, i32, i32 }"
-            yield f'@{_STATE} = dso_local global {kinds} {values}, section "maps", align 4'
 
     def _kept(self) -> set[str]:
         """The functions that the program has: what a framework does is none of them."""
         first = self._entry.function.name
         found, left = {first}, [first]
-        if "packet" in self._entry.roles and RECEIVE in self._functions:
+        if self._entry.click and RECEIVE in self._functions:
             found.add(RECEIVE)
         while left:
             calls = self._functions[left.pop()].calls
@@ -153,9 +143,9 @@ class _Wrapping:
 
     # --- functions -------------------------------------------------------------------------------
 
-    def _function(self, name: str, head: re.Match[str], body: list[str]) -> Iterator[str]:
-        kind = _ATTRIBUTES.sub("", head[1]).strip()
-        group = _GROUP.search(head[4])
+    def _function(self, name: str, begun: re.Match[str], body: list[str]) -> Iterator[str]:
+        kind = _ATTRIBUTES.sub("", begun[1]).strip()
+        group = _GROUP.search(begun[4])
         attributes = f" {group[0]}" if group else ""
         first = next(iter(body), "")
         if not _LABEL.match(first):
@@ -165,14 +155,14 @@ class _Wrapping:
             lines = [one for one in body if not _PLACE.search(one)]
             places = [one for one in body if _PLACE.search(one)]
             given = f"(ptr %{APART}context){attributes}"
-            yield f'define dso_local {made} @{head[2]}{given} section "xdp" {{'
-            yield from self._head(head[3], made, [_DEBUG.sub("", one) for one in places], lines[0])
+            yield f'define dso_local {made} @{begun[2]}{given} section "xdp" {{'
+            yield from self._head(begun[3], made, [_DEBUG.sub("", one) for one in places], lines[0])
             if kind == "void":
                 lines = [re.sub(r"^  ret void\b", "  ret i32 0", one) for one in lines]
             kind = made
         else:
             lines = body
-            yield f"define dso_local {kind} @{head[2]}({head[3]}){attributes} {{"
+            yield f"define dso_local {kind} @{begun[2]}({begun[3]}){attributes} {{"
         yield from self._body(name, kind, lines)
         yield "}"
 
@@ -191,8 +181,12 @@ class _Wrapping:
             if made.calls is not None:
                 self._called[made.calls[0]] = made.calls[1]
             if made.text is not None:
-                text = re.sub(r"^  unreachable\b", f"  {_returned(kind)}", made.text)
+                text = re.sub(r"^  unreachable\b", f"  {returned(kind)}", made.text)
                 self._declare(text)
+                fetched = _FETCHED.match(text) if name == self._entry.function.name else None
+                if fetched:  # a packet as those that come by themselves
+                    yield f"  call void @{FETCHED}()"
+                    text = f"{fetched[1]}getelementptr i8, ptr {PULLED}, i64 0"
                 yield text
 
     def _declare(self, line: str) -> None:
@@ -205,76 +199,17 @@ class _Wrapping:
             self._called.setdefault(name, self._all.get(name, name))
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
-    # --- the program's own blocks ----------------------------------------------------------------
-
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
+        """The program's own blocks, with the local variables of all."""
         names = [found[1] for one in separated(parameters) if (found := _PARAMETER.search(one))]
         if len(names) != len(self._entry.roles):
             raise InputError(self._file, "internal error: parameters are not understood")
-        values = dict(zip(self._entry.roles, names, strict=True))
+        packet = _PACKETS.search(self._text) if self._entry.click else None
         label = _LABEL.match(first)
-        begin = label[1] if label else ""
         yield f"{APART}head:"
         yield from places
-        yield from _ENDS
-        if "packet" in values:
-            found = _PACKETS.search(self._text)
-            yield f"  {values['packet']} = alloca [{found[1] if found else 128} x i8], align 8"
-        if "element" in values:
-            yield f"  %{APART}key = alloca i32, align 4"
-            yield f"  store i32 0, ptr %{APART}key, align 4"
-        for role, parameter, name in zip(
-            self._entry.roles, self._entry.function.parameters, names, strict=True
-        ):
-            yield from _given(role, name, parameter.bits)
-        if "packet" in values:
-            given = f"ptr {values['packet']}, ptr %{APART}data, ptr %{APART}end"
-            yield f"  call void @{RECEIVE}({given})"
-        yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
-        yield f"{APART}none:"
-        yield f"  {_returned(kind)}"
-
-
-_WORD = 8
-_ENDS = [
-    f"  %{APART}first = load i32, ptr %{APART}context, align 4",
-    f"  %{APART}second = getelementptr i8, ptr %{APART}context, i64 4",
-    f"  %{APART}last = load i32, ptr %{APART}second, align 4",
-    f"  %{APART}begins = zext i32 %{APART}first to i64",
-    f"  %{APART}ends = zext i32 %{APART}last to i64",
-    f"  %{APART}data = inttoptr i64 %{APART}begins to ptr",
-    f"  %{APART}end = inttoptr i64 %{APART}ends to ptr",
-    f"  %{APART}least = getelementptr i8, ptr %{APART}data, i64 {_ETHERNET}",
-    f"  %{APART}short = icmp ugt ptr %{APART}least, %{APART}end",
-]
-
-
-def _given(role: Role, name: str, bits: int) -> Iterator[str]:
-    """What a parameter is."""
-    match role:
-        case "bytes":
-            yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
-        case "end":
-            yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
-        case "length":
-            yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
-            if bits == 64:  # noqa: PLR2004
-                yield f"  {name} = add i64 %{APART}length, 0"
-            else:
-                yield f"  {name} = trunc i64 %{APART}length to i{bits}"
-        case "port":
-            yield f"  {name} = add i{bits} 0, 0"
-        case "element":
-            yield (f"  {name} = call ptr inttoptr (i64 1 to ptr)(ptr @{_STATE}, ptr %{APART}key)")
-
-
-def _returned(kind: str) -> str:
-    """What ends a function, whatever it returns."""
-    if kind == "void":
-        return "ret void"
-    if kind == "ptr":
-        return "ret ptr null"
-    return f"ret {kind} {0 if re.fullmatch(r'i[0-9]+', kind) else 'zeroinitializer'}"
+        size = int(packet[1]) if packet else 0
+        yield from head(self._entry, names, size, label[1] if label else "", kind)
 
 
 def _until_end(lines: Iterator[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from slowpath.cli.errors import InputError
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.blocks.traced.rows import Executed, Ran
 from slowpath.insights.errands import attempt
-from slowpath.insights.porting.documents import CountsReport, Fate
+from slowpath.insights.porting.documents import CountsReport
 from slowpath.insights.porting.running import run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source
@@ -30,8 +30,8 @@ class Trace(NamedTuple):
     file: str
     setting: Setting
     allowed: Allowance
-    fate: Fate
-    """What became of them in the usual run."""
+    usual: CountsReport
+    """What the run of the source as it is compiled for this machine has counted."""
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
@@ -59,7 +59,8 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     left = None if until is None else max(until - monotonic(), 0.1)
     again = setting._replace(entry=symbol)
     run = run_source(same, trace.file, again, allowed._replace(seconds=left), stopping)
-    if run.report["fate"] != trace.fate:
+    same_packets = run.report["traffic"] == trace.usual["traffic"]
+    if same_packets and run.report["fate"] != trace.usual["fate"]:
         reason = "as it is compiled for BPF, it does something else with these packets"
         raise InputError(source.file, f"{reason}: C leaves undefined what it relies on")
     return Executed(_rows(run.report, said), True, "", refused)
