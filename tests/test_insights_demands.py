@@ -11,6 +11,8 @@ import oracles
 from insights_tables import drawn as drawn_functions
 from insights_tables import group_rows, query_rows, write_csv, write_lines
 from slowpath.cli.errors import InputError
+from slowpath.insights.advising.card.counted import work_of
+from slowpath.insights.advising.evidence import Traced
 from slowpath.insights.colocation.evaluation import taken as grouped
 from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
 from slowpath.insights.colocation.scores import FIRST, SECOND
@@ -316,6 +318,38 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "f.csv", query_rows(drawn_functions(101, 5), [24]))
     with pytest.raises(InputError, match="has 101 functions; up to 100 are compared"):
         read_neighbours(KNOWN, str(table))
+
+
+def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
+    """A structure whose members are read in several pieces, one that is copied, one unknown."""
+
+    def structure(name: str, reads: int, *members: tuple[int, int]) -> Any:
+        listed = [{"size_bytes": size, "reads": count, "writes": 0} for size, count in members]
+        return {"structure": name, "reads": reads, "writes": 0, "members": listed}
+
+    counts: Any = {
+        "traffic": {"packets": 10},
+        "blocks": [{"instructions": 7, "per_packet": 2.0, "symbol": "f"}],
+        "structures": [
+            structure("pieces", 40, (4, 40)),
+            structure("copied", 10, (32, 10)),
+            structure("unknown", 30, (0, 30)),
+        ],
+        "elsewhere": [
+            {"what": "other", "reads": 5, "writes": 5},
+            {"what": "packet", "reads": 99, "writes": 0},
+        ],
+    }
+    found = work_of(Traced(counts, None, "", [], 16))
+    assert found["instructions"] == 14
+    assert {one["memory"] for one in found["parts"]} == {"emem"}  # nothing was placed
+    told = {one["structure"]: (one["fewest"], one["most"]) for one in found["parts"]}
+    assert told == {
+        "pieces": (1, 4),
+        "copied": (2, 2),
+        "unknown": (3, 3),
+        "memory without a name": (1, 1),
+    }
 
 
 def test_a_curve_says_where_nothing_was_measured() -> None:
