@@ -16,6 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from slowpath.insights.colocation import saved as pairing
+from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
+from slowpath.insights.colocation.scores import FIRST, SECOND
 from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.evaluation import taken
@@ -25,6 +28,7 @@ from slowpath.insights.demands.evaluation import (
     Fits,
     Outcome,
     Way,
+    beside_others,
     compared,
     left_out,
     without_filters,
@@ -77,6 +81,33 @@ def tables(curves: dict[str, Curves], way: Way, details: bool) -> None:
             print(row(f"{traffic}, {name} unknown", outcome))
 
 
+def neighbours(folder: Path, way: Way) -> None:
+    """What published functions keep beside others."""
+    groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
+    found = beside_others(pairing.shipped().parameters, groups, pairs, way)
+    off = np.abs(found.predicted - found.measured)
+    shape = (2, groups.size, len(FIRST))
+    said, true = found.predicted.reshape(shape), found.measured.reshape(shape)
+    right, lost, lot = list[bool](), list[float](), list[float]()
+    for group in range(groups.size):
+        for one in range(FUNCTIONS):
+            at = [np.flatnonzero(place == one) for place in (FIRST, SECOND)]
+            mine = [
+                np.concatenate([part[k, group, at[k]] for k in (0, 1)]) for part in (said, true)
+            ]
+            chosen = mine[1][mine[0].argmax()]
+            right.append(bool(mine[0].argmax() == mine[1].argmax()))
+            lost.append(mine[1].max() - chosen)
+            lot.append(mine[1].max() - mine[1].mean())
+    print(
+        f"\n{groups.size} groups: what is kept is off by {100 * off.mean():.2f} points in the mean "
+        f"(as it is everywhere: {100 * np.abs(true - true.mean()).mean():.2f}), correlation "
+        f"{np.corrcoef(found.predicted, found.measured)[0, 1]:.2f}; {100 * found.covered.mean():.1f} % "
+        f"in 90 % intervals; the best of three neighbours is found for {100 * np.mean(right):.1f} %, "
+        f"what is lost by others is {100 * np.mean(lost):.2f} points, by lot {100 * np.mean(lot):.2f}"
+    )
+
+
 def prices() -> None:
     """What is derived, beside how far elements are apart."""
     found = prices_of(shipped().parameters)
@@ -110,7 +141,9 @@ def main() -> int:
         curves[traffic] = taken(every, np.arange(0, len(every.names), given.every))
     for wider in given.wider:
         print(f"\nspreads x {wider:g}\n")
-        tables(curves, Way(CONFIDENCE, given.draws, wider), given.details)
+        way = Way(CONFIDENCE, given.draws, wider)
+        tables(curves, way, given.details)
+        neighbours(given.folder, way)
     return 0
 
 

@@ -11,6 +11,11 @@ import oracles
 from insights_tables import drawn as drawn_functions
 from insights_tables import group_rows, query_rows, write_csv, write_lines
 from slowpath.cli.errors import InputError
+from slowpath.insights.advising.card.counted import work_of
+from slowpath.insights.advising.evidence import Traced
+from slowpath.insights.colocation.evaluation import taken as grouped
+from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
+from slowpath.insights.colocation.scores import FIRST, SECOND
 from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import read_curves
 from slowpath.insights.cores.evaluation import taken
@@ -18,7 +23,13 @@ from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.assessment import assess, card
 from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
 from slowpath.insights.demands.draws import Draws, drawn, throughput
-from slowpath.insights.demands.evaluation import Fits, Way, compared, left_out
+from slowpath.insights.demands.evaluation import (
+    Fits,
+    Way,
+    beside_others,
+    compared,
+    left_out,
+)
 from slowpath.insights.demands.neighbours import KINDS, typical
 from slowpath.insights.demands.packets import packets_of
 from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
@@ -71,7 +82,7 @@ def test_more_work_never_raises_throughput_in_any_draw(seed: int) -> None:
 def test_accesses_that_are_fetched_together_cost_less_and_never_more_than_one_by_one() -> None:
     apart, together = rates(work(300, part(most=10))), rates(work(300, part(most=10, fewest=2)))
     assert (together >= apart).all()
-    assert together.mean() > 1.2 * apart.mean()
+    assert together.mean() > 1.1 * apart.mean()
 
 
 def test_more_cores_never_lower_throughput_and_the_knee_is_in_its_interval() -> None:
@@ -239,6 +250,27 @@ def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str
     oracles.compared("insights", len(curves.names), "cores from counts")
 
 
+def test_the_best_neighbours_of_published_functions_are_found_without_their_columns() -> None:
+    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
+    groups, pairs = read_measured(str(folder / "netronome-colocation/train.jsonl.gz"))
+    few = np.arange(0, groups.size, 4)
+    groups, pairs = grouped(groups, pairs, few)
+    found = beside_others(KNOWN.parameters, groups, pairs, Way(0.9, 60))
+    assert found.covered.mean() > 0.8
+    assert np.corrcoef(found.predicted, found.measured)[0, 1] > 0.75
+    # What is lost beside the neighbour that is advised, of the three in the group, and by lot.
+    shape = (2, groups.size, len(FIRST))
+    said, true = found.predicted.reshape(shape), found.measured.reshape(shape)
+    lost, lot = list[float](), list[float]()
+    for group, one in np.ndindex(groups.size, FUNCTIONS):
+        mine = np.array([one == FIRST, one == SECOND])
+        kept = true[:, group][mine]
+        lost.append(float(kept.max() - kept[said[:, group][mine].argmax()]))
+        lot.append(float(kept.max() - kept.mean()))
+    assert np.mean(lost) < 0.25 * np.mean(lot)
+    oracles.compared("insights", groups.size, "groups from counts")
+
+
 def test_a_report_a_table_and_groups_are_neighbours(tmp_path: Path) -> None:
     rows = drawn_functions(4, 5)
     table = write_csv(tmp_path / "f.csv", query_rows(rows, [24, 30]))
@@ -246,10 +278,10 @@ def test_a_report_a_table_and_groups_are_neighbours(tmp_path: Path) -> None:
     use: CardUse = assess(KNOWN, work(300, part()))
     report = tmp_path / "other.json"
     report.write_text(json.dumps({"file": "other.c", "card": use}))
-    tabled, grouped, reported = (read_neighbours(KNOWN, str(one)) for one in (table, lines, report))
+    tabled, members, reported = (read_neighbours(KNOWN, str(one)) for one in (table, lines, report))
     assert [one.name for one in tabled] == ["f0", "f1", "f2", "f3"]
-    assert [one.name for one in grouped] == [f"0, function {at}" for at in (1, 2, 3, 4)]
-    for one, other in zip(tabled, grouped, strict=True):
+    assert [one.name for one in members] == [f"0, function {at}" for at in (1, 2, 3, 4)]
+    for one, other in zip(tabled, members, strict=True):
         assert one.draws.shared == pytest.approx(other.draws.shared)
     assert [one.name for one in reported] == ["other.c"]
     found = assess(KNOWN, work(), [*tabled, *reported])["neighbours"]
@@ -286,6 +318,38 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "f.csv", query_rows(drawn_functions(101, 5), [24]))
     with pytest.raises(InputError, match="has 101 functions; up to 100 are compared"):
         read_neighbours(KNOWN, str(table))
+
+
+def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
+    """A structure whose members are read in several pieces, one that is copied, one unknown."""
+
+    def structure(name: str, reads: int, *members: tuple[int, int]) -> Any:
+        listed = [{"size_bytes": size, "reads": count, "writes": 0} for size, count in members]
+        return {"structure": name, "reads": reads, "writes": 0, "members": listed}
+
+    counts: Any = {
+        "traffic": {"packets": 10},
+        "blocks": [{"instructions": 7, "per_packet": 2.0, "symbol": "f"}],
+        "structures": [
+            structure("pieces", 40, (4, 40)),
+            structure("copied", 10, (32, 10)),
+            structure("unknown", 30, (0, 30)),
+        ],
+        "elsewhere": [
+            {"what": "other", "reads": 5, "writes": 5},
+            {"what": "packet", "reads": 99, "writes": 0},
+        ],
+    }
+    found = work_of(Traced(counts, None, "", [], 16))
+    assert found["instructions"] == 14
+    assert {one["memory"] for one in found["parts"]} == {"emem"}  # nothing was placed
+    told = {one["structure"]: (one["fewest"], one["most"]) for one in found["parts"]}
+    assert told == {
+        "pieces": (1, 4),
+        "copied": (2, 2),
+        "unknown": (3, 3),
+        "memory without a name": (1, 1),
+    }
 
 
 def test_a_curve_says_where_nothing_was_measured() -> None:

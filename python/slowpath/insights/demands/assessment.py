@@ -129,7 +129,10 @@ def _prices(prices: Prices) -> list[CardPrice]:
     near, far = "the internal memory", "the external memory"
     base = prices.base
     return [
-        _price("a packet by itself, on a core", Price(base.computing, 0.0)),
+        _price(
+            "a packet by itself, on a core",
+            Price(base.computing, float(base.computing.std() / base.computing.mean())),
+        ),
         _price("an instruction of LLVM's language", prices.instruction),
         _price(f"waiting for an access to {near}", prices.waiting[0]),
         _price(f"waiting for an access to {far}", prices.waiting[1]),
@@ -139,9 +142,7 @@ def _prices(prices: Prices) -> list[CardPrice]:
 
 
 def _price(what: str, price: Price) -> CardPrice:
-    each = float(price.each.mean())
-    spread = float(np.hypot(price.spread, price.each.std() / max(each, 1e-12)))
-    return {"what": what, "ns": _rounded(each), "spread": _rounded(spread)}
+    return {"what": what, "ns": _rounded(price.each.mean()), "spread": _rounded(price.spread)}
 
 
 def _rounded(number: float) -> float:

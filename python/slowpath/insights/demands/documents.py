@@ -31,9 +31,9 @@ class CardPrice(TypedDict):
     what: str
     """An instruction, an access."""
     ns: float
-    """The mean over elements and fits."""
+    """The median over elements, mean over fits."""
     spread: float
-    """How far elements are apart: their standard deviation as a share of the mean."""
+    """How far elements and fits are apart from it, root mean square, as a share of it."""
 
 
 class CardPoint(TypedDict):

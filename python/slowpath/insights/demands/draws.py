@@ -1,9 +1,9 @@
 """What packets may need: many draws of all prices, so that what follows has an interval.
 
-Each part of a function has prices of its own, as each published element has: gamma distributed,
-the mean that of the elements, and as far apart as they are. Instructions have one price in a draw:
-what a compiler makes of them is alike in all of a function. How many accesses are fetched together
-is anywhere between all and none. Which fit of the network is right is drawn, too.
+Each part of a function has prices of its own, as each published element has: gamma distributed
+around the median of elements, and as far apart as they are, times WIDER. Instructions have one
+price in a draw: what a compiler makes of them is alike in all of a function. How many accesses are
+fetched together is anywhere between all and none. Which fit of the network is right is drawn, too.
 
 Draws do not depend on counts, so that more work is more in each of them.
 """
@@ -67,6 +67,16 @@ def drawn(
         shared[..., WAY] += (near + far) * price(random, prices.way)
     computing = base.computing[fit][:, None] + packets.instructions * instruction
     return Draws(fit, waiting, computing, shared, base.queueing)
+
+
+def one_of(draws: Draws, at: int) -> Draws:
+    """One of the functions."""
+    part = slice(at, at + 1)
+    return draws._replace(
+        waiting=draws.waiting[:, part],
+        computing=draws.computing[:, part],
+        shared=draws.shared[:, part],
+    )
 
 
 def _accesses(fewest: Array, most: Array, apart: Array) -> Array:

@@ -8,13 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.insights.colocation.groups import FUNCTIONS, Groups, Paired
+from slowpath.insights.colocation.learning import favour
+from slowpath.insights.colocation.scores import FIRST, SECOND
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.evaluation import taken
 from slowpath.insights.cores.knee import CORES, at_cores, knees
 from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, drawn, throughput
+from slowpath.insights.demands.neighbours import of_columns
 from slowpath.insights.demands.prices import prices_of
 from slowpath.insights.demands.published import ELEMENTS, published
 from slowpath.insights.demands.scaling import advise
+from slowpath.insights.demands.sharing import beside
 from slowpath.insights.functions.functions import Array, Functions
 from slowpath.insights.functions.vocabulary import CRC, flag
 from slowpath.insights.network.parameters import amounts, demands
@@ -90,6 +95,37 @@ def left_out(fits: Fits, curves: Curves, way: Way) -> dict[str, Outcome]:
 def without_filters(curves: Curves) -> Curves:
     """Functions in which nothing visits many rules: most others are told by these alone."""
     return taken(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
+
+
+class Beside(NamedTuple):
+    """What is kept beside others, shape (functions,)."""
+
+    predicted: Array  # the median
+    measured: Array
+    covered: Array  # 1 where the interval has the measured share
+
+
+def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) -> Beside:
+    """Members of published pairs as if they were sources, beside others that are known by columns.
+
+    Functions are in the order of groups, members (first, second), and pairs.
+    """
+    members = np.arange(groups.size)[:, None] * FUNCTIONS
+    places = [(members + one).ravel() for one in (FIRST, SECOND)]
+    own = groups.functions.taken(np.concatenate(places))
+    other = groups.functions.taken(np.concatenate(places[::-1]))
+    fits = Fits((parameters,), np.zeros((0, 0)))
+    drawn_ones = drawn(prices_of([parameters]), published(own), draws=way.draws, wider=way.wider)
+    kept = beside(_with_crc(drawn_ones, fits, own), of_columns(parameters, other, way.draws)).own
+    tail = (1 - way.confidence) / 2
+    low, middle, high = np.quantile(kept, (tail, 0.5, 1 - tail), axis=0)
+    # The places of pairs favour their members, which is an artefact of the measurement.
+    fair = pairs.throughput / np.exp(favour(groups, pairs))
+    alone = groups.alone.throughput
+    measured = np.concatenate(
+        [(fair[..., at] / alone[:, place]).ravel() for at, place in enumerate((FIRST, SECOND))]
+    )
+    return Beside(middle, measured, ((low <= measured) & (measured <= high)).astype(float))
 
 
 def _has(functions: Functions, element: str) -> Array:

@@ -4,7 +4,6 @@ Typical are, of all chains of published elements with the largest parameters tha
 and of a packet by itself, those that keep one resource busiest while they run alone.
 """
 
-from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -36,7 +35,7 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
     rows = _chains()
     needed = demands(parameters, amounts(works(functions_of(rows))))
     cores = np.full(needed.waiting.shape, float(CORES))
-    every = _draws(parameters, functions_of(rows), 1)
+    every = of_columns(parameters, functions_of(rows), 1)
     state = used(every, float(CORES), solve(needed, cores).T)
     busy = {"computation": state.cores[0]}
     busy |= {
@@ -52,7 +51,9 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
             f"{_elements(best)}: {name} {100 * float(busy[name][int(ahead.argmax())]):.0f} % busy"
         )
         found.append(
-            Neighbour(_CALLED[name], described, True, of_functions(parameters, [best], draws)[0])
+            Neighbour(
+                _CALLED[name], described, True, of_columns(parameters, functions_of([best]), draws)
+            )
         )
     return found
 
@@ -65,12 +66,8 @@ _CALLED = {
 }
 
 
-def of_functions(parameters: Array, rows: Sequence[dict[str, int]], draws: int) -> list[Draws]:
-    """What functions that are described by columns need: the same in each draw."""
-    return [_draws(parameters, functions_of([row]), draws) for row in rows]
-
-
-def _draws(parameters: Array, functions: Functions, draws: int) -> Draws:
+def of_columns(parameters: Array, functions: Functions, draws: int) -> Draws:
+    """What functions need that are described by columns: the same in each draw."""
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
         np.zeros(draws, np.intp),

@@ -2,7 +2,7 @@
 
 Each published element says what the card takes for its counts: ns of a core, of waiting, of a
 shared resource, which a chain with it needs beyond the same chain without it. An access of one
-element takes longer than that of another. A price is the mean over elements; how far they are
+element takes longer than that of another. A price is the median over elements; how far they are
 apart, as a share of it, is how sure it is for a function that is none of them.
 """
 
@@ -72,7 +72,7 @@ class Price(NamedTuple):
     """What one takes, ns."""
 
     each: Array  # by fit, shape (fits,)
-    spread: float  # standard deviation over elements, as a share
+    spread: float  # how far elements are apart from it, root mean square, as a share
 
 
 class Prices(NamedTuple):
@@ -166,6 +166,8 @@ class _Groups:
             if counts[first:end].sum() > 0
         ]
         each = np.stack(found)  # shape (elements, fits)
-        mean = each.mean(0)
-        off = each / np.maximum(mean, 1e-12) - 1
-        return Price(mean, float(np.sqrt((off**2).sum() / (max(len(each) - 1, 1) * off.shape[1]))))
+        middle = np.median(each, 0)
+        off = each / np.maximum(middle, 1e-12) - 1
+        return Price(
+            middle, float(np.sqrt((off**2).sum() / (max(len(each) - 1, 1) * off.shape[1])))
+        )

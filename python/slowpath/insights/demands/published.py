@@ -1,10 +1,11 @@
 """What the published elements do with a packet, counted as a source is: instructions, accesses.
 
 Accesses are what is published of the elements (docs/insights.md): how often each reads and writes
-which memory. Instructions are of LLVM's intermediate language, counted in twins of the elements
-that were written from the same description (`tests/advice/elements.c`; a test counts them again).
-Of a look-up that may visit several slots, half of those beyond the first are taken to be visited:
-how full the published tables were is not known.
+which memory, as windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
+intermediate language, counted in twins of the elements that were written from the same description
+(`tests/advice/elements.c`; a test counts them again). Of a look-up that may visit several slots,
+half of those beyond the first are taken to be visited: how full the published tables were is not
+known.
 """
 
 from collections.abc import Mapping

@@ -7,8 +7,8 @@ from slowpath.insights.colocation.groups import FUNCTIONS, read_groups
 from slowpath.insights.cores.curves import read_asked
 from slowpath.insights.demands.assessment import Card, neighbour_of
 from slowpath.insights.demands.documents import CardPart, CardWork
-from slowpath.insights.demands.draws import DRAWS
-from slowpath.insights.demands.neighbours import Neighbour, of_functions
+from slowpath.insights.demands.draws import DRAWS, one_of
+from slowpath.insights.demands.neighbours import Neighbour, of_columns
 from slowpath.insights.functions.functions import Functions
 from slowpath.insights.rows import read_json_lines
 
@@ -56,13 +56,9 @@ def _described(
     known: Card, file: str, names: Sequence[str], functions: Functions
 ) -> list[Neighbour]:
     _check(file, len(names))
-    rows = [
-        {name: int(column[at]) for name, column in functions.columns.items()}
-        for at in range(functions.size)
-    ]
     about = _ABOUT.format(file=file)
-    every = of_functions(known.parameters, rows, DRAWS)
-    return [Neighbour(name, about, False, draws) for name, draws in zip(names, every, strict=True)]
+    every = of_columns(known.parameters, functions, DRAWS)
+    return [Neighbour(name, about, False, one_of(every, at)) for at, name in enumerate(names)]
 
 
 def _work(file: str, place: str, card: object) -> CardWork:

@@ -14,6 +14,9 @@ from slowpath.insights.functions.functions import Array
 MOST = CORES[-1]
 EVERY = tuple(range(1, MOST + 1))
 _GIGA = 1e9
+_KNEES = 2.73
+"""Knees of draws are farther apart than measured ones are from the median: an interval that has to
+have 90 % takes the inner 75 % of the draws, 0.9 to this power (docs/insights.md)."""
 _FULL = 0.8
 """How busy something is that holds a function back."""
 WAITING = "waiting for memory"
@@ -45,7 +48,7 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
     normal = np.random.default_rng(0).standard_normal((len(rates), len(CORES)))
     off = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
     found = knees(rates * np.exp(off)[:, None, :])
-    tail = (1 - confidence) / 2
+    tail = (1 - confidence**_KNEES) / 2
     low, middle, high = np.quantile(
         found, (tail, 0.5, 1 - tail), axis=0, method="closest_observation"
     ).astype(np.int64)

@@ -15,6 +15,8 @@ from slowpath.insights.porting.documents import CountedMember, CountedStructure
 
 WINDOW = 16
 """Bytes that an access of the published elements fetches at once, or so."""
+_WIDEST = 64
+"""Bytes that an access of the source is taken to fetch at most: members may be whole arrays."""
 _UNNAMED = "memory without a name"
 
 
@@ -46,9 +48,11 @@ def _near(placed: Placed | None, structure: str) -> float:
 
 
 def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPart]:
-    most = (one["reads"] + one["writes"]) / packets
-    fewest = _windows(one["members"], "reads", one["reads"]) / packets
-    fewest += _windows(one["members"], "writes", one["writes"]) / packets
+    fewest = most = 0.0
+    for way, counted in (("reads", one["reads"]), ("writes", one["writes"])):
+        windows = _windows(one["members"], way, counted)
+        fewest += windows / packets
+        most += max(counted, windows) / packets
     shares = ("imem", near), ("emem", 1 - near)
     return [
         {
@@ -63,10 +67,10 @@ def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPar
 
 
 def _windows(members: Sequence[CountedMember], way: str, accesses: int) -> float:
-    """Accesses if each fetched a whole window of bytes that are wanted; never more than counted."""
+    """Accesses of the card if each fetched a whole window of bytes that are wanted."""
     counts = [
         (one["size_bytes"], one["reads"] if way == "reads" else one["writes"]) for one in members
     ]
     if not all(size for size, count in counts if count):
         return accesses
-    return min(accesses, math.fsum(size * count for size, count in counts) / WINDOW)
+    return math.fsum(min(size, _WIDEST) * count for size, count in counts) / WINDOW
