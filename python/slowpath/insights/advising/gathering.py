@@ -16,7 +16,8 @@ from slowpath.insights.coalescing.reading import elements_of
 from slowpath.insights.errands import attempt
 from slowpath.insights.placement.advice.advising import Rules
 from slowpath.insights.placement.advice.advising import advise as place
-from slowpath.insights.placement.reading import cases_of
+from slowpath.insights.placement.reading import Standing, cases_of, read_standing
+from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source
@@ -36,6 +37,8 @@ class Asked(NamedTuple):
     seconds: float | None
     """For all of it; None: as long as it takes."""
     memory: int | None
+    placement: str | None = None
+    """A file that says where structures stand now."""
 
 
 def gather(asked: Asked, stopping: Stopping) -> Evidence:
@@ -47,11 +50,12 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     """
     until = None if asked.seconds is None else monotonic() + asked.seconds
     statics = _statics(asked, stopping)
+    standing = _standing(asked, statics)
     traced = None
     if asked.traffic is not None:
         allowed = Allowance(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
-        traced = _traced(asked.source.file, run, _left(until))
+        traced = _traced(asked.source.file, run, standing, _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
     return Evidence(asked.source.file, accelerators, statics, traced)
@@ -84,7 +88,14 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
     return found[0]
 
 
-def _traced(file: str, run: Run, seconds: float | None) -> Traced:
+def _standing(asked: Asked, statics: Statics) -> Standing:
+    if asked.placement is None:
+        return {}
+    sizes = {one["structure"]: one["size_bytes"] for one in statics.structures}
+    return read_standing(asked.placement, sizes, CAPACITIES)
+
+
+def _traced(file: str, run: Run, standing: Standing, seconds: float | None) -> Traced:
     layouts, width = list[ElementLayout](), WIDTH
     if run.coalescing is not None:
         described = elements_of(file, json.dumps(run.coalescing))
@@ -93,16 +104,16 @@ def _traced(file: str, run: Run, seconds: float | None) -> Traced:
     placed, unplaced = None, "no state was touched"
     if run.report["structures"]:
         try:
-            placed = _placed(file, run, seconds)
+            placed = _placed(file, run, standing, seconds)
         except InputError as problem:
             unplaced = problem.reason
     return Traced(run.report, placed, unplaced, layouts, width)
 
 
-def _placed(file: str, run: Run, seconds: float | None) -> Placed:
+def _placed(file: str, run: Run, standing: Standing, seconds: float | None) -> Placed:
     (described,) = cases_of(file, json.dumps(run.placement))
     card = described.case.card
     farthest = max(card.levels, key=lambda level: card.capacity[level])
     rules = Rules(seconds=_PLACING if seconds is None else min(seconds, _PLACING))
     prices = {name: dict(each) for name, each in card.access_cost.items()}
-    return Placed(place(file, described, rules), farthest, prices)
+    return Placed(place(file, described, rules), farthest, prices, standing)

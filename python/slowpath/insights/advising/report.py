@@ -10,12 +10,15 @@ from slowpath.insights.advising.documents import (
     AdviceReport,
     AdviceTraffic,
     LineCount,
+    Present,
+    PresentStructure,
 )
-from slowpath.insights.advising.evidence import Evidence, Traced
-from slowpath.insights.advising.packing import packing
+from slowpath.insights.advising.evidence import Evidence, Placed, Traced
+from slowpath.insights.advising.packing import now, packing
 from slowpath.insights.advising.placing import placing
 from slowpath.insights.advising.unsaid import unsaid
 from slowpath.insights.advising.weight import ASSUMPTIONS, cycles, instructions
+from slowpath.insights.porting.documents import CountedStructure
 
 _ADVISING: Sequence[Callable[[Evidence], Said]] = (accelerating, placing, packing, unsaid)
 _CERTAINTIES = ("proved", "predicted", "assumption", "learnt")
@@ -27,8 +30,6 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     traced = evidence.traced
     whole = 0.0 if traced is None else cycles(traced)
     advice = sorted((one for one in said if isinstance(one, Advice)), key=_order)
-    placed = None if traced is None else traced.placed
-    farthest = "the farthest memory" if placed is None else placed.farthest
     return {
         "slowpath": identity.version(),
         "file": evidence.file,
@@ -36,13 +37,14 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
         "traffic": None if traced is None else _traffic(traced, whole),
         "assumptions": []
         if traced is None
-        else [one.format(farthest=farthest) for one in ASSUMPTIONS],
+        else [one.format(state=_where(traced)) for one in ASSUMPTIONS],
         "advice": [_given(one, whole) for one in advice],
         "unsaid": [
             {"what": one.what, "why": one.why, "remedy": one.remedy}
             for one in said
             if isinstance(one, Gap)
         ],
+        "present": None if traced is None else _present(traced),
         "structures": evidence.statics.structures,
         "accesses": evidence.statics.accesses,
         "loops": evidence.statics.loops,
@@ -84,6 +86,40 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
         "instructions": instructions(traced),
         "cycles": whole,
         "notes": counts["notes"],
+    }
+
+
+def _where(traced: Traced) -> str:
+    """Where state is before advice is followed, as the assumptions have it."""
+    if traced.placed is None:
+        return "all state in the farthest memory"
+    said = ", but for what --placement says" if traced.placed.standing else ""
+    return f"all state in {traced.placed.farthest}{said}"
+
+
+def _present(traced: Traced) -> Present:
+    """What advice that is followed changes, as it is now."""
+    placed = traced.placed
+    structures = (
+        [] if placed is None else [_standing(placed, one) for one in traced.counts["structures"]]
+    )
+    return {
+        "structures": structures,
+        "orders": [
+            {"what": one["element"], "accesses": now(one), "access_bytes": traced.width}
+            for one in traced.layouts
+        ],
+    }
+
+
+def _standing(placed: Placed, one: CountedStructure) -> PresentStructure:
+    level = placed.now(one["structure"])
+    return {
+        "structure": one["structure"],
+        "level": level,
+        "reads_per_packet": one["reads_per_packet"],
+        "writes_per_packet": one["writes_per_packet"],
+        "cycles": placed.cost(one, level),
     }
 
 

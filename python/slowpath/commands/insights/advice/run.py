@@ -8,6 +8,7 @@ from slowpath.cli.inputs import check_output, check_page, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
+from slowpath.commands.insights.traces import check_traced
 from slowpath.commands.insights.writing import warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -31,7 +32,7 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.porting.setting import Setting
 
     setting = Setting(given.entry, given.config, given.packets, given.strip)
-    asked = Asked(work.source, given.traffic, setting, work.seconds, work.memory)
+    asked = Asked(work.source, given.traffic, setting, work.seconds, work.memory, given.placement)
     with heeding_signals() as stopping:
         evidence = gather(asked, stopping)
     report = report_on(evidence, given.target)
@@ -57,7 +58,8 @@ def _check(given: Namespace) -> None:
         OptionError: when not.
     """
     check_page(given.html)
-    read = (one for one in (given.file, given.traffic) if one is not None)
+    read = (one for one in (given.file, given.traffic, given.placement) if one is not None)
     check_output("--html", given.html, read)
-    if given.traffic is None and given.config:
-        raise OptionError("--config", "is for an element that runs; --traffic is missing")
+    check_traced(given)
+    if given.traffic is None and given.placement is not None:
+        raise OptionError("--placement", "changes what is counted; --traffic is missing")
