@@ -215,6 +215,28 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
     assert cheaper["saved_cycles"] < packed["saved_cycles"]
 
 
+def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
+    """Two structures of which only one fits, and the wrong one is there."""
+    source, file = tmp_path / "nf.c", tmp_path / "placement.json"
+    source.write_text(
+        "#include <stdint.h>\n"
+        "static uint8_t hot[3000000], cold[3000000];\n"
+        "int process(const uint8_t *data, uint32_t length) {\n"
+        "hot[data[1]]++; hot[data[2] + 256]++; return cold[data[3]]++; }\n"
+    )
+    file.write_text('{"cold": "imem"}')
+    words = (source, "--entry", "process", "--traffic", TRACE, "--placement", file)
+    first, second = advice(reported(*words), "placement")
+    assert (first["title"], second["title"]) == ("Put hot into imem", "Put cold into emem")
+    assert (first["before"], first["after"]) == (1200, 800)
+    assert (second["before"], second["after"]) == (400, 600)
+    assert "make room for others" in second["reason"]
+    assert second["effect"] < 0
+    assert "costs about" in slowpath("insights", *words).stdout
+    file.write_text('{"hot": "imem"}')
+    assert not advice(reported(*words), "placement")
+
+
 @pytest.mark.parametrize(
     "option", [("--packets", "5"), ("--strip", "14"), ("--placement", "x.json")]
 )
