@@ -3,11 +3,13 @@
 import json
 import tomllib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from insights_counted import CONFIGURATIONS, EXAMPLES
+from insights_counted import counted as counts
 from oracles import missing
 from slowpath.programs.clang import _find_clang
 from support import ROOT, slowpath
@@ -149,3 +151,20 @@ def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: s
         max(one["instructions"] for one in blocks(name, flags)) for flags in ("", "-DFOLLOWED")
     )
     assert abs(before - after) <= 16
+
+
+def test_sums_of_headers_are_right(tmp_path: Path) -> None:
+    """What is corrected is what is made anew, and what the packets of a trace have already."""
+    file = tmp_path / "sums.c"
+    file.write_text(
+        f'#include "{FOLDER / "card.h"}"\n#include <string.h>\n'
+        "int process(const unsigned char *data, unsigned length) {\n"
+        "struct iphdr ip; unsigned short had; unsigned after;\n"
+        "memcpy(&ip, data + 14, 20); had = ip.check; ip.check = 0;\n"
+        "if (header_sum(&ip) != had) return 0;\n"
+        "after = ip.saddr * 2654435761u + length;\n"
+        "had = corrected(had, ip.daddr, after); ip.daddr = after;\n"
+        "return had == header_sum(&ip); }\n"
+    )
+    fate = counts(file, EXAMPLES / "udp_counter.pcap", "--entry", "process")["fate"]
+    assert fate["results"] == [{"result": 1, "packets": 500}]

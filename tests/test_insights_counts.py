@@ -389,6 +389,18 @@ def test_a_crc_is_counted_as_it_is_written(tmp_path: Path) -> None:
     assert max(one["runs"] for one in report["blocks"]) == 64 * packets
 
 
+def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
+    """Which nobody calls, so that it is compiled and never run."""
+    report = in_c(
+        tmp_path,
+        "#include <linux/ip.h>\n#include <string.h>\nuint32_t lengths;\n"
+        f"{PROCESS}struct iphdr ip; memcpy(&ip, p + 14, 20); return lengths += ip.tot_len; }}\n",
+        *("--entry", "process"),
+    )
+    packets = report["traffic"]["packets"]
+    assert structures(report) == {"lengths": (packets, packets)}
+
+
 def test_packets_that_strip_leaves_nothing_of_are_told(tmp_path: Path) -> None:
     frames = [bytes(size) for size in (14, 15, 60, 10)]
     file = trace(tmp_path, frames)
