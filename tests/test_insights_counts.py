@@ -6,6 +6,7 @@ import struct
 import subprocess
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from insights_counted import (
 )
 from oracles import missing
 from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.porting import execution
+from slowpath.insights.porting.running import run
 from support import GOLDEN, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
@@ -384,3 +387,42 @@ def test_a_crc_is_counted_as_it_is_written(tmp_path: Path) -> None:
     packets = report["traffic"]["packets"]
     assert structures(report) == {"last": (0, packets)}
     assert max(one["runs"] for one in report["blocks"]) == 64 * packets
+
+
+def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
+    """Which nobody calls, so that it is compiled and never run."""
+    report = in_c(
+        tmp_path,
+        "#include <linux/ip.h>\n#include <string.h>\nuint32_t lengths;\n"
+        f"{PROCESS}struct iphdr ip; memcpy(&ip, p + 14, 20); return lengths += ip.tot_len; }}\n",
+        *("--entry", "process"),
+    )
+    packets = report["traffic"]["packets"]
+    assert structures(report) == {"lengths": (packets, packets)}
+
+
+def test_packets_that_strip_leaves_nothing_of_are_told(tmp_path: Path) -> None:
+    frames = [bytes(size) for size in (14, 15, 60, 10)]
+    file = trace(tmp_path, frames)
+    source = tmp_path / "nf.c"
+    source.write_text(f"{HEAD}uint32_t seen;\n{PROCESS}if (n) seen += p[0]; return n; }}\n")
+    notes = counted(source, file, "--strip", "14")["notes"]
+    assert notes == ["2 packets have no more than the 14 bytes of --strip: they were empty"]
+
+
+def test_a_deadline_leaves_what_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that jumps in front of the eighth packet; counts are those of seven."""
+    asked = [0]
+
+    def clock() -> float:
+        asked[0] += 1
+        return 0.0 if asked[0] <= 8 else 1e12
+
+    monkeypatch.setattr(execution, "time", SimpleNamespace(monotonic=clock))
+    found = run(str(FOLDER / "histogram.c"), str(NAT))
+    assert found.report["traffic"]["packets"] == 7
+    assert found.report["traffic"]["more"]
+    assert found.report["notes"][-1] == "the time (--deadline) was over before more packets had run"
+    same = counted(FOLDER / "histogram.c", NAT, "--packets", "7")
+    assert found.report["structures"] == same["structures"]
+    assert found.report["blocks"] == same["blocks"]

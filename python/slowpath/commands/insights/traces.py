@@ -1,6 +1,9 @@
 """Options of commands that run a function over a trace."""
 
+from argparse import Namespace
+
 from slowpath.cli.command import option, within
+from slowpath.cli.errors import OptionError
 
 TRAFFIC = "Traffic"
 MOST = 1_000_000_000
@@ -36,3 +39,20 @@ STRIP = option(
     help="Take so many bytes off each packet in front of the function, as elements before it would "
     "do: 14 of Ethernet (default: %(default)s).",
 )
+
+
+def check_traced(given: Namespace) -> None:
+    """Finds out that options of a run are not given without a trace.
+
+    Raises:
+        OptionError: when one is.
+    """
+    if given.traffic is not None:
+        return
+    for name, value, least in (
+        ("--config", given.config, CONFIG),
+        ("--packets", given.packets, PACKETS),
+        ("--strip", given.strip, STRIP),
+    ):
+        if value != least.settings["default"]:
+            raise OptionError(name, "is for a function that runs; --traffic is missing")

@@ -88,6 +88,41 @@ class LineCount(TypedDict):
     """Its share of all blocks, for each packet; of what, `unit` of `traffic` says."""
 
 
+class PresentStructure(TypedDict):
+    """State that packets touch, where it stands now."""
+
+    structure: str
+    """As the source calls it."""
+    level: str
+    """The memory that it is in: what `--placement` says, else the farthest."""
+    reads_per_packet: float
+    """Accesses that read it."""
+    writes_per_packet: float
+    """Accesses that write it."""
+    cycles: float
+    """What these cost there, for each packet."""
+
+
+class PresentOrder(TypedDict):
+    """Variables that may be put into another order, as the source has them."""
+
+    what: str
+    """The structure; of an element, or of variables, its plain ones as one struct."""
+    accesses: float
+    """For each packet."""
+    access_bytes: int
+    """What one of these fetches."""
+
+
+class Present(TypedDict):
+    """What is so before any advice is followed: `before` of advice, also of what has none."""
+
+    structures: list[PresentStructure]
+    """In the order of memory."""
+    orders: list[PresentOrder]
+    """Those that were examined."""
+
+
 class AdviceReport(TypedDict):
     """What `slowpath insights FILE --format json` writes."""
 
@@ -105,6 +140,8 @@ class AdviceReport(TypedDict):
     """Largest effect first, then those whose effect is not known."""
     unsaid: list[Unsaid]
     """What could not be said."""
+    present: Present | None
+    """Where state stands now, and what it costs; null without a trace."""
     structures: list[StaticStructure]
     """State of the source: variables, members of elements."""
     accesses: list[StaticAccess]

@@ -1,5 +1,6 @@
 """What advice rests on: everything that is known of a source, by those who find it out."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from slowpath.insights.accelerators.documents import AcceleratorsReport
@@ -8,7 +9,7 @@ from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.placement.advice.documents import PlacementCase
-from slowpath.insights.porting.documents import CountsReport
+from slowpath.insights.porting.documents import CountedStructure, CountsReport
 
 
 class Placed(NamedTuple):
@@ -16,9 +17,20 @@ class Placed(NamedTuple):
 
     case: PlacementCase
     farthest: str
-    """The level that holds everything: where state is as long as nobody chooses."""
+    """The level that holds everything: where state is as long as nobody says otherwise."""
     prices: dict[str, dict[str, float]]
     """What an access costs, by operation and level."""
+    standing: Mapping[str, str]
+    """Level by structure, as the user says that it is now; others are in the farthest."""
+
+    def now(self, structure: str) -> str:
+        """The level that a structure is on now."""
+        return self.standing.get(structure, self.farthest)
+
+    def cost(self, one: CountedStructure, level: str) -> float:
+        """What the accesses of a structure cost there, for each packet."""
+        reads = one["reads_per_packet"] * self.prices["read"][level]
+        return reads + one["writes_per_packet"] * self.prices["write"][level]
 
 
 class Traced(NamedTuple):

@@ -21,7 +21,8 @@ from slowpath.insights.demands.reading import read_neighbours
 from slowpath.insights.errands import attempt
 from slowpath.insights.placement.advice.advising import Rules
 from slowpath.insights.placement.advice.advising import advise as place
-from slowpath.insights.placement.reading import cases_of
+from slowpath.insights.placement.reading import Standing, cases_of, read_standing
+from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.preparation.sources import Source
@@ -46,6 +47,8 @@ class Asked(NamedTuple):
     memory: int | None
     beside: Sequence[str] = ()
     """Files of functions that it may share the card with."""
+    placement: str | None = None
+    """A file that says where structures stand now."""
 
 
 def gather(asked: Asked, stopping: Stopping) -> Evidence:
@@ -59,12 +62,13 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     known = card()
     others = [one for file in asked.beside for one in read_neighbours(known, file)]
     statics = _statics(asked, stopping)
+    standing = _standing(asked, statics)
     traced = None
     if asked.traffic is not None:
         allowed = Allowance(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
-        traced = _traced(asked.source.file, run, ran, _left(until))
+        traced = _traced(asked.source.file, run, ran, standing, _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
     use = None if traced is None else assess(known, work_of(traced), others)
@@ -110,7 +114,16 @@ def _executed(
         return in_llvm(run.report, problem.reason)
 
 
-def _traced(file: str, run: Run, ran: Executed, seconds: float | None) -> Traced:
+def _standing(asked: Asked, statics: Statics) -> Standing:
+    if asked.placement is None:
+        return {}
+    sizes = {one["structure"]: one["size_bytes"] for one in statics.structures}
+    return read_standing(asked.placement, sizes, CAPACITIES)
+
+
+def _traced(
+    file: str, run: Run, ran: Executed, standing: Standing, seconds: float | None
+) -> Traced:
     layouts, width = list[ElementLayout](), WIDTH
     if run.coalescing is not None:
         described = elements_of(file, json.dumps(run.coalescing))
@@ -119,16 +132,16 @@ def _traced(file: str, run: Run, ran: Executed, seconds: float | None) -> Traced
     placed, unplaced = None, "no state was touched"
     if run.report["structures"]:
         try:
-            placed = _placed(file, run, seconds)
+            placed = _placed(file, run, standing, seconds)
         except InputError as problem:
             unplaced = problem.reason
     return Traced(run.report, ran, placed, unplaced, layouts, width)
 
 
-def _placed(file: str, run: Run, seconds: float | None) -> Placed:
+def _placed(file: str, run: Run, standing: Standing, seconds: float | None) -> Placed:
     (described,) = cases_of(file, json.dumps(run.placement))
     card = described.case.card
     farthest = max(card.levels, key=lambda level: card.capacity[level])
     rules = Rules(seconds=_PLACING if seconds is None else min(seconds, _PLACING))
     prices = {name: dict(each) for name, each in card.access_cost.items()}
-    return Placed(place(file, described, rules), farthest, prices)
+    return Placed(place(file, described, rules), farthest, prices, standing)

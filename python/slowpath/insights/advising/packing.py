@@ -4,7 +4,7 @@ from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.advising.weight import access
 from slowpath.insights.coalescing.documents import ElementLayout
-from slowpath.insights.porting.documents import CountsReport
+from slowpath.insights.porting.documents import CountedStructure, CountsReport
 
 
 def packing(evidence: Evidence) -> Said:
@@ -18,10 +18,12 @@ def packing(evidence: Evidence) -> Said:
         )
         return
     for one in traced.layouts:
-        before = next(each["accesses"] for each in one["compared"] if each["layout"] == "source")
+        before = now(one)
         if not before > one["accesses"]:
             continue
-        file, line = _place(traced.counts, one)
+        those = _structures(traced.counts, one)
+        price = max((access(traced, "read", each["structure"]) for each in those), default=0.0)
+        file, line = (those[0]["file"], those[0]["line"]) if those else ("", 0)
         proved = one["verdict"] == "optimal"
         searched = (
             "no order takes fewer" if proved else f"no order takes less than {one['bound']:g}"
@@ -36,7 +38,7 @@ def packing(evidence: Evidence) -> Said:
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
-            None if traced.placed is None else (before - one["accesses"]) * access(traced, "read"),
+            None if traced.placed is None else (before - one["accesses"]) * price,
             "proved" if proved else "predicted",
             f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
             f"window once and to keep it{_apart(one)}",
@@ -51,13 +53,21 @@ def _apart(layout: ElementLayout) -> str:
     return "; before is of these variables alone, as one struct in the source's order"
 
 
-def _place(counts: CountsReport, layout: ElementLayout) -> tuple[str, int]:
-    """Where the first of its structures is declared."""
+def now(layout: ElementLayout) -> float:
+    """Accesses for each packet in the source's order."""
+    return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
+
+
+def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStructure]:
+    """Those that its variables are, or are in."""
     name = layout["element"]
+    alone = {one["variable"] for one in layout["members"]}
+    found = list[CountedStructure]()
     for one in counts["structures"]:
-        owner = one["structure"].rpartition("::")[0]
-        if name in (owner, one["structure"]) or name.startswith(
-            (f"{one['structure']} (", f"{one['structure']} key (", f"{one['structure']} value (")
-        ):
-            return one["file"], one["line"]
-    return "", 0
+        owner, _, last = one["structure"].rpartition("::")
+        inside = name.startswith(
+            tuple(f"{one['structure']}{of} (" for of in ("", " key", " value"))
+        )
+        if inside or ((owner or "variables") == name and last in alone):
+            found.append(one)
+    return found

@@ -11,10 +11,12 @@ from slowpath.insights.porting.documents import CountedStructure
 
 _SMALL = 0.01
 """Of a packet's cycles: structures that save less than this are one piece of advice."""
+_EQUAL = 1e-9
+"""Costs that differ by less, as a share, are equal."""
 
 
 def placing(evidence: Evidence) -> Said:
-    """A piece of advice for each structure that should be nearer than where all of it fits."""
+    """A piece of advice for each structure that should be elsewhere, if that pays in all."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -26,19 +28,24 @@ def placing(evidence: Evidence) -> Said:
     if traced.placed is None:
         yield Gap("the memory of each structure", traced.unplaced, "")
         return
+    placed = traced.placed
     counted = {one["structure"]: one for one in traced.counts["structures"]}
+    now = math.fsum(placed.cost(one, placed.now(name)) for name, one in counted.items())
+    if now <= placed.case["cost"] * (1 + _EQUAL):
+        return
     small = dict[str, list[PlacedPart]]()
     least = _SMALL * cycles(traced)
-    for part in traced.placed.case["structures"]:
-        before = _cost(traced.placed, counted[part["structure"]], traced.placed.farthest)
-        if part["level"] == traced.placed.farthest or not before > part["cost"]:
+    for part in placed.case["structures"]:
+        at = placed.now(part["structure"])
+        if part["level"] == at:
             continue
-        if before - part["cost"] < least:
+        saved = placed.cost(counted[part["structure"]], at) - part["cost"]
+        if 0 <= saved < least:
             small.setdefault(part["level"], []).append(part)
         else:
-            yield _advice(traced.placed, [part], counted)
+            yield _advice(placed, [part], counted)
     for parts in small.values():
-        yield _advice(traced.placed, parts, counted)
+        yield _advice(placed, parts, counted)
 
 
 def _advice(
@@ -46,21 +53,21 @@ def _advice(
 ) -> Advice:
     """To put structures on the level of the first of them."""
     those = [counted[part["structure"]] for part in parts]
-    before = math.fsum(_cost(placed, one, placed.farthest) for one in those)
+    before = math.fsum(placed.cost(one, placed.now(one["structure"])) for one in those)
     after = math.fsum(part["cost"] for part in parts)
     names = ", ".join(one["structure"] for one in those)
     reads = math.fsum(one["reads_per_packet"] for one in those)
     writes = math.fsum(one["writes_per_packet"] for one in those)
     size = sum(one["size_bytes"] for one in those)
     proved = placed.case["verdict"] == "optimal"
+    touched = f"{size:,} bytes, with {reads:g} reads and {writes:g} writes for each packet,"
     return Advice(
         "placement",
         f"Put {names} into {parts[0]['level']}",
         names,
         those[0]["file"],
         those[0]["line"],
-        f"{size:,} bytes, with {reads:g} reads and {writes:g} writes for each packet, have room "
-        "there",
+        f"{touched} have room there" if before >= after else f"{touched} make room for others",
         before,
         after,
         "cycles of accesses",
@@ -70,9 +77,3 @@ def _advice(
         f"{'no placement costs less' if proved else 'this was the best found in time'}; the "
         "prices are round figures of ours",
     )
-
-
-def _cost(placed: Placed, one: CountedStructure, level: str) -> float:
-    """What the accesses of a structure cost there, for each packet."""
-    reads = one["reads_per_packet"] * placed.prices["read"][level]
-    return reads + one["writes_per_packet"] * placed.prices["write"][level]

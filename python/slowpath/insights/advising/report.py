@@ -12,12 +12,15 @@ from slowpath.insights.advising.documents import (
     AdviceReport,
     AdviceTraffic,
     LineCount,
+    Present,
+    PresentStructure,
 )
-from slowpath.insights.advising.evidence import Evidence, Traced
-from slowpath.insights.advising.packing import packing
+from slowpath.insights.advising.evidence import Evidence, Placed, Traced
+from slowpath.insights.advising.packing import now, packing
 from slowpath.insights.advising.placing import placing
 from slowpath.insights.advising.unsaid import unsaid
 from slowpath.insights.advising.weight import assumptions, cycles, instructions, unit
+from slowpath.insights.porting.documents import CountedStructure
 
 _ADVISING: Sequence[Callable[[Evidence], Said]] = (
     accelerating,
@@ -48,6 +51,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
             for one in said
             if isinstance(one, Gap)
         ],
+        "present": None if traced is None else _present(traced),
         "structures": evidence.statics.structures,
         "accesses": evidence.statics.accesses,
         "loops": evidence.statics.loops,
@@ -91,6 +95,32 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
         "unit": unit(traced),
         "cycles": whole,
         "notes": counts["notes"],
+    }
+
+
+def _present(traced: Traced) -> Present:
+    """What advice that is followed changes, as it is now."""
+    placed = traced.placed
+    structures = (
+        [] if placed is None else [_standing(placed, one) for one in traced.counts["structures"]]
+    )
+    return {
+        "structures": structures,
+        "orders": [
+            {"what": one["element"], "accesses": now(one), "access_bytes": traced.width}
+            for one in traced.layouts
+        ],
+    }
+
+
+def _standing(placed: Placed, one: CountedStructure) -> PresentStructure:
+    level = placed.now(one["structure"])
+    return {
+        "structure": one["structure"],
+        "level": level,
+        "reads_per_packet": one["reads_per_packet"],
+        "writes_per_packet": one["writes_per_packet"],
+        "cycles": placed.cost(one, level),
     }
 
 

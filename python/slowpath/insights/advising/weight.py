@@ -2,7 +2,7 @@
 
 It is an order, no prediction: an instruction counts one cycle, which is the price that the card's
 instructions have (targets/agilio-cx-2x40.toml), and an access to state costs what the placement's
-prices say of the farthest memory, where state is as long as nobody chooses.
+prices say of the memory that it is in, the farthest as long as nobody says otherwise.
 """
 
 from slowpath.insights.advising.evidence import Traced
@@ -23,6 +23,8 @@ def assumptions(traced: Traced) -> list[str]:
     ran, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
+    if placed is not None and placed.standing:
+        state += ", but for what --placement says"
     found = [f"{_ON_CARD if ran.on_card else _IN_LLVM}, and {state}", _PRICES]
     if ran.refused:
         few = "; ".join(ran.refused[:_SHOWN])
@@ -44,13 +46,13 @@ def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float
 def cycles(traced: Traced) -> float:
     """All that a packet takes."""
     return instructions(traced) + sum(
-        one["reads_per_packet"] * access(traced, "read")
-        + one["writes_per_packet"] * access(traced, "write")
+        one["reads_per_packet"] * access(traced, "read", one["structure"])
+        + one["writes_per_packet"] * access(traced, "write", one["structure"])
         for one in traced.counts["structures"]
     )
 
 
-def access(traced: Traced, operation: str) -> float:
-    """One access to the farthest memory."""
+def access(traced: Traced, operation: str, structure: str = "") -> float:
+    """One access to a structure where it is now; without a name, to the farthest memory."""
     placed = traced.placed
-    return 0.0 if placed is None else placed.prices.get(operation, {}).get(placed.farthest, 0.0)
+    return 0.0 if placed is None else placed.prices.get(operation, {}).get(placed.now(structure), 0)

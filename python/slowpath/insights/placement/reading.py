@@ -1,7 +1,7 @@
 """Files of placements: JSON; errors name file, line, case, structure and key."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.inputs import read_text
@@ -26,6 +26,8 @@ _PARTS = 1000
 _ACCESS_BYTES = 4
 _OF_A_CARD = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
+Standing = dict[str, str]
+"""Level by structure; those that are not in it stand where all of it fits."""
 
 
 class _Memories(NamedTuple):
@@ -220,3 +222,24 @@ def _check_bandwidth(found: Marked, memories: _Memories, structures: Sequence[St
         lacking = sorted(used - busy.keys())
         if lacking:
             found.place.refuse(f"uses {', '.join(lacking)}, and bandwidth.{level} lacks it")
+
+
+def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]) -> Standing:
+    """Where structures of these sizes stand now: a table of levels by structure, of any of them.
+
+    Raises:
+        InputError: when it cannot be used, has no such structure or level, or a level does not
+            hold what is said to be there.
+    """
+    found = words_of(read_marked_json(file, read_text(file)))
+    used = dict.fromkeys(capacity, 0)
+    standing = dict[str, str]()
+    for name, one in found.items():
+        if name not in sizes:
+            one.place.refuse(f"is no structure of the source; it has {', '.join(sizes) or 'none'}")
+        level = standing[name] = word(one, capacity)
+        used[level] += sizes[name]
+        if used[level] > capacity[level]:
+            there = f"{used[level]:,} bytes are in {level} with this one"
+            one.place.refuse(f"{there}, which holds {capacity[level]:,}")
+    return standing

@@ -1,7 +1,7 @@
 """What a run has counted, by function, block, structure and member, as a report."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from slowpath.engine import identity
 from slowpath.engine.captures import Captured
@@ -20,6 +20,7 @@ from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.layouts import descend
 from slowpath.insights.porting.memory import Structure
 from slowpath.insights.preparation.entry import Entry
+from slowpath.insights.preparation.framework import is_engine
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line
 
@@ -212,7 +213,8 @@ class Counted:
                 f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
                 "are not what they would be"
             )
-        called_there = self._calls()
+        called_there = self._calls(lambda name: name not in self._functions)
+        found += self._engines(traffic["packets"])
         allocated = {name: count for name, count in called_there.items() if name in _ALLOCATING}
         if allocated:
             count = sum(allocated.values())
@@ -226,14 +228,22 @@ class Counted:
             found.append(f"{count:,} accesses are to memory that has no name (allocated, unknown)")
         return found
 
-    def _calls(self) -> Counter[str]:
-        """How often functions from outside were called, by name."""
+    def _engines(self, packets: int) -> list[str]:
+        """What engines of the card do, how often."""
+        return [
+            f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
+            "each packet; what that takes is in no number"
+            for name, count in sorted(self._calls(is_engine).items())
+        ]
+
+    def _calls(self, wanted: Callable[[str], bool]) -> Counter[str]:
+        """How often the wanted ones of all functions were called, by name."""
         found = Counter[str]()
         for at in self._ran():
             place = self.execution.stated.blocks[at]
             for one in self._functions[place.function].blocks[place.number].instructions:
                 name = called(one.text) if one.opcode == "call" else None
-                if name is not None and name not in self._functions:
+                if name is not None and wanted(name):
                     found[name] += self.outcome.tally.runs[at]
         return found
 

@@ -31,7 +31,7 @@ from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import Setting
 from slowpath.insights.preparation.entry import Entry
-from slowpath.insights.preparation.framework import ELEMENT
+from slowpath.insights.preparation.framework import ELEMENT, is_engine
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.metadata import Line, Metadata
 from slowpath.insights.preparation.modules import Module, variables_of
@@ -40,6 +40,8 @@ _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
 """Blocks that may run before the first packet: in constructors, configure and initialize."""
 _SECONDS = 50
+_LEFT = 0.25
+"""Of the time that there is: what is left of it for the report when no further packet runs."""
 _ROOM = 1 << 20
 """Records that fit; they are put together when half of them are there."""
 _HEAD = 64
@@ -94,6 +96,8 @@ class Outcome(NamedTuple):
     """Packets by output."""
     results: dict[int, int]
     """Packets by the number that the function returned."""
+    packets: int
+    """So many ran: fewer than were given where the time was over."""
     kept: int
     """Packets that were neither sent, killed nor given back."""
 
@@ -144,34 +148,36 @@ class Execution:
         return self._line(self.stated.blocks[block])
 
     def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
-        """Has all packets processed; until a moment of the monotonic clock.
+        """Has packets processed, until shortly before a moment of the monotonic clock.
 
         Raises:
             InputError: when a packet does not come to an end, or the code does what it must not.
-            StoppedError: when the time is up before.
+            StoppedError: when the time is up before one of them has run.
         """
         self._check(packets)
+        last = until - _LEFT * (until - time.monotonic())
 
         def attempt() -> dict[str, Any]:
             try:
-                return self._all(packets, setting)
+                return self._all(packets, setting, last)
             except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
                 return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
 
         series = Series([attempt], _SECONDS, until)
         found = series.first()
-        if found is None and time.monotonic() >= until:
-            raise StoppedError(self._file, "deadline")
-        if found is None:
+        if found is None and time.monotonic() < until:
             raise InputError(self._file, self._death(series.ended))
-        if "refused" in found:
+        if found is not None and "refused" in found:
             raise InputError(self._file, found["refused"])
+        if found is None or not found["packets"]:
+            raise StoppedError(self._file, "deadline")
         numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
         return Outcome(
             tally_of(found["tally"]),
             found["counts"],
             {port: count for port, count in sorted(numbers["outputs"].items()) if count},
             dict(sorted(numbers["results"].items())),
+            found["packets"],
             found["kept"],
         )
 
@@ -184,7 +190,7 @@ class Execution:
 
     # --- in the process that may die -------------------------------------------------------------
 
-    def _all(self, packets: Sequence[Captured], setting: Setting) -> dict[str, Any]:
+    def _all(self, packets: Sequence[Captured], setting: Setting, last: float) -> dict[str, Any]:
         self._say(_CONSTRUCTORS)
         self._set_fuel(_BEFORE)
         self._code.construct()
@@ -199,11 +205,15 @@ class Execution:
         self._totals(reset=True)
         results, kept = Counter[int](), 0
         packet = self._packet(setting)
+        ran = 0
         for number, one in enumerate(packets):
+            if time.monotonic() >= last:
+                break
             self._say(number)
             self._set_fuel(setting.fuel)
             result, left = packet(number, one)
             kept += left
+            ran += 1
             if result is not None:
                 results[result] += 1
             if self._filled() > _ROOM // 2:
@@ -215,6 +225,7 @@ class Execution:
             "counts": dict(zip(_KEYS, totals[_PORTS:], strict=False)),
             "outputs": list(enumerate(totals[:_PORTS])),
             "results": sorted(results.items()),
+            "packets": ran,
             "kept": kept,
         }
 
@@ -349,7 +360,7 @@ def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
 
 
 def _is_support(symbol: str) -> bool:
-    return symbol.startswith(_SUPPORT)
+    return symbol.startswith(_SUPPORT) or is_engine(symbol)
 
 
 def _time(number: int, one: Captured) -> int:

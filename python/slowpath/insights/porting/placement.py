@@ -7,6 +7,9 @@ _ABOUT = (
     "a Netronome Agilio CX as published, without CLS and CTM, which not all cores share; costs are "
     "round figures of ours, nearer memories cheaper: put your card's there."
 )
+CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}
+"""Bytes of the memories that all cores share, from the nearest on."""
+_COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
 
 
 def placement_problem(report: CountsReport) -> dict[str, object]:
@@ -28,13 +31,10 @@ def placement_problem(report: CountsReport) -> dict[str, object]:
         for one in report["structures"]
     ]
     traffic = report["traffic"]
-    costs = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
     return {
         "about": _ABOUT.format(packets=traffic["packets"], file=traffic["file"]),
-        "levels": ["cls", "ctm", "imem", "emem"],
-        "capacity_bytes": {
-            "shared by all cores": {"cls": 0, "ctm": 0, "imem": 4000000, "emem": 2000000000}
-        },
-        "access_cost": {"read": costs, "write": costs},
+        "levels": [*CAPACITIES],
+        "capacity_bytes": {"shared by all cores": CAPACITIES},
+        "access_cost": {"read": _COSTS, "write": _COSTS},
         "cases": [{"name": report["entry"], "structures": structures}],
     }

@@ -7,7 +7,7 @@ for one in found.report["structures"]:
     print(one["structure"], one["reads_per_packet"])
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from time import monotonic
 from typing import NamedTuple
@@ -59,7 +59,7 @@ def run_source(
     """The same of a source that was read.
 
     Raises:
-        StoppedError: when it was stopped before all packets had run.
+        StoppedError: when it was stopped before anything was counted.
     """
     found = list[Run]()
 
@@ -73,7 +73,7 @@ def run_source(
 
     stopped = attempt(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
     if stopped is not None:
-        raise StoppedError(source.file, f"{stopped} before all packets had run")
+        raise StoppedError(source.file, f"{stopped} before anything was counted")
     return found[0]
 
 
@@ -99,9 +99,21 @@ def _work(
     execution = Execution(source.file, program.module, program.functions, chosen)
     outcome = execution.run(arriving, setting, until)
     counted = Counted(execution, outcome, program.functions, chosen)
-    report = counted.report(source.file, traffic, arriving, more=more)
+    ran = arriving[: outcome.packets]
+    report = counted.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
+    if len(ran) < len(arriving):
+        report["notes"].append("the time (--deadline) was over before more packets had run")
+    report["notes"] += _short(ran, setting.strip)
     placement = placement_problem(report)
     yield "counted", dict(report), placement, coalescing_problem(counted, report)
+
+
+def _short(packets: Sequence[Captured], strip: int) -> list[str]:
+    """A note on packets of which nothing is left for the function."""
+    short = sum(one.length <= strip for one in packets) if strip else 0
+    if not short:
+        return []
+    return [f"{short:,} packets have no more than the {strip} bytes of --strip: they were empty"]
 
 
 def _packets(traffic: str, most: int) -> tuple[list[Captured], bool]:

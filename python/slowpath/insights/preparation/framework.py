@@ -1,5 +1,6 @@
 """The headers for elements in the manner of Click, and what of a module is theirs."""
 
+import re
 from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
@@ -7,9 +8,12 @@ HEADERS = Path(__file__).parent / "headers"
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
+_ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
 _BITS, _INCLUDED = "/bits/", "/include/"
+FIND = ("-isystem", str(HEADERS))
+"""How clang finds the headers, in C, too."""
 FLAGS = (
-    *("-isystem", str(HEADERS), "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
+    *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
 )
 """How C++ is compiled: what cards do not have (exceptions, types at run time) is an error there."""
@@ -18,6 +22,11 @@ FLAGS = (
 def is_ours(file: str) -> bool:
     """Whether a file is one of the headers, as debug information names it."""
     return _OURS in f"/{file}"
+
+
+def is_engine(symbol: str) -> bool:
+    """Whether a function is what an engine of the card does (`nic/engine.h`)."""
+    return _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str) -> bool:

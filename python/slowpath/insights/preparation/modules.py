@@ -29,7 +29,8 @@ def machine() -> Machine:
     """This machine, as code for it is made."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # of inline assembly, which is compiled though it is not run
+    # Headers of the kernel have inline assembly, which is compiled with the rest, and never run.
+    llvm.initialize_native_asmparser()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),

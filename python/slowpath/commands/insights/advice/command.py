@@ -56,11 +56,15 @@ ADVICE = Command(
             "or groups of them as insights colocation reads. Can be repeated (default: itself and "
             "typical ones).",
         ),
-        CFLAGS,
-        DEADLINE.saying(
-            "Stop after so many seconds with what is known by then, or with an error "
-            "where packets of the trace are left (default: none)."
+        option(
+            "Analysis",
+            "--placement",
+            metavar="FILE",
+            help='Where structures stand now, as JSON: {"NAT::_flows": "imem"}; those that it '
+            "lacks are in the farthest memory (default: all are).",
         ),
+        CFLAGS,
+        DEADLINE.saying("Stop after so many seconds with what is known by then (default: none)."),
         MEMORY,
         option(
             OUTPUT,

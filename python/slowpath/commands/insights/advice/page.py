@@ -7,6 +7,7 @@ from slowpath.annotation.source_text import find_source
 from slowpath.commands.insights.advice.report import (
     BESIDE,
     CURVE,
+    CYCLES,
     advice_csv,
     beside_rows,
     curve_rows,
@@ -14,6 +15,7 @@ from slowpath.commands.insights.advice.report import (
     headline,
     numbers,
     place,
+    state,
 )
 from slowpath.html.elements import Content, Html, element, join
 from slowpath.html.page import download, facts, page
@@ -108,10 +110,8 @@ def _unsaid(report: AdviceReport) -> Html:
 
 
 def _structures(report: AdviceReport) -> Html:
-    columns = [Column("structure"), Column("bytes", number=True), Column("declared")]
-    rows = [
-        (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
-    ]
+    titles, rows = state(report)
+    columns = [Column(one, number=one in ("bytes", CYCLES)) for one in titles]
     return element("section", element("h2", "State"), table(columns, rows, stack=True))
 
 

@@ -34,6 +34,7 @@ _EACH = 6
 _MEGA = 1e6
 _WIDTH = 96
 _PERCENT = 100
+CYCLES = "cycles for each packet"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
@@ -124,7 +125,10 @@ def effect(one: AdviceGiven) -> str:
     """What it saves of a packet, in words."""
     if one["effect"] is None:
         return "effect not known"
-    return f"saves about {_PERCENT * one['effect']:.1f} % of {_SHARES.get(one['kind'], _CYCLES)}"
+    share = _SHARES.get(one["kind"], _CYCLES)
+    if one["effect"] < 0:
+        return f"costs about {-_PERCENT * one['effect']:.1f} % of {share}"
+    return f"saves about {_PERCENT * one['effect']:.1f} % of {share}"
 
 
 def numbers(one: AdviceGiven) -> str:
@@ -138,6 +142,21 @@ def numbers(one: AdviceGiven) -> str:
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
     """The line that it is about; empty where nothing says it."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Structures as a table; with a trace, also where they are now, and what accesses then cost."""
+    titles: tuple[str, ...] = ("structure", "bytes", "declared")
+    rows: list[tuple[str, ...]] = [
+        (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
+    ]
+    if report["present"] is None:
+        return titles, rows
+    there = {
+        one["structure"]: (one["level"], f"{one['cycles']:,.6g}")
+        for one in report["present"]["structures"]
+    }
+    return (*titles, "now in", CYCLES), [(*row, *there.get(row[0], ("", ""))) for row in rows]
 
 
 def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
@@ -155,10 +174,8 @@ def _source(report: AdviceReport) -> Iterator[Line]:
     size = sum(one["size_bytes"] for one in report["structures"])
     yield Line(f"State: {len(report['structures'])} structures, {size:,} bytes")
     if report["structures"]:
-        state = [
-            (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
-        ]
-        yield from grid(("structure", "bytes", "declared"), state, right=("bytes",))
+        titles, rows = state(report)
+        yield from grid(titles, rows, right=("bytes", CYCLES))
     if report["loops"]:
         yield Line("")
         yield Line(f"Loops: {len(report['loops'])}")

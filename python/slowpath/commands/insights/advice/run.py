@@ -8,6 +8,7 @@ from slowpath.cli.inputs import check_output, check_page, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
+from slowpath.commands.insights.traces import check_traced
 from slowpath.commands.insights.writing import warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -39,6 +40,7 @@ def run(given: Namespace) -> ExitCode:
         work.seconds,
         work.memory,
         tuple(given.beside or ()),
+        given.placement,
     )
     with heeding_signals() as stopping:
         evidence = gather(asked, stopping)
@@ -66,9 +68,10 @@ def _check(given: Namespace) -> None:
     """
     check_page(given.html)
     beside = given.beside or ()
-    read = [one for one in (given.file, given.traffic, *beside) if one is not None]
-    check_output("--html", given.html, read)
-    if given.traffic is None and given.config:
-        raise OptionError("--config", "is for an element that runs; --traffic is missing")
+    files = (given.file, given.traffic, given.placement, *beside)
+    check_output("--html", given.html, [one for one in files if one is not None])
+    check_traced(given)
+    if given.traffic is None and given.placement is not None:
+        raise OptionError("--placement", "changes what is counted; --traffic is missing")
     if given.traffic is None and beside:
         raise OptionError("--beside", "is for a function that was counted; --traffic is missing")

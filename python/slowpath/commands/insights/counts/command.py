@@ -49,7 +49,7 @@ COUNTS = Command(
         ),
         CFLAGS,
         DEADLINE.saying(
-            "Stop after so many seconds, with an error where packets are left "
+            "Stop after so many seconds with the packets that have run by then "
             "(default: none; each packet has a limit of its own)."
         ),
         MEMORY,

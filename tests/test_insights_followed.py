@@ -1,0 +1,247 @@
+"""Advice that is followed: what was announced is what the report then has as the present state."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from insights_counted import CONFIGURATIONS, EXAMPLES, counted
+from oracles import missing
+from support import ROOT, slowpath
+
+pytest.importorskip("llvmlite.binding")
+FILTER = ROOT / "tests/advice/filter.c"
+TRACE = EXAMPLES / "udp_counter.pcap"
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if slowpath("insights", "accelerators", "tests/advice/none.c").returncode != 3:
+        missing("clang", "there is no clang")
+
+
+def reported(*words: str | Path) -> dict[str, Any]:
+    run = slowpath("insights", *words, "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+def setting(name: str) -> tuple[str | Path, ...]:
+    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
+
+
+@cache
+def as_it_is(name: str) -> dict[str, Any]:
+    return reported(EXAMPLES / f"{name}.cc", *setting(name))
+
+
+@cache
+def placed(name: str) -> dict[str, Any]:
+    """Only the placement is followed."""
+    placement = EXAMPLES / f"followed/{name}.json"
+    return reported(EXAMPLES / f"{name}.cc", *setting(name), "--placement", placement)
+
+
+@cache
+def followed(name: str) -> dict[str, Any]:
+    """All advice is followed."""
+    folder = EXAMPLES / "followed"
+    return reported(folder / f"{name}.cc", *setting(name), "--placement", folder / f"{name}.json")
+
+
+def advice(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [one for one in report["advice"] if one["kind"] == kind]
+
+
+def orders(report: dict[str, Any]) -> dict[str, float]:
+    return {one["what"]: one["accesses"] for one in report["present"]["orders"]}
+
+
+def cost(report: dict[str, Any], names: str) -> float:
+    """What accesses to some structures cost where they are."""
+    each = {one["structure"]: one["cycles"] for one in report["present"]["structures"]}
+    return float(sum(each[name] for name in names.split(", ")))
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_orders_take_the_accesses_that_were_announced(name: str) -> None:
+    announced = advice(as_it_is(name), "coalescing")
+    assert announced
+    for one in announced:
+        assert orders(as_it_is(name))[one["what"]] == one["before"]
+        assert orders(followed(name))[one["what"]] == one["after"] < one["before"]
+    assert not advice(followed(name), "coalescing")
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> None:
+    announced = advice(as_it_is(name), "placement")
+    assert announced
+    for one in announced:
+        assert cost(as_it_is(name), one["what"]) == pytest.approx(one["before"], rel=1e-12)
+        assert cost(placed(name), one["what"]) == pytest.approx(one["after"], rel=1e-12)
+        assert one["after"] < one["before"]
+    saved = as_it_is(name)["traffic"]["cycles"] - placed(name)["traffic"]["cycles"]
+    assert saved == pytest.approx(sum(one["saved_cycles"] for one in announced))
+    assert not advice(placed(name), "placement")
+    for kind in ("accelerator", "coalescing"):  # is as it was, but for its effect
+        before, after = (
+            {one["what"]: (one["before"], one["after"]) for one in advice(report, kind)}
+            for report in (as_it_is(name), placed(name))
+        )
+        assert before == after
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
+    """But for what only looks like something. Members that have moved change what LLVM makes."""
+    report = followed(name)
+    assert {one["certainty"] for one in report["advice"]} <= {"learnt"}
+    engines = sum(one["saved_cycles"] or 0 for one in advice(as_it_is(name), "accelerator"))
+    left = placed(name)["traffic"]["cycles"] - engines
+    assert report["traffic"]["cycles"] == pytest.approx(left, rel=0.01)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_variants_do_the_same(name: str) -> None:
+    """Packets go where they went, and each structure is touched as often, but for copies."""
+    config = ("--config", CONFIGURATIONS[name])
+    before, after = (
+        counted(EXAMPLES / folder / f"{name}.cc", EXAMPLES / f"{name}.pcap", *config)
+        for folder in (".", "followed")
+    )
+    assert after["fate"] == before["fate"]
+    touched = [
+        {one["structure"]: (one["reads"], one["entries"], one["entries_written"]) for one in each}
+        for each in (before["structures"], after["structures"])
+    ]
+    assert touched[0] == touched[1]
+
+
+def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
+    """Nothing else has changed, so the difference is what was announced, to the digit."""
+    source = (EXAMPLES / "nat.cc").read_text()
+    start, end = source.index("void NAT::rewrite"), source.index("CLICK_ENDDECLS")
+    changed = source[:start] + source[end:]
+    for of, to in (("ip->ip_src", "_public"), ("ip->ip_dst", "found->inside")):
+        call = f"nic_engine_correct_checksum(&ip->ip_sum, {of}.s_addr, {to}.addr());"
+        changed = changed.replace(f"rewrite(&ip->ip_sum, {of}, {to});", call)
+    file = tmp_path / "nat.cc"
+    file.write_text(f"#include <nic/engine.h>\n{changed}")
+    before, after = as_it_is("nat"), reported(file, *setting("nat"))
+    (engine,) = advice(before, "accelerator")
+    assert (engine["what"], engine["after"]) == ("NAT::rewrite", 0)
+    saved = before["traffic"]["instructions"] - after["traffic"]["instructions"]
+    assert saved == pytest.approx(engine["before"], abs=1e-9)
+    assert not advice(after, "accelerator")
+    assert after["traffic"]["notes"] == [
+        "nic_engine_correct_checksum is what an engine does, 1 times for each packet; what that "
+        "takes is in no number"
+    ]
+
+
+def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
+    source = FILTER.read_text()
+    start, end = source.index("static uint16_t checksum"), source.index("int process")
+    changed = source[:start] + source[end:].replace("checksum(", "nic_engine_checksum(")
+    file = tmp_path / "engine.c"
+    file.write_text(f"#include <nic/engine.h>\n{changed}")
+    words = ("--entry", "process", "--traffic", TRACE)
+    before, after = reported(FILTER, *words), reported(file, *words)
+    (engine,) = advice(before, "accelerator")
+    assert not advice(after, "accelerator")
+    saved = before["traffic"]["instructions"] - after["traffic"]["instructions"]
+    assert saved == pytest.approx(engine["before"])
+    results = [counted(one, TRACE, "--entry", "process")["fate"] for one in (FILTER, file)]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken: bool) -> None:
+    """Whatever a packet has: its sum, corrected for a change, is the sum of what is changed."""
+    file = tmp_path / "corrected.c"
+    after = "after + 1" if broken else "after"
+    file.write_text(
+        "#include <nic/engine.h>\n"
+        "int process(const uint8_t *data, uint32_t length) {\n"
+        "uint8_t copy[20]; uint32_t before, after; uint16_t sum;\n"
+        "memcpy(copy, data + 14, 20); memcpy(&before, copy + 12, 4);\n"
+        "sum = nic_engine_checksum(copy, 20); memcpy(&after, data + 30, 4);\n"
+        "after ^= length * 7919;\n"
+        f"memcpy(copy + 12, &after, 4); nic_engine_correct_checksum(&sum, before, {after});\n"
+        "return sum == nic_engine_checksum(copy, 20); }\n"
+    )
+    results = counted(file, TRACE, "--entry", "process")["fate"]["results"]
+    assert [one["result"] for one in results] == [int(not broken)]
+
+
+WRONG = {
+    "structure": ('{"entries": "imem",\n "entreis": "imem"}', "2: entreis: is no structure"),
+    "level": ('{"entries": "dram"}', "1: entries: 'dram' is none of cls, ctm, imem, emem"),
+    "room": ('{"table": "cls"}', "1: table: 1,024 bytes are in cls with this one, which holds 0"),
+    "list": ('["entries"]', "1: is no table of names"),
+    "json": ("{", "is not JSON"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), WRONG.values(), ids=WRONG)
+def test_wrong_placements_are_named(content: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "placement.json"
+    file.write_text(content)
+    words = (FILTER, "--entry", "process", "--traffic", TRACE, "--placement", file)
+    run = slowpath("insights", *words)
+    assert run.returncode == 3
+    assert reason in run.stderr
+    assert not run.stdout
+
+
+def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
+    words = ("--entry", "process", "--traffic", TRACE)
+    nowhere = reported(FILTER, *words)
+    file = tmp_path / "placement.json"
+    file.write_text('{"entries": "imem"}')
+    report = reported(FILTER, *words, "--placement", file)
+    put = {one["what"]: one for one in advice(nowhere, "placement")}
+    assert not any("entries" in one["what"] for one in advice(report, "placement"))
+    assert report["traffic"]["cycles"] == pytest.approx(
+        nowhere["traffic"]["cycles"] - put["entries"]["saved_cycles"]
+    )
+    assert "but for what --placement says" in report["assumptions"][0]
+    [packed], [cheaper] = (advice(one, "coalescing") for one in (nowhere, report))
+    assert (packed["before"], packed["after"]) == (cheaper["before"], cheaper["after"])
+    assert cheaper["saved_cycles"] < packed["saved_cycles"]
+
+
+def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
+    """Two structures of which only one fits, and the wrong one is there."""
+    source, file = tmp_path / "nf.c", tmp_path / "placement.json"
+    source.write_text(
+        "#include <stdint.h>\n"
+        "static uint8_t hot[3000000], cold[3000000];\n"
+        "int process(const uint8_t *data, uint32_t length) {\n"
+        "hot[data[1]]++; hot[data[2] + 256]++; return cold[data[3]]++; }\n"
+    )
+    file.write_text('{"cold": "imem"}')
+    words = (source, "--entry", "process", "--traffic", TRACE, "--placement", file)
+    first, second = advice(reported(*words), "placement")
+    assert (first["title"], second["title"]) == ("Put hot into imem", "Put cold into emem")
+    assert (first["before"], first["after"]) == (1200, 800)
+    assert (second["before"], second["after"]) == (400, 600)
+    assert "make room for others" in second["reason"]
+    assert second["effect"] < 0
+    assert "costs about" in slowpath("insights", *words).stdout
+    file.write_text('{"hot": "imem"}')
+    assert not advice(reported(*words), "placement")
+
+
+@pytest.mark.parametrize(
+    "option", [("--packets", "5"), ("--strip", "14"), ("--placement", "x.json")]
+)
+def test_options_of_a_run_ask_for_a_trace(option: tuple[str, str]) -> None:
+    run = slowpath("insights", FILTER, *option)
+    assert run.returncode == 2
+    assert f"'{option[0]}'" in run.stderr
+    assert "--traffic is missing" in run.stderr
