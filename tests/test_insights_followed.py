@@ -237,6 +237,21 @@ def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
     assert not advice(reported(*words), "placement")
 
 
+def test_what_no_packet_touches_keeps_its_room(tmp_path: Path) -> None:
+    source, file = tmp_path / "nf.c", tmp_path / "placement.json"
+    source.write_text(
+        "#include <stdint.h>\n"
+        "static uint8_t hot[3000000]; uint8_t rare[3000000];\n"
+        "int process(const uint8_t *data, uint32_t length) {\n"
+        "if (length < 20) rare[data[1]]++; return hot[data[2]]++; }\n"
+    )
+    file.write_text('{"rare": "imem"}')
+    words = (source, "--entry", "process", "--traffic", TRACE)
+    (one,) = advice(reported(*words), "placement")
+    assert one["title"] == "Put hot into imem"
+    assert not advice(reported(*words, "--placement", file), "placement")
+
+
 @pytest.mark.parametrize(
     "option", [("--packets", "5"), ("--strip", "14"), ("--placement", "x.json")]
 )
