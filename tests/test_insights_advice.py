@@ -93,8 +93,9 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
     assert found["traffic"]["unit"] == "instructions of the card"
     assert found["traffic"]["cycles"] == pytest.approx(whole + everything["cost"])
     (engine,) = (one for one in found["advice"] if one["kind"] == "accelerator")
-    assert 0 < engine["before"] < whole
-    assert engine["unit"] == found["traffic"]["unit"]
+    assert 0 < engine["before"] < found["card"]["work"]["instructions"]
+    assert 0 < engine["saved_cycles"] < whole
+    assert engine["unit"] == "LLVM instructions"
 
 
 BRANCHES = """

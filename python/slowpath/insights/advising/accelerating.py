@@ -1,11 +1,18 @@
-"""Advice: functions that an accelerator could do instead of a core."""
+"""Advice: functions that an accelerator could do instead of a core.
+
+Numbers are of LLVM's language: these are what becomes less when a call of the engine stands there
+instead. Of the card's instructions a share is told, too; what a compiler makes of the rest without
+them, nobody knows before it is compiled.
+"""
 
 from slowpath.insights.accelerators.documents import Accelerated, Alike
 from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.evidence import Evidence, Traced
-from slowpath.insights.advising.weight import instructions, unit
+from slowpath.insights.advising.weight import instructions
+from slowpath.insights.blocks.traced.running import in_llvm
 
 _PERCENT = 100
+_UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
 
 
@@ -16,7 +23,7 @@ def accelerating(evidence: Evidence) -> Said:
         if one["part_of"] is None:
             yield _proved(evidence, one)
     for alike in report["alike"]:
-        yield _alike(evidence.traced, alike)
+        yield _alike(alike)
     if report["stopped"] is not None:
         why = f"the search was stopped ({report['stopped']}) before all functions were examined"
         yield Gap("all functions for accelerators", why, "more time: --deadline")
@@ -28,7 +35,8 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
         for other in evidence.accelerators["proved"]
         if other["part_of"] == one["function"]
     ]
-    taken = _taken(evidence.traced, frozenset({one["symbol"], *parts}))
+    symbols = frozenset({one["symbol"], *parts})
+    taken = _taken(evidence.traced, symbols)
     said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
     agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
     lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
@@ -39,25 +47,28 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
         one["function"],
         one["file"],
         one["line"],
-        f"it computes {one['algorithm']}{f' ({said})' if said else ''}",
+        f"it computes {one['algorithm']}{f' ({said})' if said else ''}"
+        f"{_on_card(evidence.traced, symbols)}",
         taken,
         None if taken is None else 0.0,
-        _unit(evidence.traced),
-        taken,
+        _UNIT,
+        None if evidence.traced is None else instructions(evidence.traced, symbols),
         "proved",
         f"by execution: it {agreed} {lengths}, none disagreed{engine}",
     )
 
 
-def _unit(traced: Traced | None) -> str:
-    return "instructions" if traced is None else unit(traced)
-
-
 def _taken(traced: Traced | None, symbols: frozenset[str]) -> float | None:
-    return None if traced is None else instructions(traced, symbols)
+    return None if traced is None else in_llvm(traced.counts, "").instructions(symbols)
 
 
-def _alike(traced: Traced | None, one: Alike) -> Advice:
+def _on_card(traced: Traced | None, symbols: frozenset[str]) -> str:
+    if traced is None or not traced.executed.on_card:
+        return ""
+    return f"; {instructions(traced, symbols):.3g} of the card's instructions are for it"
+
+
+def _alike(one: Alike) -> Advice:
     sure = f"the classifier is {_PERCENT * one['confidence']:.0f} % sure; nothing is proved"
     return Advice(
         "accelerator",
@@ -68,7 +79,7 @@ def _alike(traced: Traced | None, one: Alike) -> Advice:
         "its code looks like what an accelerator does",
         None,
         None,
-        _unit(traced),
+        _UNIT,
         None,
         "learnt",
         f"{sure}: {one['reason']}",

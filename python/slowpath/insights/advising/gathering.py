@@ -1,7 +1,7 @@
 """Finds out what advice rests on: each part by the command's own code that there is for it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -68,7 +68,8 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         allowed = Allowance(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
-        traced = _traced(asked.source.file, run, ran, standing, _left(until))
+        room = _room(standing, statics, run)
+        traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
     use = None if traced is None else assess(known, work_of(traced), others)
@@ -121,8 +122,22 @@ def _standing(asked: Asked, statics: Statics) -> Standing:
     return read_standing(asked.placement, sizes, CAPACITIES)
 
 
+def _room(standing: Standing, statics: Statics, run: Run) -> dict[str, int]:
+    """Bytes of levels for structures that packets touch: others stay where the user has them."""
+    touched = {one["structure"] for one in run.report["structures"]}
+    room = dict(CAPACITIES)
+    for one in statics.structures:
+        if one["structure"] in standing and one["structure"] not in touched:
+            room[standing[one["structure"]]] -= one["size_bytes"]
+    return room
+
+
 def _traced(
-    file: str, run: Run, ran: Executed, standing: Standing, seconds: float | None
+    file: str,
+    run: Run,
+    ran: Executed,
+    levels: tuple[Standing, Mapping[str, int]],
+    seconds: float | None,
 ) -> Traced:
     layouts, width = list[ElementLayout](), WIDTH
     if run.coalescing is not None:
@@ -132,15 +147,18 @@ def _traced(
     placed, unplaced = None, "no state was touched"
     if run.report["structures"]:
         try:
-            placed = _placed(file, run, standing, seconds)
+            placed = _placed(file, run, *levels, seconds)
         except InputError as problem:
             unplaced = problem.reason
     return Traced(run.report, ran, placed, unplaced, layouts, width)
 
 
-def _placed(file: str, run: Run, standing: Standing, seconds: float | None) -> Placed:
+def _placed(
+    file: str, run: Run, standing: Standing, room: Mapping[str, int], seconds: float | None
+) -> Placed:
     (described,) = cases_of(file, json.dumps(run.placement))
-    card = described.case.card
+    card = described.case.card._replace(capacity=room)
+    described = described._replace(case=described.case._replace(card=card))
     farthest = max(card.levels, key=lambda level: card.capacity[level])
     rules = Rules(seconds=_PLACING if seconds is None else min(seconds, _PLACING))
     prices = {name: dict(each) for name, each in card.access_cost.items()}
