@@ -90,5 +90,7 @@ def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
         except StoppedError:
             raise
         except InputError as problem:  # the command is of a file that nobody has
-            reason = problem.reason.partition("; the command: ")[0].replace(f"{path}:", "")
+            reason = problem.reason.partition("; the command: ")[0]
+            for nowhere in (f"{path}:", "<unknown>:0:0: "):
+                reason = reason.replace(nowhere, "")
             raise InputError(file, f"no code for BPF: {reason}") from None
