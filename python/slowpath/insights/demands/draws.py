@@ -22,8 +22,8 @@ from slowpath.insights.network.closed import Demands, State, busy, solve
 DRAWS = 400
 WIDER = 0.5
 """How far prices are taken to be apart, as a share of how far elements are: such that intervals
-have the measured knee as often as they say, of published functions without filters, which of all
-are the hardest (docs/insights.md)."""
+have the measured throughput as often as they say, of published functions without filters, which of
+all are the hardest (docs/insights.md)."""
 _SHARP = 1e-3
 """The least spread."""
 _PACKING = 1 << 20
