@@ -23,7 +23,7 @@ from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.evaluation import taken
 from slowpath.insights.cores.knee import CORES
-from slowpath.insights.demands.draws import WIDER
+from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.evaluation import (
     Fits,
     Outcome,
@@ -100,7 +100,8 @@ def neighbours(folder: Path, way: Way) -> None:
             lost.append(mine[1].max() - chosen)
             lot.append(mine[1].max() - mine[1].mean())
     print(
-        f"\n{groups.size} groups: what is kept is off by {100 * off.mean():.2f} points in the mean "
+        f"\n{groups.size} groups: what is kept is off by {100 * off.mean():.2f} points in the mean, "
+        f"{100 * np.median(found.predicted - found.measured):+.2f} in the median "
         f"(as it is everywhere: {100 * np.abs(true - true.mean()).mean():.2f}), correlation "
         f"{np.corrcoef(found.predicted, found.measured)[0, 1]:.2f}; {100 * found.covered.mean():.1f} % "
         f"in 90 % intervals; the best of three neighbours is found for {100 * np.mean(right):.1f} %, "
@@ -125,8 +126,8 @@ def main() -> int:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where netronome-scaling is")
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--every", type=int, default=4, help="only each so many-th function")
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--every", type=int, default=1, help="only each so many-th function")
     parser.add_argument("--wider", type=float, nargs="*", default=[WIDER])
     parser.add_argument("--details", action="store_true", help="by element that is unknown")
     given = parser.parse_args()

@@ -205,10 +205,9 @@ def test_cores_and_neighbours_are_those_of_the_card() -> None:
     """What is advised is in the curve and the list; counts are those of the trace."""
     found = advised(*TRACED)
     card = found["card"]
-    # Of LLVM's language, of which the prices are, and not of the card's as elsewhere.
     counts = json.loads(slowpath("insights", "counts", *TRACED, "--format", "json").stdout)
-    executed = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
-    assert card["work"]["instructions"] == pytest.approx(executed)
+    llvm = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
+    assert card["work"]["instructions"] == pytest.approx(llvm)
     parts = {one["structure"]: one for one in card["work"]["parts"]}
     assert parts["entries"]["memory"] == "imem"  # where the placement puts it
     assert parts["entries"]["most"] == pytest.approx(4)

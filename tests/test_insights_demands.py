@@ -12,8 +12,6 @@ from insights_tables import drawn as drawn_functions
 from insights_tables import group_rows, query_rows, write_csv, write_lines
 from slowpath.cli.errors import InputError
 from slowpath.insights.advising.card.counted import work_of
-from slowpath.insights.advising.evidence import Traced
-from slowpath.insights.blocks.traced.running import in_llvm
 from slowpath.insights.colocation.evaluation import taken as grouped
 from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
 from slowpath.insights.colocation.scores import FIRST, SECOND
@@ -344,7 +342,7 @@ def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
             {"what": "packet", "reads": 99, "writes": 0},
         ],
     }
-    found = work_of(Traced(counts, in_llvm(counts, ""), None, "", [], 16))
+    found = work_of(counts, None)
     assert found["instructions"] == 14
     assert {one["memory"] for one in found["parts"]} == {"emem"}  # nothing was placed
     told = {one["structure"]: (one["fewest"], one["most"]) for one in found["parts"]}

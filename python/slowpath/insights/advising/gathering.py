@@ -72,7 +72,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
-    use = None if traced is None else assess(known, work_of(traced), others)
+    use = None if traced is None else assess(known, work_of(traced.counts, traced.placed), others)
     return Evidence(asked.source.file, accelerators, statics, traced, use)
 
 

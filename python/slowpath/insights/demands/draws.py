@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 from slowpath.insights.demands.packets import Packets
 from slowpath.insights.demands.prices import EMEM, IMEM, WAY, Price, Prices
@@ -21,8 +22,8 @@ from slowpath.insights.network.closed import Demands, State, busy, solve
 DRAWS = 400
 WIDER = 0.5
 """How far prices are taken to be apart, as a share of how far elements are: such that intervals
-have the measured knee as often as they say, of published functions without filters, which of all
-are the hardest (docs/insights.md)."""
+have the measured throughput as often as they say, of published functions without filters, which of
+all are the hardest (docs/insights.md)."""
 _SHARP = 1e-3
 """The least spread."""
 _PACKING = 1 << 20
@@ -48,12 +49,14 @@ def drawn(
     def price(random: np.random.Generator, one: Price) -> Array:
         """A price in each draw, shape (draws, 1)."""
         shape = 1 / max(wider * one.spread, _SHARP) ** 2
-        return np.asarray((one.each[fit] * random.gamma(shape, 1 / shape, draws))[:, None])
+        return np.asarray(
+            (one.each[fit] * gammaincinv(shape, _even(random, draws)) / shape)[:, None]
+        )
 
     fit = np.arange(draws) % len(base.computing)
     whole = np.random.default_rng([seed, _PACKING])
     instruction = price(whole, prices.instruction)
-    apart = whole.uniform(size=draws)[:, None]
+    apart = _even(whole, draws)[:, None]
     waiting = np.repeat(base.waiting[fit][:, None], len(packets.instructions), 1)
     shared = np.repeat(base.shared[fit][:, None, :], len(packets.instructions), 1)
     for part in range(packets.imem.shape[1]):
@@ -67,6 +70,11 @@ def drawn(
         shared[..., WAY] += (near + far) * price(random, prices.way)
     computing = base.computing[fit][:, None] + packets.instructions * instruction
     return Draws(fit, waiting, computing, shared, base.queueing)
+
+
+def _even(random: np.random.Generator, draws: int) -> Array:
+    """Numbers from 0 to 1 as evenly as can be, in any order: less is left to chance."""
+    return np.asarray((random.permutation(draws) + 0.5) / draws)
 
 
 def one_of(draws: Draws, at: int) -> Draws:

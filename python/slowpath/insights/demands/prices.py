@@ -116,7 +116,9 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
     counted = published(functions_of(rows))
     near, far = (_added(one.sum(1)) for one in (counted.imem, counted.emem))
     extra, more = _added(every.waiting), _added(np.moveaxis(every.shared, -1, 0))
-    told = np.repeat([ELEMENTS[one.element].known for one in probes], np.diff(groups.ends))
+    # What is in front changes nothing of what a core computes: once for each element is enough.
+    tells = [ELEMENTS[one.element].known and not one.behind for one in probes]
+    told = np.repeat(tells, np.diff(groups.ends))
     instruction = groups.price(_added(every.computing), told * _added(counted.instructions))
     only_near = np.where(far > 0, 0, near)
     near_wait = groups.price(extra, only_near)

@@ -8,10 +8,9 @@ itself. Memory without a name is taken for external.
 import math
 from collections.abc import Sequence
 
-from slowpath.insights.advising.evidence import Placed, Traced
-from slowpath.insights.blocks.traced.running import in_llvm
+from slowpath.insights.advising.evidence import Placed
 from slowpath.insights.demands.documents import CardPart, CardWork
-from slowpath.insights.porting.documents import CountedMember, CountedStructure
+from slowpath.insights.porting.documents import CountedMember, CountedStructure, CountsReport
 
 WINDOW = 16
 """Bytes that an access of the published elements fetches at once, or so."""
@@ -20,20 +19,24 @@ _WIDEST = 64
 _UNNAMED = "memory without a name"
 
 
-def work_of(traced: Traced) -> CardWork:
-    """The work, with each structure where the placement puts it."""
-    packets = traced.counts["traffic"]["packets"]
+def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
+    """The work, with each structure where the placement puts it.
+
+    Instructions are of LLVM's language, because those of the published elements are, which their
+    price comes from (`demands/published.py`); in another unit, both have to be counted anew.
+    """
+    packets = counts["traffic"]["packets"]
     parts = [
         part
-        for one in traced.counts["structures"]
-        for part in _parts(one, _near(traced.placed, one["structure"]), packets)
+        for one in counts["structures"]
+        for part in _parts(one, _near(placed, one["structure"]), packets)
     ]
-    for one in traced.counts["elsewhere"]:
+    for one in counts["elsewhere"]:
         if one["what"] == "other":
             count = (one["reads"] + one["writes"]) / packets
             parts.append({"structure": _UNNAMED, "memory": "emem", "fewest": count, "most": count})
-    executed = in_llvm(traced.counts, "").instructions()
-    return {"instructions": executed, "parts": parts}
+    instructions = math.fsum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
+    return {"instructions": instructions, "parts": parts}
 
 
 def _near(placed: Placed | None, structure: str) -> float:
