@@ -109,8 +109,13 @@ _RENAMED = {
     "_ZdaPv": "free",
     "_ZdlPvm": "free",
     "_ZdaPvm": "free",
+    "explicit_bzero": "bzero",
+    "mbedtls_platform_zeroize": "bzero",
+    "OPENSSL_cleanse": "bzero",
+    "sodium_memzero": "bzero",
+    "zeromem": "bzero",
 }
-"""C++ by what does the same in C."""
+"""C++, and what libraries wipe memory with, by what does the same in C."""
 _OWN = """
 define void @"slowpath.refused"() {
   call void @llvm.trap()
