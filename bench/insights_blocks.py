@@ -3,7 +3,7 @@
 
     insights_blocks.py pairs OUT.jsonl --made-up 140            # programs that are made up, guided
     insights_blocks.py pairs OUT.jsonl --manifest MANIFEST.json # sources at hand
-    insights_blocks.py learn TRAIN.jsonl [-o model.json]
+    insights_blocks.py learn TRAIN.jsonl [-o FOLDER]
     insights_blocks.py judge TRAIN.jsonl TEST.jsonl             # all learners, on the same split
 
 A manifest is a list of {"name", "file", "flags"}: sources of XDP programs. They are not part of this
@@ -11,26 +11,32 @@ repository; what is made of them, names and figures, is in docs/insights.md. Nee
 """
 
 import argparse
+import contextlib
 import json
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from blocks.generator import program
 from blocks.guided import distances, guided, made_up, opcodes
-from blocks.learners import LEARNERS, fitted, with_errors
-from blocks.pairs import Pair, pairs
+from blocks.learners import LEARNERS, Numbers, fitted, scattered, with_errors
+from blocks.pairs import Pair, Slot, pairs
+from blocks.trees import grown
 
 from slowpath.cli.errors import InputError
+from slowpath.insights.blocks.learnt.tree import Tree
+from slowpath.insights.blocks.machine.words import Described
 
 ROOT = Path(__file__).parent.parent
-MODEL = ROOT / "python/slowpath/insights/blocks/learnt/model.json"
+MODELS = ROOT / "python/slowpath/insights/blocks/learnt"
 PROGRAMS = 8  # in a source that is made up
 HELD_OUT = 5  # a fifth of the sources says how far off the model is
 Row = tuple[str, Pair]
+Key = tuple[str, str]
+Programs = dict[Key, list[Pair]]
 
 
 def main() -> None:
@@ -44,12 +50,14 @@ def main() -> None:
     made.set_defaults(run=_pairs)
     learn = commands.add_parser("learn")
     learn.add_argument("train", type=Path)
-    learn.add_argument("-o", "--output", type=Path, default=MODEL)
+    learn.add_argument("-o", "--output", type=Path, default=MODELS)
     learn.set_defaults(run=_learn)
     judge = commands.add_parser("judge")
     judge.add_argument("train", type=Path)
     judge.add_argument("test", type=Path)
     judge.add_argument("--least", type=int, default=3, help="blocks that a program has at least")
+    judge.add_argument("--table", type=Path, help="write programs there")
+    judge.add_argument("--alone", action="store_true", help="only what is shipped")
     judge.set_defaults(run=_judge)
     given = parser.parse_args()
     given.run(given)
@@ -82,19 +90,31 @@ def _write(out: Path, sources: list[tuple[str, str, tuple[str, ...]]]) -> None:
     with out.open("w") as stream:
         for name, file, flags in sources:
             try:
-                for pair in pairs(file, flags):
-                    stream.write(json.dumps([name, *pair]) + "\n")
+                for found in pairs(file, flags):
+                    for pair in found.pairs:
+                        stream.write(json.dumps([name, "block", *pair]) + "\n")
+                    for slot in found.slots:
+                        stream.write(json.dumps([name, "instruction", *slot]) + "\n")
             except InputError as problem:
                 print(f"{name}: {problem.reason[:200]}", file=sys.stderr)
 
 
-def _read(file: Path) -> list[Row]:
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    return [(str(name), Pair(*rest)) for name, *rest in rows]
+def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
+    """Blocks and instructions, each with the name of its source."""
+    rows, slots = list[Row](), list[tuple[str, Slot]]()
+    for line in file.read_text().splitlines():
+        name, kind, *rest = json.loads(line)
+        if kind == "block":
+            pair = Pair(*rest)
+            made = [Described(block, tuple(w), *other) for block, w, *other in pair.machine]
+            rows.append((str(name), pair._replace(machine=made)))
+        else:
+            slots.append((str(name), Slot(*rest)))
+    return rows, slots
 
 
 def _learn(given: argparse.Namespace) -> None:
-    rows = _read(given.train)
+    rows, slots = _read(given.train)
     names = sorted({name for name, _ in rows})
     kept = set(names[::HELD_OUT])
     learnt, left = ([r for n, r in rows if (n in kept) == out] for out in (False, True))
@@ -102,57 +122,103 @@ def _learn(given: argparse.Namespace) -> None:
     judged = with_errors(first, [one.words for one in left], _targets(left))
     model = fitted([one.words for _, one in rows], _targets([one for _, one in rows]))
     model["errors"] = judged["errors"]
-    given.output.write_text(json.dumps(model, separators=(",", ":")) + "\n")
-    print(f"{given.output}: {given.output.stat().st_size} bytes, {len(model['weights'])} words")
+    _save(given.output / "model.json", model)
+    partial = grown(one for name, one in slots if name not in kept)
+    guesses = _guesses(Tree(partial), left)
+    print(f"left out: {_share(guesses, _targets(left)):.1%}")
+    tree = grown(one for _, one in slots)
+    tree["errors"] = scattered(guesses, _targets(left))
+    _save(given.output / "tree.json", tree)
 
 
-def _targets(rows: list[Pair]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _save(file: Path, model: dict[str, Any]) -> None:
+    file.write_text(json.dumps(model, separators=(",", ":")) + "\n")
+    print(f"{file}: {file.stat().st_size} bytes")
+
+
+def _guesses(tree: Tree, rows: list[Pair]) -> Numbers:
+    return np.array([tree.block(one.machine).instructions for one in rows])
+
+
+def _share(guesses: Numbers, targets: Numbers) -> float:
+    return float(np.abs(guesses - targets).sum() / targets.sum())
+
+
+def _targets(rows: list[Pair]) -> Numbers:
     return np.array([float(one.instructions) for one in rows])
 
 
 def _judge(given: argparse.Namespace) -> None:
-    train, test = _read(given.train), _read(given.test)
+    train, slots = _read(given.train)
+    test, _ = _read(given.test)
     programs = defaultdict[tuple[str, str], list[Pair]](list)
     for name, one in test:
         programs[name, one.program].append(one)
     programs = {key: rows for key, rows in programs.items() if len(rows) >= given.least}  # type: ignore[assignment]
-    blocks = [one.words for _, one in train]
-    targets = _targets([one for _, one in train])
-    print(f"{len(blocks)} blocks learnt, {len(programs)} programs judged")
-    errors = {}
-    for name, learn in LEARNERS.items():
+    blocks, targets = [one.words for _, one in train], _targets([one for _, one in train])
+    print(
+        f"{len(slots)} instructions, {len(blocks)} blocks learnt; {len(programs)} programs judged"
+    )
+    tree = Tree(grown(one for _, one in slots))
+    guesses = {key: _guesses(tree, rows) for key, rows in programs.items()}
+    _line("shipped: a tree for instructions of BPF", programs, guesses, 0.0)
+    for name, learn in LEARNERS.items() if not given.alone else ():
         begun = time.monotonic()
         predict = learn(blocks, targets)
         took = time.monotonic() - begun
-        errors[name] = {
-            key: np.abs(predict([one.words for one in rows]) - _targets(rows)).sum()
-            for key, rows in programs.items()
-        }
-        total = sum(_targets(rows).sum() for rows in programs.values())
-        shares = sorted(errors[name][key] / _targets(rows).sum() for key, rows in programs.items())
-        of_all = sum(errors[name].values()) / total
-        middle = shares[len(shares) // 2]
-        print(
-            f"| {name} | {of_all:.1%} | {middle:.1%} | {shares[0]:.1%} to {shares[-1]:.1%} | {took:.0f} s |"
-        )
+        others = {key: predict([one.words for one in rows]) for key, rows in programs.items()}
+        _line(name, programs, others, took)
     print()
-    best = errors[next(iter(LEARNERS))]
+    with given.table.open("w") if given.table else contextlib.nullcontext(sys.stdout) as stream:
+        _table(stream, tree, programs, guesses)
+    wrong, total = Counter[str](), Counter[str]()
+    for rows in programs.values():
+        for one in rows:
+            for what, (counted, predicted) in _accesses(tree, one).items():
+                total[what] += counted
+                wrong[what] += abs(counted - predicted)
+    for what in total:
+        print(f"{what}: {total[what]} accesses, {wrong[what]} wrong")
+    print(f"all: {1 - wrong.total() / max(1, total.total()):.1%} right")
+
+
+def _line(name: str, programs: Programs, guesses: dict[Key, Numbers], took: float) -> None:
+    errors = {key: _share(guesses[key], _targets(rows)) for key, rows in programs.items()}
+    shares = sorted(errors.values())
+    everything = [one for rows in programs.values() for one in rows]
+    all_ = _share(np.concatenate([guesses[key] for key in programs]), _targets(everything))
+    middle = shares[len(shares) // 2]
+    print(
+        f"| {name} | {all_:.1%} | {middle:.1%} | {shares[0]:.1%} to {shares[-1]:.1%} | {took:.0f} s |"
+    )
+
+
+def _table(stream: TextIO, tree: Tree, programs: Programs, guesses: dict[Key, Numbers]) -> None:
+    columns = "source program blocks instructions error accesses packet_wrong state_wrong"
+    stream.write("\t".join(columns.split()) + "\n")
     for key, rows in sorted(programs.items()):
-        packet = sum(abs(one.packet - one.predicted_packet) for one in rows)
-        state = sum(abs(one.state - one.predicted_state) for one in rows)
+        found = [_accesses(tree, one) for one in rows]
         total = sum(one.packet + one.state + one.unknown for one in rows)
-        print(
-            f"| {key[0]} | {key[1]} | {len(rows)} | {_targets(rows).sum():.0f} "
-            f"| {best[key] / _targets(rows).sum():.1%} | {total} | {packet} | {state} |"
-        )
-    for what in ("packet", "state"):
-        truth = [
-            (getattr(o, what), getattr(o, f"predicted_{what}"))
-            for r in programs.values()
-            for o in r
+        wrong = [
+            str(sum(abs(a - b) for a, b in (one[what] for one in found)))
+            for what in ("packet", "state")
         ]
-        wrong = sum(abs(a - b) for a, b in truth)
-        print(f"{what}: {sum(a for a, _ in truth)} accesses, {wrong} wrong")
+        targets = _targets(rows)
+        cells = [
+            *(*key, str(len(rows)), f"{targets.sum():.0f}"),
+            *(f"{_share(guesses[key], targets):.1%}", str(total), *wrong),
+        ]
+        stream.write("\t".join(cells) + "\n")
+
+
+def _accesses(tree: Tree, one: Pair) -> dict[str, tuple[int, int]]:
+    """Accesses that were counted, and that are predicted."""
+    taken = tree.block(one.machine)
+    return {
+        "packet": (one.packet, round(taken.packet)),
+        "state": (one.state, round(taken.state)),
+        "unknown": (one.unknown, round(taken.unknown)),
+    }
 
 
 if __name__ == "__main__":
