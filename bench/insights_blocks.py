@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from blocks.generator import program
@@ -27,7 +27,8 @@ from blocks.pairs import Pair, Slot, pairs
 from blocks.trees import grown
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.learnt.tree import Tree
+from slowpath.insights.blocks.learnt.model import Model
+from slowpath.insights.blocks.learnt.tree import Taken, Tree
 from slowpath.insights.blocks.machine.words import Described
 
 ROOT = Path(__file__).parent.parent
@@ -106,8 +107,10 @@ def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
         name, kind, *rest = json.loads(line)
         if kind == "block":
             pair = Pair(*rest)
-            made = [Described(block, tuple(w), *other) for block, w, *other in pair.machine]
-            rows.append((str(name), pair._replace(machine=made)))
+            if pair.machine is not None:
+                made = [Described(block, tuple(w), *other) for block, w, *other in pair.machine]
+                pair = pair._replace(machine=made)
+            rows.append((str(name), pair))
         else:
             slots.append((str(name), Slot(*rest)))
     return rows, slots
@@ -124,7 +127,7 @@ def _learn(given: argparse.Namespace) -> None:
     model["errors"] = judged["errors"]
     _save(given.output / "model.json", model)
     partial = grown(one for name, one in slots if name not in kept)
-    guesses = _guesses(Tree(partial), left)
+    guesses = _guesses(Models(Tree(partial), Model(first)), left)
     print(f"left out: {_share(guesses, _targets(left)):.1%}")
     tree = grown(one for _, one in slots)
     tree["errors"] = scattered(guesses, _targets(left))
@@ -136,8 +139,22 @@ def _save(file: Path, model: dict[str, Any]) -> None:
     print(f"{file}: {file.stat().st_size} bytes")
 
 
-def _guesses(tree: Tree, rows: list[Pair]) -> Numbers:
-    return np.array([tree.block(one.machine).instructions for one in rows])
+class Models(NamedTuple):
+    """What predicts."""
+
+    tree: Tree
+    words: Model
+
+    def taken(self, one: Pair) -> Taken:
+        """What a block takes, from its words where there are no instructions of BPF."""
+        if one.machine is not None:
+            return self.tree.block(one.machine)
+        guess = self.words.predict(one.words).instructions
+        return Taken(guess, one.predicted_packet, one.predicted_state, 0)
+
+
+def _guesses(models: Models, rows: list[Pair]) -> Numbers:
+    return np.array([models.taken(one).instructions for one in rows])
 
 
 def _share(guesses: Numbers, targets: Numbers) -> float:
@@ -159,8 +176,8 @@ def _judge(given: argparse.Namespace) -> None:
     print(
         f"{len(slots)} instructions, {len(blocks)} blocks learnt; {len(programs)} programs judged"
     )
-    tree = Tree(grown(one for _, one in slots))
-    guesses = {key: _guesses(tree, rows) for key, rows in programs.items()}
+    models = Models(Tree(grown(one for _, one in slots)), Model(fitted(blocks, targets)))
+    guesses = {key: _guesses(models, rows) for key, rows in programs.items()}
     _line("shipped: a tree for instructions of BPF", programs, guesses, 0.0)
     for name, learn in LEARNERS.items() if not given.alone else ():
         begun = time.monotonic()
@@ -170,11 +187,11 @@ def _judge(given: argparse.Namespace) -> None:
         _line(name, programs, others, took)
     print()
     with given.table.open("w") if given.table else contextlib.nullcontext(sys.stdout) as stream:
-        _table(stream, tree, programs, guesses)
+        _table(stream, models, programs, guesses)
     wrong, total = Counter[str](), Counter[str]()
     for rows in programs.values():
         for one in rows:
-            for what, (counted, predicted) in _accesses(tree, one).items():
+            for what, (counted, predicted) in _accesses(models, one).items():
                 total[what] += counted
                 wrong[what] += abs(counted - predicted)
     for what in total:
@@ -193,11 +210,11 @@ def _line(name: str, programs: Programs, guesses: dict[Key, Numbers], took: floa
     )
 
 
-def _table(stream: TextIO, tree: Tree, programs: Programs, guesses: dict[Key, Numbers]) -> None:
+def _table(stream: TextIO, models: Models, programs: Programs, guesses: dict[Key, Numbers]) -> None:
     columns = "source program blocks instructions error accesses packet_wrong state_wrong"
     stream.write("\t".join(columns.split()) + "\n")
     for key, rows in sorted(programs.items()):
-        found = [_accesses(tree, one) for one in rows]
+        found = [_accesses(models, one) for one in rows]
         total = sum(one.packet + one.state + one.unknown for one in rows)
         wrong = [
             str(sum(abs(a - b) for a, b in (one[what] for one in found)))
@@ -211,9 +228,9 @@ def _table(stream: TextIO, tree: Tree, programs: Programs, guesses: dict[Key, Nu
         stream.write("\t".join(cells) + "\n")
 
 
-def _accesses(tree: Tree, one: Pair) -> dict[str, tuple[int, int]]:
+def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
     """Accesses that were counted, and that are predicted."""
-    taken = tree.block(one.machine)
+    taken = models.taken(one)
     return {
         "packet": (one.packet, round(taken.packet)),
         "state": (one.state, round(taken.state)),

@@ -451,6 +451,12 @@ def _apart(w: _Writer) -> str:
 
 def _spread(w: _Writer) -> str:
     """Reads of the packet at any distance, of any size, in front of a pointer, too."""
+    if w.rng.random() < 0.2:
+        kind, size = w.rng.choice((("__u8", 1), ("__u8", 1), ("__u16", 2), ("__u32", 4)))
+        return (
+            f"{{ __u8 *p = (__u8 *)data + 14 + (x1 & 15); if ((void *)p > end) return XDP_DROP;\n"
+            f"x0 += *({kind} *)(p - {size}); {w.pick('', 'p[-1] = x1;', 'p[-14] = 1;')} }}\n"
+        )
     base = w.rng.choice((0, 0, 20, 64))
     count = w.rng.randint(2, 6)
     parts = []

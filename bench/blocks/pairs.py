@@ -30,7 +30,7 @@ class Pair(NamedTuple):
     program: str
     block: str
     words: list[str]  # of LLVM's language
-    machine: list[Described]  # of BPF, as the back end in llvmlite makes it
+    machine: list[Described] | None  # of BPF, as the back end in llvmlite makes it, if it does
     instructions: int
     packet: int  # accesses that the card makes
     state: int
@@ -94,7 +94,7 @@ def _of(
                 program.name,
                 said.block,
                 list(said.words),
-                made.get(name, {}).get(said.block, []),
+                made[name].get(said.block, []) if name in made else None,
                 int(row["instructions"]),
                 *(row["accesses"]["packet"], row["accesses"]["state"], row["accesses"]["unknown"]),
                 *(said.packet, said.state),

@@ -15,6 +15,7 @@ _COPIES = 1 << 10
 _CALL = re.compile(r'(\bcall [^@\n]*?)(@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)|%[\w.$-]+)(?=\()')
 _DEFINE = re.compile(r'^(define [^\n]*?@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+))(?=\()')
 _MEMORY = re.compile(r"@llvm\.(memcpy|memmove|memset)\.[\w.]+$")
+_LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _SIGNED = re.compile(r" = s(div|rem) ")
 _MEMORY_PASSED = re.compile(r' (?:sret|byval)\((?:"[^"\n]*"|[^()"\n])*\)')
 """That a pointer is to where a structure is returned or passed."""
@@ -26,10 +27,13 @@ _STOOD = "slowpath_"
 
 def legal(text: str) -> str:
     """A module that the back end takes, as far as calls go."""
-    lines, stood = list[str](), set[str]()
+    lines, stood, loads = list[str](), set[str](), list[str]()
     for line in _MEMORY_PASSED.sub("", text).splitlines():
+        if loads and not _LABEL.match(line):
+            lines, loads = lines + loads, []
         if line.startswith("define "):
-            lines += _defined(line)
+            head, *loads = _defined(line)
+            lines.append(head)
         elif " = sdiv " in line or " = srem " in line:
             lines.append(_SIGNED.sub(r" = u\1 ", line))
         elif " = atomicrmw " in line:

@@ -95,7 +95,7 @@ def before(function: Assembled, given: Given) -> list[State | None]:
         return found
     registers = (NUMBER, *given.arguments[:5])
     registers += (NUMBER,) * (FRAME - len(registers)) + (Value("stack", "frame", 0),)
-    rounds = [0] * len(found)
+    targets, rounds = function.targets(), [0] * len(found)
     found[0] = State(registers, ())
     left = [0]
     while left:
@@ -104,7 +104,7 @@ def before(function: Assembled, given: Given) -> list[State | None]:
         assert state is not None  # noqa: S101 - only reached ones are put there
         for goal, after in _after(function, at, state, given):
             known, joined = found[goal], after
-            if known is not None:
+            if known is not None and goal in targets:
                 rounds[goal] += 1
                 joined = _join(known, after, goal, widen=rounds[goal] > _WIDENED)
             if joined != known:
