@@ -4,18 +4,18 @@
     insights_blocks.py pairs OUT.jsonl --made-up 140            # programs that are made up, guided
     insights_blocks.py pairs OUT.jsonl --manifest MANIFEST.json # sources at hand
     insights_blocks.py learn TRAIN.jsonl [-o FOLDER]
-    insights_blocks.py judge TRAIN.jsonl TEST.jsonl             # all learners, on the same split
+    insights_blocks.py judge TRAIN.jsonl TEST.jsonl ...         # all learners, on the same split
 
 A manifest is a list of {"name", "file", "flags"}: sources of XDP programs. They are not part of this
 repository; what is made of them, names and figures, is in docs/insights.md. Needs scikit-learn.
 """
 
 import argparse
-import contextlib
 import json
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -55,9 +55,9 @@ def main() -> None:
     learn.set_defaults(run=_learn)
     judge = commands.add_parser("judge")
     judge.add_argument("train", type=Path)
-    judge.add_argument("test", type=Path)
+    judge.add_argument("test", type=Path, nargs="+")
     judge.add_argument("--least", type=int, default=3, help="blocks that a program has at least")
-    judge.add_argument("--table", type=Path, help="write programs there")
+    judge.add_argument("--tables", type=Path, help="write the programs of each into this folder")
     judge.add_argument("--alone", action="store_true", help="only what is shipped")
     judge.set_defaults(run=_judge)
     given = parser.parse_args()
@@ -167,50 +167,58 @@ def _targets(rows: list[Pair]) -> Numbers:
 
 def _judge(given: argparse.Namespace) -> None:
     train, slots = _read(given.train)
-    test, _ = _read(given.test)
-    programs = defaultdict[tuple[str, str], list[Pair]](list)
-    for name, one in test:
-        programs[name, one.program].append(one)
-    programs = {key: rows for key, rows in programs.items() if len(rows) >= given.least}  # type: ignore[assignment]
+    sets = [_programs(file, given.least) for file in given.test]
     blocks, targets = [one.words for _, one in train], _targets([one for _, one in train])
-    print(
-        f"{len(slots)} instructions, {len(blocks)} blocks learnt; {len(programs)} programs judged"
+    counts = ", ".join(
+        f"{file.stem}: {len(one)}" for file, one in zip(given.test, sets, strict=True)
     )
+    print(f"{len(slots)} instructions, {len(blocks)} blocks learnt; programs judged: {counts}")
     models = Models(Tree(grown(one for _, one in slots)), Model(fitted(blocks, targets)))
-    guesses = {key: _guesses(models, rows) for key, rows in programs.items()}
-    _line("shipped: a tree for instructions of BPF", programs, guesses, 0.0)
+    _line("shipped: a tree for instructions of BPF", sets, lambda rows: _guesses(models, rows))
     for name, learn in LEARNERS.items() if not given.alone else ():
         begun = time.monotonic()
         predict = learn(blocks, targets)
         took = time.monotonic() - begun
-        others = {key: predict([one.words for one in rows]) for key, rows in programs.items()}
-        _line(name, programs, others, took)
-    print()
-    with given.table.open("w") if given.table else contextlib.nullcontext(sys.stdout) as stream:
-        _table(stream, models, programs, guesses)
+        _line(name, sets, lambda rows, known=predict: known([one.words for one in rows]))  # type: ignore[misc]
+        print(f"  {took:.0f} s", file=sys.stderr)
+    for file, programs in zip(given.test, sets, strict=True):
+        if given.tables:
+            with (given.tables / f"{file.stem}.tsv").open("w") as stream:
+                _table(stream, models, programs)
+        _print_accesses(file.stem, models, programs)
+
+
+def _programs(file: Path, least: int) -> Programs:
+    """The programs of a file that have so many blocks."""
+    found = defaultdict[Key, list[Pair]](list)
+    for name, one in _read(file)[0]:
+        found[name, one.program].append(one)
+    return {key: rows for key, rows in sorted(found.items()) if len(rows) >= least}
+
+
+def _line(name: str, sets: list[Programs], guess: Callable[[list[Pair]], Numbers]) -> None:
+    cells = [name]
+    for programs in sets:
+        guesses = {key: guess(rows) for key, rows in programs.items()}
+        shares = sorted(_share(guesses[key], _targets(rows)) for key, rows in programs.items())
+        everything = [one for rows in programs.values() for one in rows]
+        all_ = _share(np.concatenate(list(guesses.values())), _targets(everything))
+        middle = shares[len(shares) // 2]
+        cells += [f"{all_:.1%}", f"{middle:.1%}", f"{shares[0]:.1%} to {shares[-1]:.1%}"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _print_accesses(name: str, models: Models, programs: Programs) -> None:
     wrong, total = Counter[str](), Counter[str]()
-    for rows in programs.values():
-        for one in rows:
-            for what, (counted, predicted) in _accesses(models, one).items():
-                total[what] += counted
-                wrong[what] += abs(counted - predicted)
-    for what in total:
-        print(f"{what}: {total[what]} accesses, {wrong[what]} wrong")
-    print(f"all: {1 - wrong.total() / max(1, total.total()):.1%} right")
+    for one in (one for rows in programs.values() for one in rows):
+        for what, (counted, predicted) in _accesses(models, one).items():
+            total[what] += counted
+            wrong[what] += abs(counted - predicted)
+    said = ", ".join(f"{what}: {wrong[what]} of {total[what]} wrong" for what in total)
+    print(f"{name}: {1 - wrong.total() / max(1, total.total()):.1%} of accesses right ({said})")
 
 
-def _line(name: str, programs: Programs, guesses: dict[Key, Numbers], took: float) -> None:
-    errors = {key: _share(guesses[key], _targets(rows)) for key, rows in programs.items()}
-    shares = sorted(errors.values())
-    everything = [one for rows in programs.values() for one in rows]
-    all_ = _share(np.concatenate([guesses[key] for key in programs]), _targets(everything))
-    middle = shares[len(shares) // 2]
-    print(
-        f"| {name} | {all_:.1%} | {middle:.1%} | {shares[0]:.1%} to {shares[-1]:.1%} | {took:.0f} s |"
-    )
-
-
-def _table(stream: TextIO, models: Models, programs: Programs, guesses: dict[Key, Numbers]) -> None:
+def _table(stream: TextIO, models: Models, programs: Programs) -> None:
     columns = "source program blocks instructions error accesses packet_wrong state_wrong"
     stream.write("\t".join(columns.split()) + "\n")
     for key, rows in sorted(programs.items()):
@@ -223,7 +231,7 @@ def _table(stream: TextIO, models: Models, programs: Programs, guesses: dict[Key
         targets = _targets(rows)
         cells = [
             *(*key, str(len(rows)), f"{targets.sum():.0f}"),
-            *(f"{_share(guesses[key], targets):.1%}", str(total), *wrong),
+            *(f"{_share(_guesses(models, rows), targets):.1%}", str(total), *wrong),
         ]
         stream.write("\t".join(cells) + "\n")
 

@@ -53,11 +53,14 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
         InputError: when it cannot be compiled, or has no such function.
         StoppedError: when the time is up before.
     """
-    source = prepared(asked.file, asked.clang)
-    models = Models(tree.shipped(), shipped())
-    module = loaded(asked, source)
+    module, known = loaded(asked, prepared(asked.file, asked.clang)), models()
     for entry in _entries(asked, module.language.functions):
-        yield predict(module, entry, models)
+        yield predict(module, entry, known)
+
+
+def models() -> Models:
+    """What comes along."""
+    return Models(tree.shipped(), shipped())
 
 
 def loaded(asked: Question, source: Prepared) -> Lowered:
@@ -84,7 +87,7 @@ def _entries(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     return [find_entry(asked.file, functions, name) for name in found]
 
 
-def predict(module: Lowered, entry: str, models: Models) -> PredictedProgram:
+def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
     """A function and those that it calls."""
     language = module.language
     kinds = [_kind(one) for one in language.functions[entry].parameters]
@@ -94,7 +97,7 @@ def predict(module: Lowered, entry: str, models: Models) -> PredictedProgram:
         for name, one in traced.items()
     }
     made = blocks(module.machine, entry, parameters)
-    functions = [_function(one, module, made.get(name), models) for name, one in traced.items()]
+    functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
     shown = language.functions[entry].shown
     functions.sort(key=lambda one: one["name"] != shown)
     rows = [row for one in functions for row in one["blocks"]]
@@ -122,20 +125,20 @@ def _kind(parameter: Parameter) -> Kind:
 
 
 def _function(
-    traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, models: Models
+    traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
     function = traced.function
     if made is None:
         said = Describer(traced).said()
         rows = [
-            _from_words(block, one, module, models.words)
+            _from_words(block, one, module, known.words)
             for block, one in zip(function.blocks, said, strict=True)
         ]
     else:
-        known = {block.name: block for block in function.blocks}
-        order = [*known, *(name for name in made if name not in known)]
+        inside = {block.name: block for block in function.blocks}
+        order = [*inside, *(name for name in made if name not in inside)]
         rows = [
-            _from_machine(known.get(name), name, made.get(name, []), module, models.tree)
+            _from_machine(inside.get(name), name, made.get(name, []), module, known.tree)
             for name in order
         ]
     return {
