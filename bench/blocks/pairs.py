@@ -82,10 +82,12 @@ def _of(
 ) -> Iterator[Pair]:
     done = count(question, module, program, Stopping())
     traced = module.language.traced(program.name, ["context"])
-    made = blocks(machine, program.name, _given(module, program))
+    made = blocks(machine, program.name, {name: [] for name in traced} | _given(module, program))
     rows = {one["name"]: one for one in done["functions"]}
     for name, one in traced.items():
         counted_ = {row["name"]: row for row in rows[one.function.shown]["blocks"]}
+        if not any(row["instructions"] or row["call_instructions"] for row in counted_.values()):
+            continue  # called through a pointer by a helper that is refused: nobody knows either
         for said in Describer(one).said():
             row = counted_[said.block]
             if any(each["what"] == UNREACHED for each in row["refused"]):

@@ -72,8 +72,7 @@ def blocks(
     results = {
         name: Value("element", name, 0) for name in machine.pointers - machine.functions.keys()
     }
-    roots = [entry] if entry in machine.functions else list(parameters)
-    for root in roots:
+    for root in (entry, *parameters):  # functions that are called through pointers, too
         if root in found or root not in machine.functions:
             continue
         arguments = [*parameters.get(root, ()), *[NUMBER] * _PASSED][:_PASSED]

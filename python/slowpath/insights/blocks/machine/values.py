@@ -25,15 +25,18 @@ Pointee = Literal[
     "stack",
     "returned",
     "inner",
+    "field",
 ]
 """What a value is. `context`: what a program is called with, which has pointers into the packet;
 `end`: the packet's end; `element`: state that is reached through pointers; `global`: a variable of
 the module, or state that the card does not reach; `table`: one that nobody writes; `returned` and
 `inner`: numbers that are state where they are used as pointers, because helpers of the kernel
-return them, or state has them; `unknown`: a pointer of which nothing is known, or several kinds."""
+return them, or state has them; `field`: one that is the packet then, as the context has it in a
+field that the card has not; `unknown`: a pointer of which nothing is known, or several kinds."""
 
 FRAME = 10
-NUMERIC = frozenset({"number", "unknown", "returned", "inner"})
+_REACHED = {"inner": "element", "field": "returned"}
+NUMERIC = frozenset({"number", "unknown", "returned", "inner", "field"})
 """Values that may be numbers."""
 _STATE = frozenset({"element", "global", "table", "returned"})
 _LOOK_UP = "1"
@@ -56,8 +59,13 @@ class Value(NamedTuple):
 
     @property
     def reaches(self) -> str:
+        """What an access through it is to, as far as the card knows."""
+        return _REACHED.get(self.kind, self.kind)
+
+    @property
+    def holds(self) -> str:
         """What an access through it is to."""
-        return "element" if self.kind == "inner" else self.kind
+        return "packet" if self.kind == "field" else self.reaches
 
 
 NUMBER = Value()
@@ -259,7 +267,7 @@ def _loaded(one: Instruction, state: State) -> Value:
         if base.origin == "xdp":
             where = (base.offset or 0) + one.offset
             if one.bits != 32 or where > _DATA_END:  # noqa: PLR2004
-                return number(high)
+                return Value("field", high=high)
             return Value("end", "end", 0) if where == _DATA_END else Value("packet", "data", 0)
         return Value("packet", ("context", one.offset), 0) if whole else number(high)
     if base.kind == "stack" and base.offset is not None and whole:
@@ -298,8 +306,8 @@ def _bounded(one: Instruction, left: Value, right: Value, most: int) -> Value:
     """The result of arithmetic on numbers."""
     a, b = left.offset, right.offset
     bits = 64 if most == _ALL else 32
-    if left.kind != "number" and one.op in ("+", "-"):
-        return Value(left.kind)
+    if one.op in ("+", "-") and (left.kind, right.kind) != ("number", "number"):
+        return Value(left.kind if left.kind != "number" else right.kind)
     if a is not None and b is not None and one.op in _CONSTANTS:
         return constant(_CONSTANTS[one.op](a, b, bits) & most)
     high = most

@@ -95,7 +95,7 @@ class _Describer:
         state = self._states[at]
         if one.kind not in ("load", "store", "atomic"):
             return ""
-        return "unknown" if state is None else state.registers[one.base].reaches
+        return "unknown" if state is None else state.registers[one.base].holds
 
     def _zero(self, at: int) -> str:
         return "zeros" if at in self._zeros else "bare"
