@@ -197,8 +197,13 @@ def test_functions_that_the_back_end_refuses_are_predicted_from_words(tmp_path: 
 
 def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
     file = tmp_path / "x.ll"
-    file.write_text(GOOD)
-    program = predicted(file, "--entry", "good")
-    [block] = program["functions"][0]["blocks"]
-    assert block["bpf"] == 3
+    for text in (GOOD, HEAD + GOOD):
+        file.write_text(text)
+        program = predicted(file, "--entry", "good")
+        [block] = program["functions"][0]["blocks"]
+        assert block["bpf"] == 3
+    file.write_text(f"{HEAD}define nonsense")
+    run = slowpath("insights", "blocks", file, "--model", "learnt")
+    assert run.returncode == 3
+    assert "cannot read it: line 3" in run.stderr
     assert block["instructions"] == pytest.approx(5, abs=1.5)

@@ -10,6 +10,7 @@ from slowpath.insights.blocks.machine.instructions import Instruction, parsed
 from slowpath.insights.blocks.machine.packets import packets
 from slowpath.insights.blocks.machine.values import (
     NUMBER,
+    Context,
     Given,
     State,
     Value,
@@ -19,7 +20,9 @@ from slowpath.insights.blocks.machine.values import (
 from slowpath.insights.blocks.machine.widths import needed
 from slowpath.insights.blocks.machine.words import described
 
-XDP = Given((Value("context", "xdp", 0), *[NUMBER] * 4), {"flows": "map", "total": "global"}, {})
+XDP = Given(
+    (Value("context", Context(), 0), *[NUMBER] * 4), {"flows": "map", "total": "global"}, {}
+)
 
 
 def function(*lines: str, name: str = "main") -> Assembled:
@@ -266,3 +269,16 @@ def test_functions_get_what_is_passed() -> None:
 
 def test_constants_are_known() -> None:
     assert constant(-1).offset == 2**64 - 1
+
+
+def test_fields_of_the_context_may_be_elsewhere() -> None:
+    one = function(
+        "r2 = *(u64 *)(r1 + 0)", "r3 = *(u64 *)(r1 + 8)", "r4 = *(u64 *)(r1 + 16)", "exit"
+    )
+    moved = Given((Value("context", Context(0, 8), 0), *[NUMBER] * 4), {}, {})
+    states = before(one, moved)
+    assert register(states[3], 2) == Value("packet", "data", 0)
+    assert register(states[3], 3).kind == "end"
+    assert register(states[3], 4).kind == "field"
+    words_ = [each.words for each in described({"main": one}, "main", moved)["main"]]
+    assert [each[2] for each in words_[:3]] == ["0", "4", "16"]

@@ -8,7 +8,7 @@ from slowpath.insights.blocks.lowering.backend import assembler
 from slowpath.insights.blocks.lowering.calls import legal
 from slowpath.insights.blocks.lowering.modules import Prepared
 from slowpath.insights.blocks.machine.assembler import Assembled, assembled
-from slowpath.insights.blocks.machine.values import NUMBER, Given, Pointee, Value, number
+from slowpath.insights.blocks.machine.values import NUMBER, Context, Given, Pointee, Value, number
 from slowpath.insights.blocks.machine.words import Described, described
 from slowpath.insights.preparation.functions import Parameter
 
@@ -93,7 +93,10 @@ def value(parameter: Parameter, at: int, kind: str) -> Value:
     if parameter.kind != "pointer":
         return NUMBER
     if kind == "context":
-        pointee = parameter.described.pointee if parameter.described else "xdp_md"
-        return Value("context", "xdp" if pointee == "xdp_md" else "descriptor", 0)
+        described = parameter.described
+        if described is not None and described.pointee != "xdp_md":
+            return Value("context", "descriptor", 0)
+        places = {one.name: one.offset for one in described.members} if described else {}
+        return Value("context", Context(places.get("data", 0), places.get("data_end", 4)), 0)
     pointees: dict[str, Pointee] = {"packet": "packet", "state": "element"}
     return Value(pointees.get(kind, "unknown"), ("argument", at), 0)

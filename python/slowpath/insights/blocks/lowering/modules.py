@@ -17,7 +17,7 @@ from slowpath.insights.blocks.lowering.backend import CPU, TRIPLE
 from slowpath.insights.preparation.brackets import enclosed, separated
 from slowpath.insights.preparation.functions import functions_of
 from slowpath.insights.preparation.modules import keep_loops, read_module
-from slowpath.insights.preparation.sources import load_source
+from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.sources import Clang
 
 _LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
@@ -56,11 +56,26 @@ def prepared(file: str, clang: Clang) -> Prepared:
         source = load_source(file, clang)
     except InputError as problem:
         raise (first or problem) from None
+    text = _of_bpf(source)
+    if text is not None:
+        return Prepared(named(with_entries(text)), for_bpf=True)
     keep_loops()
     module = read_module(source)
     text = retargeted(str(module))
     text = optimised(text) if source.compiled else str(llvm.parse_assembly(text))
     return Prepared(named(with_entries(text)), for_bpf=False)
+
+
+def _of_bpf(source: Source) -> str | None:
+    """The text of a module that is for BPF already."""
+    try:
+        if source.kind == "bitcode":
+            module = llvm.parse_bitcode(source.data)
+        else:
+            module = llvm.parse_assembly(source.data.decode(errors="replace"))
+    except RuntimeError:
+        return None  # whoever reads it next says why
+    return str(module) if module.triple.startswith(TRIPLE) else None
 
 
 def retargeted(text: str) -> str:

@@ -42,7 +42,6 @@ _STATE = frozenset({"element", "global", "table", "returned"})
 _LOOK_UP = "1"
 _NUMBERS = frozenset(["2", "3", "4", "5", "7", "8", "23", "25", "28", "44", "51", "54", "65", "69"])
 """Helpers of the kernel that return numbers, times, errors and verdicts."""
-_DATA_END = 4
 _ALL = (1 << 64) - 1
 _WORD = (1 << 32) - 1
 _WIDENED = 4
@@ -79,6 +78,13 @@ def number(high: int) -> Value:
 def constant(value: int) -> Value:
     """A number that is known."""
     return Value("number", None, value & _ALL, value & _ALL)
+
+
+class Context(NamedTuple):
+    """What an XDP program is called with: where in it the packet begins and ends, in bytes."""
+
+    data: int = 0
+    end: int = 4  # programs that are moved at load time (CO-RE) may have other places
 
 
 class State(NamedTuple):
@@ -264,12 +270,13 @@ def _loaded(one: Instruction, state: State) -> Value:
     high = (1 << one.bits) - 1
     whole = one.bits == 64  # noqa: PLR2004
     if base.kind == "context":
-        if base.origin == "xdp":
-            where = (base.offset or 0) + one.offset
-            if one.bits != 32 or where > _DATA_END:  # noqa: PLR2004
-                return Value("field", high=high)
-            return Value("end", "end", 0) if where == _DATA_END else Value("packet", "data", 0)
-        return Value("packet", ("context", one.offset), 0) if whole else number(high)
+        where = (base.offset or 0) + one.offset
+        if not isinstance(base.origin, Context):
+            return Value("packet", ("context", where), 0) if whole else number(high)
+        if where == base.origin.end:
+            return Value("end", "end", 0)
+        known = where == base.origin.data
+        return Value("packet", "data", 0) if known else Value("field", high=high)
     if base.kind == "stack" and base.offset is not None and whole:
         return dict(state.stack).get(base.offset + one.offset, NUMBER)
     if whole and base.reaches in _STATE:

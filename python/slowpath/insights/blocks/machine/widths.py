@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from slowpath.insights.blocks.machine.assembler import Assembled
 from slowpath.insights.blocks.machine.instructions import Instruction
-from slowpath.insights.blocks.machine.values import NUMERIC, State
+from slowpath.insights.blocks.machine.values import NUMERIC, Context, State
 
 _HELPERS = {"1": 2, "2": 4, "3": 2, "25": 5, "44": 2, "65": 2}
 """How many arguments helpers read that the card has; what it has not reads none."""
 _ON_STACK = {"1": (2,), "2": (2, 3), "3": (2,)}
 """Arguments that have to be variables of the function, in whole words."""
-_FIELDS = 4
-"""The last field of the context that the card has."""
 _ACCEPTED = frozenset({"packet", "element", "stack", "context"})
 """What loads can be from."""
 _PASSED = 0b111110
@@ -35,8 +33,8 @@ def arguments(one: Instruction, state: State | None) -> int:
 def refuses(load: Instruction, state: State) -> bool:
     """Whether the card refuses a load."""
     base = state.registers[load.base]
-    if base.kind == "context" and base.origin == "xdp":
-        return (base.offset or 0) + load.offset > _FIELDS
+    if isinstance(base.origin, Context):
+        return (base.offset or 0) + load.offset not in base.origin
     return base.reaches not in _ACCEPTED
 
 

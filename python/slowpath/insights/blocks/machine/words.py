@@ -24,7 +24,7 @@ from slowpath.insights.blocks.machine.frames import Frame, frame, zone
 from slowpath.insights.blocks.machine.instructions import Instruction
 from slowpath.insights.blocks.machine.packets import packets
 from slowpath.insights.blocks.machine.through import reached, traced
-from slowpath.insights.blocks.machine.values import FRAME, Given, State, Value
+from slowpath.insights.blocks.machine.values import FRAME, Context, Given, State, Value
 from slowpath.insights.blocks.machine.widths import needed
 
 _SHIFTS = frozenset({"<<", ">>", "s>>"})
@@ -175,10 +175,10 @@ class _Describer:
         if base.kind == "packet":
             how = share(self._packets.shared.get(at), one)
             return [how[0], bits, how[1], self._zero(at), *how[2:]]
-        if base.kind == "context" and base.origin == "xdp":
-            return [str((base.offset or 0) + one.offset)]
         if base.kind == "context":
-            return ["0"]
+            where = (base.offset or 0) + one.offset
+            places = base.origin if isinstance(base.origin, Context) else Context(where)
+            return ["0" if where == places.data else "4" if where == places.end else str(where)]
         return [bits, near(one.offset), self._zero(at), one.op or "plain"]
 
     def _place(self, at: int, one: Instruction, base: Value) -> list[str]:
