@@ -11,6 +11,7 @@ from oracles import missing
 from slowpath.cli.errors import StoppedError
 from slowpath.insights.blocks.exact.steps import language, lowered
 from slowpath.insights.blocks.learnt.tree import NOTHING, Taken, Tree, shipped
+from slowpath.insights.blocks.lowering import backend
 from slowpath.insights.blocks.lowering.backend import assembler
 from slowpath.insights.blocks.lowering.calls import legal
 from slowpath.insights.blocks.lowering.machine import lower, symbols
@@ -207,3 +208,19 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
     assert run.returncode == 3
     assert "cannot read it: line 3" in run.stderr
     assert block["instructions"] == pytest.approx(5, abs=1.5)
+
+
+def test_who_is_refused_is_found_out_where_it_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the back end died without a word."""
+    attempt = backend._attempt
+
+    def silent(text: str, file: str, until: float | None) -> tuple[str | None, str]:
+        return attempt(text, file, until)[0], ""
+
+    monkeypatch.setattr(backend, "_attempt", silent)
+    made = assembler("x.c", HEAD + GOOD + FLOATS)
+    assert set(made.refused) == {"bad"}
+    assert made.refused["bad"].startswith("LLVM's back end")
+    monkeypatch.setattr(backend, "_ALL_SECONDS", 0.0)
+    made = assembler("x.c", HEAD + GOOD + FLOATS)
+    assert set(made.refused) == {"good", "bad"}

@@ -19,6 +19,8 @@ _BODY = re.compile(
 )
 _SECONDS = 20.0
 """Time that one attempt has."""
+_ALL_SECONDS = 60.0
+"""Time for finding out which functions are refused, one by one."""
 _CHUNK = 1 << 16
 TRIPLE = "bpf"
 CPU = "v3"
@@ -55,9 +57,12 @@ def _one_by_one(
     file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
 ) -> Assembler:
     """Finds out which functions are refused where the back end does not say it."""
-    refused = dict(refused)
+    refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
     for name in names:
         if name in refused:
+            continue
+        if time.monotonic() >= end:
+            refused[name] = "LLVM's back end for BPF would have to be asked too often"
             continue
         others = dict.fromkeys((one for one in names if one != name), "")
         made, said = _attempt(_without(text, others), file, until)
