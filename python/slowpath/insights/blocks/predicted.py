@@ -73,6 +73,8 @@ def loaded(asked: Question, source: Prepared) -> Lowered:
     functions = {name: one for name, one in all_.items() if not one.supports}
     shown = {name: one.shown for name, one in all_.items()}
     machine = lower(asked.file, source, asked.clang.until)
+    own = {name: one for name, one in machine.functions.items() if name in functions}
+    machine = machine._replace(functions=own)  # those of the headers are calls of the framework
     return Lowered(Language(source.text, functions), machine, shown)
 
 

@@ -17,6 +17,8 @@ _VARIABLE = re.compile(
 )
 _POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
+_PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
+"""Functions of packets, as C++ names them; those that return pointers return packets."""
 _PASSED = 5
 
 
@@ -70,7 +72,10 @@ def blocks(
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
-        name: Value("element", name, 0) for name in machine.pointers - machine.functions.keys()
+        name: Value("context", "descriptor", 0)
+        if _PACKETS.match(name)
+        else Value("element", name, 0)
+        for name in machine.pointers - machine.functions.keys()
     }
     for root in (entry, *parameters):  # functions that are called through pointers, too
         if root in found or root not in machine.functions:
