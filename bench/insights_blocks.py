@@ -3,8 +3,8 @@
 
     insights_blocks.py pairs OUT.jsonl --made-up 140            # programs that are made up, guided
     insights_blocks.py pairs OUT.jsonl --manifest MANIFEST.json # sources at hand
-    insights_blocks.py learn TRAIN.jsonl [-o model.json]
-    insights_blocks.py judge TRAIN.jsonl TEST.jsonl             # all learners, on the same split
+    insights_blocks.py learn TRAIN.jsonl [-o FOLDER]
+    insights_blocks.py judge TRAIN.jsonl TEST.jsonl ...         # all learners, on the same split
 
 A manifest is a list of {"name", "file", "flags"}: sources of XDP programs. They are not part of this
 repository; what is made of them, names and figures, is in docs/insights.md. Needs scikit-learn.
@@ -14,23 +14,30 @@ import argparse
 import json
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from blocks.generator import program
 from blocks.guided import distances, guided, made_up, opcodes
-from blocks.learners import LEARNERS, fitted, with_errors
-from blocks.pairs import Pair, pairs
+from blocks.learners import LEARNERS, Numbers, fitted, scattered, with_errors
+from blocks.pairs import Pair, Slot, pairs
+from blocks.trees import grown
 
 from slowpath.cli.errors import InputError
+from slowpath.insights.blocks.learnt.model import Model
+from slowpath.insights.blocks.learnt.tree import Taken, Tree
+from slowpath.insights.blocks.machine.words import Described
 
 ROOT = Path(__file__).parent.parent
-MODEL = ROOT / "python/slowpath/insights/blocks/learnt/model.json"
+MODELS = ROOT / "python/slowpath/insights/blocks/learnt"
 PROGRAMS = 8  # in a source that is made up
 HELD_OUT = 5  # a fifth of the sources says how far off the model is
 Row = tuple[str, Pair]
+Key = tuple[str, str]
+Programs = dict[Key, list[Pair]]
 
 
 def main() -> None:
@@ -44,12 +51,14 @@ def main() -> None:
     made.set_defaults(run=_pairs)
     learn = commands.add_parser("learn")
     learn.add_argument("train", type=Path)
-    learn.add_argument("-o", "--output", type=Path, default=MODEL)
+    learn.add_argument("-o", "--output", type=Path, default=MODELS)
     learn.set_defaults(run=_learn)
     judge = commands.add_parser("judge")
     judge.add_argument("train", type=Path)
-    judge.add_argument("test", type=Path)
+    judge.add_argument("test", type=Path, nargs="+")
     judge.add_argument("--least", type=int, default=3, help="blocks that a program has at least")
+    judge.add_argument("--tables", type=Path, help="write the programs of each into this folder")
+    judge.add_argument("--alone", action="store_true", help="only what is shipped")
     judge.set_defaults(run=_judge)
     given = parser.parse_args()
     given.run(given)
@@ -82,19 +91,33 @@ def _write(out: Path, sources: list[tuple[str, str, tuple[str, ...]]]) -> None:
     with out.open("w") as stream:
         for name, file, flags in sources:
             try:
-                for pair in pairs(file, flags):
-                    stream.write(json.dumps([name, *pair]) + "\n")
+                for found in pairs(file, flags):
+                    for pair in found.pairs:
+                        stream.write(json.dumps([name, "block", *pair]) + "\n")
+                    for slot in found.slots:
+                        stream.write(json.dumps([name, "instruction", *slot]) + "\n")
             except InputError as problem:
                 print(f"{name}: {problem.reason[:200]}", file=sys.stderr)
 
 
-def _read(file: Path) -> list[Row]:
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    return [(str(name), Pair(*rest)) for name, *rest in rows]
+def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
+    """Blocks and instructions, each with the name of its source."""
+    rows, slots = list[Row](), list[tuple[str, Slot]]()
+    for line in file.read_text().splitlines():
+        name, kind, *rest = json.loads(line)
+        if kind == "block":
+            pair = Pair(*rest)
+            if pair.machine is not None:
+                made = [Described(block, tuple(w), *other) for block, w, *other in pair.machine]
+                pair = pair._replace(machine=made)
+            rows.append((str(name), pair))
+        else:
+            slots.append((str(name), Slot(*rest)))
+    return rows, slots
 
 
 def _learn(given: argparse.Namespace) -> None:
-    rows = _read(given.train)
+    rows, slots = _read(given.train)
     names = sorted({name for name, _ in rows})
     kept = set(names[::HELD_OUT])
     learnt, left = ([r for n, r in rows if (n in kept) == out] for out in (False, True))
@@ -102,57 +125,125 @@ def _learn(given: argparse.Namespace) -> None:
     judged = with_errors(first, [one.words for one in left], _targets(left))
     model = fitted([one.words for _, one in rows], _targets([one for _, one in rows]))
     model["errors"] = judged["errors"]
-    given.output.write_text(json.dumps(model, separators=(",", ":")) + "\n")
-    print(f"{given.output}: {given.output.stat().st_size} bytes, {len(model['weights'])} words")
+    _save(given.output / "model.json", model)
+    partial = grown(one for name, one in slots if name not in kept)
+    guesses = _guesses(Models(Tree(partial), Model(first)), left)
+    print(f"left out: {_share(guesses, _targets(left)):.1%}")
+    tree = grown(one for _, one in slots)
+    tree["errors"] = scattered(guesses, _targets(left))
+    _save(given.output / "tree.json", tree)
 
 
-def _targets(rows: list[Pair]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _save(file: Path, model: dict[str, Any]) -> None:
+    file.write_text(json.dumps(model, separators=(",", ":")) + "\n")
+    print(f"{file}: {file.stat().st_size} bytes")
+
+
+class Models(NamedTuple):
+    """What predicts."""
+
+    tree: Tree
+    words: Model
+
+    def taken(self, one: Pair) -> Taken:
+        """What a block takes, from its words where there are no instructions of BPF."""
+        if one.machine is not None:
+            return self.tree.block(one.machine)
+        guess = self.words.predict(one.words).instructions
+        return Taken(guess, one.predicted_packet, one.predicted_state, 0)
+
+
+def _guesses(models: Models, rows: list[Pair]) -> Numbers:
+    return np.array([models.taken(one).instructions for one in rows])
+
+
+def _share(guesses: Numbers, targets: Numbers) -> float:
+    return float(np.abs(guesses - targets).sum() / targets.sum())
+
+
+def _targets(rows: list[Pair]) -> Numbers:
     return np.array([float(one.instructions) for one in rows])
 
 
 def _judge(given: argparse.Namespace) -> None:
-    train, test = _read(given.train), _read(given.test)
-    programs = defaultdict[tuple[str, str], list[Pair]](list)
-    for name, one in test:
-        programs[name, one.program].append(one)
-    programs = {key: rows for key, rows in programs.items() if len(rows) >= given.least}  # type: ignore[assignment]
-    blocks = [one.words for _, one in train]
-    targets = _targets([one for _, one in train])
-    print(f"{len(blocks)} blocks learnt, {len(programs)} programs judged")
-    errors = {}
-    for name, learn in LEARNERS.items():
+    train, slots = _read(given.train)
+    sets = [_programs(file, given.least) for file in given.test]
+    blocks, targets = [one.words for _, one in train], _targets([one for _, one in train])
+    counts = ", ".join(
+        f"{file.stem}: {len(one)}" for file, one in zip(given.test, sets, strict=True)
+    )
+    print(f"{len(slots)} instructions, {len(blocks)} blocks learnt; programs judged: {counts}")
+    models = Models(Tree(grown(one for _, one in slots)), Model(fitted(blocks, targets)))
+    _line("shipped: a tree for instructions of BPF", sets, lambda rows: _guesses(models, rows))
+    for name, learn in LEARNERS.items() if not given.alone else ():
         begun = time.monotonic()
         predict = learn(blocks, targets)
         took = time.monotonic() - begun
-        errors[name] = {
-            key: np.abs(predict([one.words for one in rows]) - _targets(rows)).sum()
-            for key, rows in programs.items()
-        }
-        total = sum(_targets(rows).sum() for rows in programs.values())
-        shares = sorted(errors[name][key] / _targets(rows).sum() for key, rows in programs.items())
-        of_all = sum(errors[name].values()) / total
+        _line(name, sets, lambda rows, known=predict: known([one.words for one in rows]))  # type: ignore[misc]
+        print(f"  {took:.0f} s", file=sys.stderr)
+    for file, programs in zip(given.test, sets, strict=True):
+        if given.tables:
+            with (given.tables / f"{file.stem}.tsv").open("w") as stream:
+                _table(stream, models, programs)
+        _print_accesses(file.stem, models, programs)
+
+
+def _programs(file: Path, least: int) -> Programs:
+    """The programs of a file that have so many blocks."""
+    found = defaultdict[Key, list[Pair]](list)
+    for name, one in _read(file)[0]:
+        found[name, one.program].append(one)
+    return {key: rows for key, rows in sorted(found.items()) if len(rows) >= least}
+
+
+def _line(name: str, sets: list[Programs], guess: Callable[[list[Pair]], Numbers]) -> None:
+    cells = [name]
+    for programs in sets:
+        guesses = {key: guess(rows) for key, rows in programs.items()}
+        shares = sorted(_share(guesses[key], _targets(rows)) for key, rows in programs.items())
+        everything = [one for rows in programs.values() for one in rows]
+        all_ = _share(np.concatenate(list(guesses.values())), _targets(everything))
         middle = shares[len(shares) // 2]
-        print(
-            f"| {name} | {of_all:.1%} | {middle:.1%} | {shares[0]:.1%} to {shares[-1]:.1%} | {took:.0f} s |"
-        )
-    print()
-    best = errors[next(iter(LEARNERS))]
+        cells += [f"{all_:.1%}", f"{middle:.1%}", f"{shares[0]:.1%} to {shares[-1]:.1%}"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _print_accesses(name: str, models: Models, programs: Programs) -> None:
+    wrong, total = Counter[str](), Counter[str]()
+    for one in (one for rows in programs.values() for one in rows):
+        for what, (counted, predicted) in _accesses(models, one).items():
+            total[what] += counted
+            wrong[what] += abs(counted - predicted)
+    said = ", ".join(f"{what}: {wrong[what]} of {total[what]} wrong" for what in total)
+    print(f"{name}: {1 - wrong.total() / max(1, total.total()):.1%} of accesses right ({said})")
+
+
+def _table(stream: TextIO, models: Models, programs: Programs) -> None:
+    columns = "source program blocks instructions error accesses packet_wrong state_wrong"
+    stream.write("\t".join(columns.split()) + "\n")
     for key, rows in sorted(programs.items()):
-        packet = sum(abs(one.packet - one.predicted_packet) for one in rows)
-        state = sum(abs(one.state - one.predicted_state) for one in rows)
+        found = [_accesses(models, one) for one in rows]
         total = sum(one.packet + one.state + one.unknown for one in rows)
-        print(
-            f"| {key[0]} | {key[1]} | {len(rows)} | {_targets(rows).sum():.0f} "
-            f"| {best[key] / _targets(rows).sum():.1%} | {total} | {packet} | {state} |"
-        )
-    for what in ("packet", "state"):
-        truth = [
-            (getattr(o, what), getattr(o, f"predicted_{what}"))
-            for r in programs.values()
-            for o in r
+        wrong = [
+            str(sum(abs(a - b) for a, b in (one[what] for one in found)))
+            for what in ("packet", "state")
         ]
-        wrong = sum(abs(a - b) for a, b in truth)
-        print(f"{what}: {sum(a for a, _ in truth)} accesses, {wrong} wrong")
+        targets = _targets(rows)
+        cells = [
+            *(*key, str(len(rows)), f"{targets.sum():.0f}"),
+            *(f"{_share(_guesses(models, rows), targets):.1%}", str(total), *wrong),
+        ]
+        stream.write("\t".join(cells) + "\n")
+
+
+def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
+    """Accesses that were counted, and that are predicted."""
+    taken = models.taken(one)
+    return {
+        "packet": (one.packet, round(taken.packet)),
+        "state": (one.state, round(taken.state)),
+        "unknown": (one.unknown, round(taken.unknown)),
+    }
 
 
 if __name__ == "__main__":

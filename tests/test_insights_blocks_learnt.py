@@ -109,10 +109,10 @@ def test_shipped_model_is_small_and_knows_words() -> None:
 
 @pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
 def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
-    """Of whole programs, where errors of blocks cancel out; docs/insights.md has them by block."""
+    """By block and of whole programs; docs/insights.md has more of them."""
     if _find_clang() is None:
         missing("clang", "there is no clang")
-    sums, accesses = {}, {}
+    sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
         run = slowpath(
             *("insights", "blocks", f"examples/{name}.bpf.c", "--model", model),
@@ -124,8 +124,11 @@ def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
         sums[model] = program["instructions"]
         blocks = [block for one in program["functions"] for block in one["blocks"]]
         accesses[model] = sum(one["accesses"]["state"] for one in blocks)
-    assert sums["learnt"] == pytest.approx(sums["exact"], rel=0.35)
-    assert accesses["learnt"] == pytest.approx(accesses["exact"], rel=0.15, abs=1)
+        by_block[model] = {one["name"]: one["instructions"] for one in blocks}
+    assert sums["learnt"] == pytest.approx(sums["exact"], rel=0.1)
+    assert accesses["learnt"] == pytest.approx(accesses["exact"], rel=0.05, abs=1)
+    wrong = sum(abs(by_block["learnt"].get(k, 0) - v) for k, v in by_block["exact"].items())
+    assert wrong <= 0.2 * sums["exact"]
 
 
 def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:

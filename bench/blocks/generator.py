@@ -29,6 +29,9 @@ MAP(flows6, LRU_HASH, struct key6, struct entry);
 MAP(counts, PERCPU_ARRAY, __u32, struct entry);
 MAP(config, ARRAY, __u32, struct entry);
 MAP(ports, HASH, __u16, __u32);
+struct big { __u64 slots[64]; __u32 more[100]; };
+MAP(bigs, ARRAY, __u32, struct big);
+struct { __uint(type, BPF_MAP_TYPE_RINGBUF); __uint(max_entries, 4096); } events SEC(".maps");
 volatile const __u32 limit = 64;
 __u64 total;
 char _license[] SEC("license") = "GPL";
@@ -37,6 +40,16 @@ static __always_inline __u16 fold(__u64 sum) {
 static __always_inline __u32 mix(__u32 a, __u32 b, __u32 c) {
     a ^= c; a -= (c << 14) | (c >> 18); b ^= a; b -= (a << 11) | (a >> 21);
     c ^= b; c -= (b << 25) | (b >> 7); return c; }
+static __attribute__((noinline)) __u32 apart(__u32 a, __u32 b) {
+    a ^= b >> 3; if (a > 77) a += b; return a * 5; }
+static __attribute__((noinline)) __u32 kept(__u32 a, __u32 b, __u32 c) {
+    __u32 k = a; struct entry *e = bpf_map_lookup_elem(&config, &k);
+    if (!e) return b; k = a + 1; struct entry *f = bpf_map_lookup_elem(&config, &k);
+    return f ? e->last + f->flags + c : a; }
+static __attribute__((noinline)) __u32 filled(struct key *k, struct entry *e) {
+    k->a += k->b; if (e) k->d ^= e->port; return k->c + k->e; }
+static __attribute__((noinline)) __u16 summed(struct iphdr *ip, void *end) {
+    if ((void *)(ip + 1) > end) return 0; return ip->id + ip->tot_len; }
 """
 
 
@@ -123,7 +136,8 @@ class _Writer:
                 f"({one} >> {self.rng.randrange(1, 16)}) & {self.pick('1', '15', '255', '0xfff')}"
             )
         if how == 5:
-            return f"{one} * {self.rng.randrange(3, 200)}"
+            factor = self.rng.choice(("200", "3", "77", "2654435761u", "0x85ebca6bu", "65599"))
+            return f"{one} * {factor}"
         return f"({one} {self.pick('&', '^', '+')} {other}) {self.pick('|', '+', '^')} {self.operand()}"
 
     def condition(self) -> str:
@@ -150,6 +164,10 @@ class _Writer:
             [kind] = self.rng.choices(self.kinds, self.weights)
             if self.depth < 3 or kind in ("read", "compute", "count", "leave"):
                 return KINDS[kind](self)
+
+    def known(self) -> str:
+        """Numbers of which nothing is known, in half of the programs."""
+        return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:
         self.made += 1
@@ -408,6 +426,127 @@ def _choose(w: _Writer) -> str:
     return text
 
 
+def _context(w: _Writer) -> str:
+    return w.pick(
+        "x0 ^= ctx->ingress_ifindex;\n",
+        "x1 += ctx->rx_queue_index;\n",
+        "if (ctx->ingress_ifindex == x1) return XDP_DROP;\n",
+    )
+
+
+def _apart(w: _Writer) -> str:
+    """Calls of functions that stay functions."""
+    name = w.new()
+    what = w.pick(
+        f"apart({w.number()}, {w.operand()})",
+        f"kept({w.number()}, {w.operand()}, {w.number()})",
+        "summed((void *)(eth + 1), end)",
+        f"({{ struct key k = {{ {w.number()}, 1, x1 }}; filled(&k, 0) + k.a; }})",
+        f"({{ struct key k = {{ x0, {w.number()} }};"
+        " filled(&k, bpf_map_lookup_elem(&flows, &k)) + k.d; })",
+    )
+    w.numbers.append(name)
+    return f"__u32 {name} = {what};\n"
+
+
+def _spread(w: _Writer) -> str:
+    """Reads of the packet at any distance, of any size, in front of a pointer, too."""
+    if w.rng.random() < 0.2:
+        kind, size = w.rng.choice((("__u8", 1), ("__u8", 1), ("__u16", 2), ("__u32", 4)))
+        return (
+            f"{{ __u8 *p = (__u8 *)data + 14 + (x1 & 15); if ((void *)p > end) return XDP_DROP;\n"
+            f"x0 += *({kind} *)(p - {size}); {w.pick('', 'p[-1] = x1;', 'p[-14] = 1;')} }}\n"
+        )
+    base = w.rng.choice((0, 0, 20, 64))
+    count = w.rng.randint(2, 6)
+    parts = []
+    for _ in range(count):
+        kind = w.pick("__u8", "__u16", "__u32", "__u64")
+        parts.append(f"*({kind} *)(p + {w.rng.randrange(-base, 60)})")
+    store = f"*({w.pick('__u16', '__u32', '__u64')} *)(p + {w.rng.randrange(150)}) = x0;"
+    text = f"{{ __u8 *p = (__u8 *)data + {base}; if ((void *)(p + 160) > end) return XDP_DROP;\n"
+    return text + f"{w.pick('w0', 'x0')} += {' ^ '.join(parts)}; {w.pick(store, '')} }}\n"
+
+
+def _variables(w: _Writer) -> str:
+    """Variables on the stack, near and far, in all sizes."""
+    size = w.rng.choice((12, 20, 40, 60, 90, 120, 200))
+    kinds = ("__u8", "__u16", "__u32", "__u64")
+    bytes_ = {"__u8": 1, "__u16": 2, "__u32": 4, "__u64": 8}
+    text = f"{{ volatile __u8 t[{size}] __attribute__((aligned(8)));\n"
+    for _ in range(w.rng.randint(2, 6)):
+        kind = w.rng.choice(kinds)
+        step = w.rng.choice((1, bytes_[kind], bytes_[kind]))
+        place = w.rng.randrange(max(1, (size - 8) // step)) * step
+        packed = f"*(volatile struct {{ {kind} v; }} __attribute__((packed)) *)(t + {place})"
+        aligned = f"*(volatile {kind} *)(t + {place // bytes_[kind] * bytes_[kind]})"
+        which = w.rng.choice((f"({packed}).v", aligned, aligned))
+        text += w.pick(f"{which} = {w.number()};\n", f"x0 += {which};\n", f"w0 ^= {which};\n")
+    return text + "}\n"
+
+
+def _large(w: _Writer) -> str:
+    """Numbers of 64 bits, and signs."""
+    big = f"{w.rng.randrange(1 << w.rng.choice((31, 33, 40, 63)))}ull"
+    return w.pick(
+        f"if (w0 {w.pick('==', '!=', '>', '<')} {big}) x0++;\n",
+        f"w0 {w.pick('+=', '^=', '&=', '|=')} {big};\n",
+        f"w0 &= ~{w.pick('7', '15', '255', '1023', '0xffff', '0x12345')}ull;\n",
+        f"x0 &= ~{w.pick('7', '255', '0xffff', '0x12345')}u;\n",
+        f"w0 /= {w.pick('1000', '1000000000', '8')};\n",
+        "w0 = __builtin_bswap64(w0);\n",
+        f"if ((__s64)w0 {w.pick('<', '>', '>=')} {w.rng.randrange(-300, 300)}) return XDP_DROP;\n",
+        f"if ((int)x0 {w.pick('<', '>', '>=')} {w.rng.randrange(-70000, 300)}) x1 += 3;\n",
+        f"w0 = (__s64)w0 >> {w.rng.choice((3, 32, 40))};\n",
+        f"w0 {w.pick('<<=', '>>=')} {w.rng.choice((1, 8, 32, 33, 48))};\n",
+        f"x0 = (int)x0 >> {w.rng.randrange(1, 30)};\n",
+        f"w0 -= {w.number()}; w0 = -w0;\n",
+        f"if (w0 & {w.rng.choice((1, 255, 4096, 1 << 20, 1 << 40))}) x1 ^= x0;\n",
+        f"if (w0 {w.pick('==', '!=', '<', '>')} (__u64){w.number()} * 3) x0 ^= 5;\n",
+    )
+
+
+def _divide(w: _Writer) -> str:
+    how = w.pick("small", "any", "register", "rest")
+    by = w.rng.choice((2, 3, 7, 8, 10, 16, 60, 100, 1000, 65535))
+    return {
+        "small": f"x0 = (x0 & 0xffff) / {by};\n",
+        "any": f"x1 = {w.number()} / {by};\n",
+        "register": f"x0 = x1 / ({w.number()} | 1);\n",
+        "rest": f"x1 = {w.number()} % {by};\n",
+    }[how] + w.pick("", f"x0 = (x1 & 255) * {w.rng.choice((3, 300, 70000))};\n")
+
+
+def _shifts(w: _Writer) -> str:
+    return w.pick(
+        f"x0 = x0 {w.pick('<<', '>>')} (x1 & 31);\n",
+        f"w0 = w0 {w.pick('<<', '>>')} (x1 & 63);\n",
+        "w0 = 1ull << (x0 & 31);\n",
+        "x1 = (int)x1 >> (x0 & 31);\n",
+        "w0 = (__s64)w0 >> (x1 & 63);\n",
+    )
+
+
+def _update(w: _Writer) -> str:
+    """Elements that are put into maps, or looked up by bytes of the packet."""
+    place = w.rng.randrange(64)
+    return w.pick(
+        "{ __u32 k = x0 & 3; struct big *b = bpf_map_lookup_elem(&bigs, &k); if (b) {"
+        f" __sync_fetch_and_add(&b->slots[{place}], {w.pick('1', 'x1', 'end - data')});"
+        f" x0 += b->slots[{w.rng.randrange(64)}] + b->more[{w.rng.randrange(100)}];"
+        f" b->more[{place}] = x1; }} }}\n",
+        f"{{ __u32 *r = bpf_ringbuf_reserve(&events, 24, 0); if (r) {{ r[0] = x0; r[{w.pick('1', '3')}] ="
+        " x1; x1 += r[2]; *(__u64 *)(r + 4) = w0; bpf_ringbuf_submit(r, 0); } }\n",
+        f"{{ __u16 k = {w.number()}; __u32 v = {w.operand()}; bpf_map_update_elem(&ports, &k, &v, 0); }}\n",
+        f"{{ __u16 k = {w.number()}; bpf_map_delete_elem(&ports, &k); }}\n",
+        "{ __u32 *e = bpf_map_lookup_elem(&ports, &eth->h_proto); if (e) x0 += *e; }\n",
+        "{ struct entry *e = bpf_map_lookup_elem(&config, &(__u32){7}); if (e) {"
+        f" __builtin_memcpy(eth->h_dest, e->mac, 6); e->flags = {w.operand()};"
+        " __sync_fetch_and_add(&e->last, x1); __sync_fetch_and_add(&e->bytes, end - data);"
+        " x0 += __sync_fetch_and_add(&e->flags, 2); } }\n",
+    )
+
+
 KINDS: dict[str, Callable[[_Writer], str]] = {
     "read": _read,
     "compute": _compute,
@@ -429,6 +568,14 @@ KINDS: dict[str, Callable[[_Writer], str]] = {
     "clear": _clear,
     "atomics": _atomics,
     "carry": _carry,
+    "context": _context,
+    "apart": _apart,
+    "spread": _spread,
+    "variables": _variables,
+    "large": _large,
+    "divide": _divide,
+    "shifts": _shifts,
+    "update": _update,
 }
 """Statements, by kind."""
 
@@ -444,7 +591,7 @@ def program(seed: int, weights: Mapping[str, float], programs: int = 4) -> str:
             f'SEC("xdp") int p{number}(struct xdp_md *ctx) {{\n'
             "void *end = (void *)(long)ctx->data_end, *data = (void *)(long)ctx->data;\n"
             "struct ethhdr *eth = data;\n__u32 x0 = 0, x1 = 1, verdict = XDP_PASS;\n__u64 w0 = 0;\n"
-            f"if ((void *)(eth + 1) > end) return XDP_DROP;\n{body}"
+            f"if ((void *)(eth + 1) > end) return XDP_DROP;\n{writer.known()}{body}"
             f"return x0 + x1 + (__u32)(w0 >> 7) == {rng.randrange(1, 99)} ? XDP_TX : verdict;\n}}\n"
         )
     return "".join(texts)

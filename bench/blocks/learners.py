@@ -35,16 +35,21 @@ def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
 
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """A model with how far off it is, from blocks that it has not learnt: four in five, by size."""
+    """A model with how far off it is, from blocks that it has not learnt."""
     model = Model(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
+    return saved | {"errors": scattered(guesses, targets)}
+
+
+def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
+    """By size: between which shares of the guess four in five blocks are."""
     errors = []
     for least, most in ((0, 4), (4, 8), (8, 16), (16, 32), (32, 1e9)):
         inside = (guesses > least) & (guesses <= most) & (targets > 0)
         ratios = targets[inside] / np.maximum(guesses[inside], 0.5)
         low, high = np.quantile(ratios, (0.1, 0.9)) if len(ratios) else (0.5, 2.0)
         errors.append([float(most), round(min(1.0, low), 3), round(max(1.0, high), 3)])
-    return saved | {"errors": errors}
+    return errors
 
 
 def _weights(blocks: Blocks, targets: Numbers) -> tuple[dict[str, float], dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Pairs of a block in words and what was counted for it, of sources that are counted exactly."""
+"""What is learnt from, and judged by: sources that are counted exactly, by instruction and block."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,9 +7,19 @@ from typing import NamedTuple
 from slowpath.cli.errors import InputError
 from slowpath.engine.objects import ProgramInfo
 from slowpath.insights.blocks.counted import UNREACHED, Module, count, load
-from slowpath.insights.blocks.exact.steps import language
+from slowpath.insights.blocks.exact import card
+from slowpath.insights.blocks.exact.counting import counted
+from slowpath.insights.blocks.exact.elf import Code
+from slowpath.insights.blocks.exact.maps import with_known_maps
+from slowpath.insights.blocks.exact.steps import language, lowered
 from slowpath.insights.blocks.learnt.words import Describer
+from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, symbols, value
+from slowpath.insights.blocks.lowering.modules import Prepared
+from slowpath.insights.blocks.machine.assembler import assembled
+from slowpath.insights.blocks.machine.values import NUMBER, Given
+from slowpath.insights.blocks.machine.words import Described, described
 from slowpath.insights.blocks.predictions.question import Question
+from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
 from slowpath.work.stopping import Stopping
 
@@ -19,7 +29,8 @@ class Pair(NamedTuple):
 
     program: str
     block: str
-    words: list[str]
+    words: list[str]  # of LLVM's language
+    machine: list[Described] | None  # of BPF, as the back end in llvmlite makes it, if it does
     instructions: int
     packet: int  # accesses that the card makes
     state: int
@@ -29,31 +40,100 @@ class Pair(NamedTuple):
     refused: bool  # the card lacks something in it
 
 
-def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Pair]:
-    """The blocks of all programs of a file that the code generator takes."""
+class Slot(NamedTuple):
+    """An instruction of BPF, as clang's back end makes it."""
+
+    block: str
+    words: list[str]
+    pieces: int
+    pointee: str
+    instructions: int
+    packet: int
+    state: int
+    unknown: int
+    refused: bool
+
+
+class Counted(NamedTuple):
+    """What is known of a source."""
+
+    pairs: list[Pair]
+    slots: list[Slot]
+
+
+def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
+    """All programs of a file that the code generator takes."""
     question = Question(file, None, "call", Clang(flags))
-    module = load(question, language(file, question.clang))
+    text = language(file, question.clang)
+    module = load(question, text)
+    machine = lower(file, Prepared(text, for_bpf=True))
+    made = lowered(file, with_known_maps(text).text, question.clang).assembler
+    exact = Machine(assembled(made), symbols(text), {})
     for program in module.programs:
         with contextlib.suppress(InputError):
-            yield from _of(question, module, program)
+            yield Counted(
+                list(_of(question, module, program, machine)),
+                list(_slots(question, module, program, exact)),
+            )
 
 
-def _of(question: Question, module: Module, program: ProgramInfo) -> Iterator[Pair]:
+def _of(
+    question: Question, module: Module, program: ProgramInfo, machine: Machine
+) -> Iterator[Pair]:
     done = count(question, module, program, Stopping())
     traced = module.language.traced(program.name, ["context"])
+    made = blocks(machine, program.name, {name: [] for name in traced} | _given(module, program))
     rows = {one["name"]: one for one in done["functions"]}
-    for one in traced.values():
-        counted = {row["name"]: row for row in rows[one.function.shown]["blocks"]}
+    for name, one in traced.items():
+        counted_ = {row["name"]: row for row in rows[one.function.shown]["blocks"]}
+        if not any(row["instructions"] or row["call_instructions"] for row in counted_.values()):
+            continue  # called through a pointer by a helper that is refused: nobody knows either
         for said in Describer(one).said():
-            row = counted[said.block]
+            row = counted_[said.block]
             if any(each["what"] == UNREACHED for each in row["refused"]):
                 continue  # nobody knows what it takes
             yield Pair(
                 program.name,
                 said.block,
                 list(said.words),
+                made[name].get(said.block, []) if name in made else None,
                 int(row["instructions"]),
                 *(row["accesses"]["packet"], row["accesses"]["state"], row["accesses"]["unknown"]),
                 *(said.packet, said.state),
                 bool(row["refused"]),
+            )
+
+
+def _given(module: Module, program: ProgramInfo) -> dict[str, list]:
+    parameters = module.language.functions[program.name].parameters
+    return {program.name: [value(one, at, "context") for at, one in enumerate(parameters)]}
+
+
+def _slots(
+    question: Question, module: Module, program: ProgramInfo, exact: Machine
+) -> Iterator[Slot]:
+    """Each instruction as if it were a block."""
+    btf = KernelBtf(None).for_program(needed=program.needs_kernel)
+    subject = card.Subject(question.file, program.number, program.name, module.layout, btf)
+    done = card.lower(subject, Code(module.object), question.map_abi, Stopping())
+    alone = {
+        name: [one._replace(block=str(at)) for at, one in enumerate(placed)]
+        for name, placed in module.layout.items()
+    }
+    found = counted(question.file, done, alone, module.exchanged)
+    arguments = (*_given(module, program)[program.name], *[NUMBER] * 5)[:5]
+    given = Given(tuple(arguments), exact.symbols, {})
+    for name, rows in described(exact.functions, program.name, given).items():
+        if len(rows) != len(module.layout[name]):
+            raise InputError(question.file, f"{name} is read in two ways")
+        for at, one in enumerate(rows):
+            label = found[name][str(at)]
+            yield Slot(
+                one.block,
+                list(one.words),
+                one.pieces,
+                one.pointee,
+                label.instructions,
+                *(label.packet, label.state, label.unknown),
+                bool(label.refused),
             )

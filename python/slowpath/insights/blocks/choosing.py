@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from slowpath.cli.errors import InputError, StoppedError
@@ -10,9 +10,8 @@ from slowpath.cli.inputs import read_program
 from slowpath.insights.blocks.counted import counted_programs
 from slowpath.insights.blocks.exact.steps import language
 from slowpath.insights.blocks.functions import Plain, counted_functions, load_plain
-from slowpath.insights.blocks.language.program import Language
-from slowpath.insights.blocks.learnt.model import shipped
-from slowpath.insights.blocks.predicted import predict, predicted_programs
+from slowpath.insights.blocks.lowering.modules import Prepared
+from slowpath.insights.blocks.predicted import Lowered, loaded, models, predict, predicted_programs
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.sources import CPLUSPLUS
@@ -62,20 +61,26 @@ def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
 def _of_functions(
     asked: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
+    module = cache(partial(_lowered, asked, plain))
     if asked.way == "learnt":
         for name in plain.roots:
-            yield from _learnt(plain, name)
+            yield from _learnt(module, name)
         return
     for one in counted_functions(asked, plain, stopping):
         if isinstance(one, dict):
             yield one
         else:
             symbol, why = one
-            yield from _else_learnt(asked, why, partial(_learnt, plain, symbol))
+            yield from _else_learnt(asked, why, partial(_learnt, module, symbol))
 
 
-def _learnt(plain: Plain, symbol: str) -> list[PredictedProgram]:
-    return [predict(Language(plain.read, plain.functions), symbol, shipped())]
+def _lowered(asked: Question, plain: Plain) -> Lowered:
+    """What the model sees of functions; only made where one of them could not be counted."""
+    return loaded(asked, Prepared(plain.read, for_bpf=True))
+
+
+def _learnt(module: Callable[[], Lowered], symbol: str) -> list[PredictedProgram]:
+    return [predict(module(), symbol, models())]
 
 
 def _else_learnt(

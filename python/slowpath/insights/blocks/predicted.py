@@ -1,16 +1,22 @@
-"""The learnt way: blocks as a model predicts them, from LLVM's language alone."""
+"""The learnt way: blocks as a model predicts them, from instructions of BPF that are made."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.exact.steps import language
 from slowpath.insights.blocks.language import accesses
 from slowpath.insights.blocks.language.program import Language, Traced
 from slowpath.insights.blocks.language.provenance import Kind
+from slowpath.insights.blocks.learnt import tree
 from slowpath.insights.blocks.learnt.model import Model, shipped
+from slowpath.insights.blocks.learnt.tree import Tree
 from slowpath.insights.blocks.learnt.words import Describer, Said
+from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, value
+from slowpath.insights.blocks.lowering.modules import Prepared, prepared
+from slowpath.insights.blocks.machine.words import Described
 from slowpath.insights.blocks.predictions.documents import (
     PredictedBlock,
     PredictedFunction,
@@ -21,6 +27,23 @@ from slowpath.insights.preparation.calls import find_entry
 from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
+_PACKETS = ("xdp_md", "Packet", "WritablePacket")
+"""Structures that say where a packet is: of XDP, and of elements in the manner of Click."""
+
+
+class Models(NamedTuple):
+    """What predicts."""
+
+    tree: Tree  # from instructions of BPF
+    words: Model  # from LLVM's language, where there are none
+
+
+class Lowered(NamedTuple):
+    """A source in LLVM's language and as BPF."""
+
+    language: Language
+    machine: Machine
+    shown: dict[str, str]  # names of functions as sources have them
 
 
 def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
@@ -30,11 +53,29 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
         InputError: when it cannot be compiled, or has no such function.
         StoppedError: when the time is up before.
     """
-    text = language(asked.file, asked.clang)
-    functions = functions_of(llvm.parse_assembly(text))
-    module, model = Language(text, functions), shipped()
-    for entry in _entries(asked, functions):
-        yield predict(module, entry, model)
+    module, known = loaded(asked, prepared(asked.file, asked.clang)), models()
+    for entry in _entries(asked, module.language.functions):
+        yield predict(module, entry, known)
+
+
+def models() -> Models:
+    """What comes along."""
+    return Models(tree.shipped(), shipped())
+
+
+def loaded(asked: Question, source: Prepared) -> Lowered:
+    """A source with its functions, and what the back end makes of them.
+
+    Raises:
+        StoppedError: when the time is up before.
+    """
+    all_ = functions_of(llvm.parse_assembly(source.text))
+    functions = {name: one for name, one in all_.items() if not one.supports}
+    shown = {name: one.shown for name, one in all_.items()}
+    machine = lower(asked.file, source, asked.clang.until)
+    own = {name: one for name, one in machine.functions.items() if name in functions}
+    machine = machine._replace(functions=own)  # those of the headers are calls of the framework
+    return Lowered(Language(source.text, functions), machine, shown)
 
 
 def _entries(asked: Question, functions: Mapping[str, Function]) -> list[str]:
@@ -48,14 +89,22 @@ def _entries(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     return [find_entry(asked.file, functions, name) for name in found]
 
 
-def predict(module: Language, entry: str, model: Model) -> PredictedProgram:
+def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
     """A function and those that it calls."""
-    traced = module.traced(entry, [_kind(one) for one in module.functions[entry].parameters])
-    functions = [_function(one, module, model) for one in traced.values()]
-    functions.sort(key=lambda one: one["name"] != module.functions[entry].shown)
+    language = module.language
+    kinds = [_kind(one) for one in language.functions[entry].parameters]
+    traced = language.traced(entry, kinds)
+    parameters = {
+        name: [value(p, at, _kind(p)) for at, p in enumerate(one.function.parameters)]
+        for name, one in traced.items()
+    }
+    made = blocks(module.machine, entry, parameters)
+    functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
+    shown = language.functions[entry].shown
+    functions.sort(key=lambda one: one["name"] != shown)
     rows = [row for one in functions for row in one["blocks"]]
     return {
-        "entry": module.functions[entry].shown,
+        "entry": shown,
         "model": "learnt",
         "why": None,
         "functions": functions,
@@ -74,17 +123,28 @@ def _kind(parameter: Parameter) -> Kind:
     if parameter.kind != "pointer" or parameter.described is None:
         return "unknown"
     pointee = parameter.described.pointee
-    if pointee == "xdp_md":
+    if pointee in _PACKETS:
         return "context"
     return "packet" if pointee.endswith("hdr") or not parameter.described.members else "state"
 
 
-def _function(traced: Traced, module: Language, model: Model) -> PredictedFunction:
+def _function(
+    traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
+) -> PredictedFunction:
     function = traced.function
-    rows = [
-        _block(block, said, module, model)
-        for block, said in zip(function.blocks, Describer(traced).said(), strict=True)
-    ]
+    if made is None:
+        said = Describer(traced).said()
+        rows = [
+            _from_words(block, one, module, known.words)
+            for block, one in zip(function.blocks, said, strict=True)
+        ]
+    else:
+        inside = {block.name: block for block in function.blocks}
+        order = [*inside, *(name for name in made if name not in inside)]
+        rows = [
+            _from_machine(inside.get(name), name, made.get(name, []), module, known.tree)
+            for name in order
+        ]
     return {
         "name": function.shown,
         "file": function.line.file if function.line else "",
@@ -93,22 +153,54 @@ def _function(traced: Traced, module: Language, model: Model) -> PredictedFuncti
     }
 
 
-def _block(block: Block, said: Said, module: Language, model: Model) -> PredictedBlock:
-    places = [module.line(one.place) for one in block.instructions]
-    line = next((place for place in places if place is not None), None)
+def _from_machine(
+    block: Block | None, name: str, made: list[Described], module: Lowered, model: Tree
+) -> PredictedBlock:
+    """A block of which there are instructions of BPF."""
+    taken = model.block(made)
+    guess = model.interval(taken.instructions)
+    row = _described(block, name, module)
+    row["bpf"] = len(made)
+    row["instructions"] = round(guess.instructions, _ROUNDED)
+    row["low"], row["high"] = round(guess.low, _ROUNDED), round(guess.high, _ROUNDED)
+    row["accesses"] = {
+        "packet": round(taken.packet),
+        "state": round(taken.state),
+        "unknown": round(taken.unknown),
+    }
+    return row
+
+
+def _from_words(block: Block, said: Said, module: Lowered, model: Model) -> PredictedBlock:
+    """A block that the back end for BPF does not take."""
     guess = model.predict(said.words)
-    calls = accesses.calls(block, module.functions)
+    row = _described(block, said.block, module)
+    row["instructions"] = round(guess.instructions, _ROUNDED)
+    row["low"], row["high"] = round(guess.low, _ROUNDED), round(guess.high, _ROUNDED)
+    row["accesses"] = {"packet": said.packet, "state": said.state, "unknown": said.unknown}
+    return row
+
+
+def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
+    """A block without numbers."""
+    language = module.language
+    places = [] if block is None else [language.line(one.place) for one in block.instructions]
+    line = next((place for place in places if place is not None), None)
+    found = Counter[str]() if block is None else accesses.calls(block, language.functions)
+    calls = Counter[str]()
+    for what, times in found.items():
+        calls[module.shown.get(what, what)] += times
     return {
-        "name": said.block,
+        "name": name,
         "file": line.file if line else "",
         "line": line.line if line else 0,
-        "llvm": accesses.counted(block),
+        "llvm": 0 if block is None else accesses.counted(block),
         "bpf": None,
-        "instructions": round(guess.instructions, _ROUNDED),
-        "low": round(guess.low, _ROUNDED),
-        "high": round(guess.high, _ROUNDED),
+        "instructions": 0.0,
+        "low": 0.0,
+        "high": 0.0,
         "call_instructions": None,
-        "accesses": {"packet": said.packet, "state": said.state, "unknown": said.unknown},
-        "calls": [{"what": name, "times": times} for name, times in sorted(calls.items())],
+        "accesses": {"packet": 0, "state": 0, "unknown": 0},
+        "calls": [{"what": what, "times": times} for what, times in sorted(calls.items())],
         "refused": [],
     }

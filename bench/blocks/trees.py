@@ -1,0 +1,54 @@
+"""Grows the tree that is shipped (`slowpath.insights.blocks.learnt.tree`) from instructions."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+from blocks.pairs import Slot
+from slowpath.insights.blocks.machine.words import Described
+
+_SEEN = 2
+"""How often words are seen before something is learnt of them."""
+_ALWAYS = frozenset(
+    ["branch", "load", "store", "move", "+", "*", "swap", "negate", "atomic", "exit"]
+)
+"""What takes something wherever it is reached."""
+Label = tuple[float, float, float, float]
+
+
+def grown(slots: Iterable[Slot]) -> dict[str, Any]:
+    """A tree as JSON, without knowing how far off it is.
+
+    Behind each word it has the middle of what was seen, unless the words before say the same.
+    """
+    seen = defaultdict[tuple[str, ...], list[Label]](list)
+    for one in slots:
+        if not one.instructions and not one.refused and one.words[0] in _ALWAYS:
+            continue  # nothing leads there, as the code generator knows
+        label = (one.instructions - one.pieces, one.packet, one.state, one.unknown)
+        for count in range(1, len(one.words) + 1):
+            seen[tuple(one.words[:count])].append(label)
+    nodes = dict[tuple[str, ...], Label]()
+    for words in sorted(seen, key=len):
+        labels = seen[words]
+        middle = tuple(float(median(part)) for part in zip(*labels, strict=True))
+        near = next(
+            (
+                nodes[words[:count]]
+                for count in range(len(words) - 1, 0, -1)
+                if words[:count] in nodes
+            ),
+            None,
+        )
+        if near is None or (len(labels) >= _SEEN and middle != near):
+            nodes[words] = middle  # type: ignore[assignment]
+    return {
+        "nodes": {" / ".join(words): list(label) for words, label in sorted(nodes.items())},
+        "errors": [[1e9, 1.0, 1.0]],
+    }
+
+
+def described(slots: Iterable[Slot]) -> list[Described]:
+    """Instructions as the model takes them."""
+    return [Described(one.block, tuple(one.words), one.pieces, one.pointee) for one in slots]

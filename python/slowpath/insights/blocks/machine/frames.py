@@ -1,0 +1,75 @@
+"""The stack frame of a function as the card has it: how deep it is, where a variable is in it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.insights.blocks.machine.assembler import Assembled
+from slowpath.insights.blocks.machine.values import FRAME, State
+from slowpath.insights.blocks.machine.widths import arguments, refuses
+
+_SAVED = 36
+"""Bytes of a called function's frame for the return address and `r6` to `r9`."""
+_RETURN = 4
+_NEAR, _WINDOW, _RESTRICTED, _STACK = 64, 32, 7, 512
+
+
+class Frame(NamedTuple):
+    """The frame of a function."""
+
+    depth: int  # bytes, in whole words
+    saves: bool  # whether `r6` to `r9` are saved
+
+
+def frame(function: Assembled, states: Sequence[State | None], *, main: bool) -> Frame:
+    """The frame of a function; `main`: that a program begins with."""
+    lowest, refused = 0, False
+    for one, state in zip(function.instructions, states, strict=True):
+        if state is None:
+            continue
+        if one.kind == "call":
+            passed = range(1, arguments(one, state) + 1)
+            pointers = [(state.registers[number], 0) for number in passed]
+        elif one.kind in ("load", "store", "atomic"):
+            base = state.registers[one.base]
+            pointers = [(base, one.offset)]
+            refused = refused or (one.kind == "load" and refuses(one, state))
+        else:
+            continue
+        for value, offset in pointers:
+            if value.kind == "stack" and value.origin == "frame" and value.offset is not None:
+                lowest = min(lowest, value.offset + offset)
+    depth = -lowest
+    if refused:  # what stands in for a refused load reads where nobody writes
+        depth = max(depth, min(_STACK, (_named(function) + 7) // 8 * 8 + 8))
+    saves = any(
+        number is not None and 6 <= number < FRAME  # noqa: PLR2004 - r6 to r9 are kept
+        for one in function.instructions
+        for number in (one.target, one.base if one.kind in ("store", "atomic") else None)
+    )
+    if not main:
+        depth += _SAVED if saves else _RETURN
+    return Frame((depth + 3) // 4 * 4, saves)
+
+
+def _named(function: Assembled) -> int:
+    """How many bytes of its stack instructions name."""
+    lowest, framed = 0, dict[int, int]()
+    for one in function.instructions:
+        if one.kind in ("load", "store", "atomic") and one.base == FRAME:
+            lowest = min(lowest, one.offset)
+        elif one.kind == "move" and one.source == FRAME and one.target is not None:
+            framed[one.target] = 0
+        elif one.kind == "alu" and one.op == "+" and one.target in framed:
+            lowest = min(lowest, framed.pop(one.target) + (one.immediate or 0))
+    return -lowest
+
+
+def zone(place: int, size: int) -> str:
+    """How a variable is reached that begins at a byte of the frame."""
+    if place + size <= _NEAR:
+        first, last = place // 4, (place + size - 1) // 4
+        return "low" if last <= _RESTRICTED else "high" if first > _RESTRICTED else "middle"
+    if place // _WINDOW == (place + size - 1) // _WINDOW:
+        inside = "low" if (place % _WINDOW + size - 1) // 4 <= _RESTRICTED else "high"
+        return f"window {inside}"
+    return "across"

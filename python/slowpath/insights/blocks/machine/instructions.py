@@ -1,0 +1,143 @@
+"""One instruction of BPF, from assembler as LLVM writes it.
+
+Source: `BPFInstrInfo.td` and `BPFInstPrinter` of LLVM; RFC 9669 for what they mean.
+"""
+
+import re
+from typing import Literal, NamedTuple
+
+Kind = Literal[
+    "alu",
+    "move",
+    "negate",
+    "swap",
+    "wide",
+    "load",
+    "store",
+    "atomic",
+    "branch",
+    "jump",
+    "call",
+    "exit",
+    "other",
+]
+"""`wide`: an immediate of 64 bits, or the address of a symbol; `other`: what is not understood."""
+
+_WORD = 1 << 32
+_PLACE = r"\(r(\d+) ([+-]) (\d+)\)"
+_LOAD = re.compile(rf"^[rw](\d+) = \*\(([us])(\d+) \*\){_PLACE}$")
+_STORE = re.compile(rf"^\*\(u(\d+) \*\){_PLACE} = (?:[rw](\d+)|(-?\d+))$")
+_LOCKED = re.compile(rf"^lock \*\(u(\d+) \*\){_PLACE} (\S+)= [rw](\d+)$")
+_FETCHED = re.compile(rf"^[rw](\d+) = atomic_fetch_\w+\(\(u(\d+) \*\){_PLACE}, [rw](\d+)\)$")
+_EXCHANGED = re.compile(
+    r"^([rw])(\d+) = (?:cmp)?xchg\w*\(r(\d+) ([+-]) (\d+), (?:\S+, )?[rw](\d+)\)$"
+)
+_WIDE = re.compile(r"^r(\d+) = (\S+) ll$")
+_SWAP = re.compile(r"^[rw](\d+) = (be|le|bswap)(16|32|64) [rw]\d+$")
+_NEGATE = re.compile(r"^([rw])(\d+) = -[rw]\d+$")
+_ALU = re.compile(r"^([rw])(\d+) (s?(?:<<|>>)|s?[-+*/%&|^])?= (?:[rw](\d+)|(-?\d+))$")
+_BRANCH = re.compile(r"^if ([rw])(\d+) (\S+) (?:[rw](\d+)|(-?\d+)) goto (\S+)$")
+_JUMP = re.compile(r"^gotol? (\S+)$")
+_CALL = re.compile(r"^callx? (\S+)$")
+
+
+class Instruction(NamedTuple):
+    """An instruction."""
+
+    kind: Kind
+    op: str = ""  # `+`, `s>>`, `be16`, `==`, ...
+    bits: int = 64  # what it computes with; of accesses: what is moved
+    target: int | None = None  # the register that is written; of branches and stores: looked at
+    source: int | None = None  # the other register
+    immediate: int | None = None
+    base: int = 0  # of accesses: the register of the address
+    offset: int = 0
+    fetches: bool = False  # of atomic accesses: whether what was there is wanted
+    name: str = ""  # a symbol, the number of a helper, a label
+
+
+def parsed(text: str) -> Instruction:  # noqa: PLR0911 - one form after the other
+    """The instruction that a line has, without comments."""
+    if text == "exit":
+        return Instruction("exit")
+    if found := _ALU.match(text):
+        bits, op = _bits(found[1]), found[3] or ""
+        kind: Kind = "alu" if op else "move"
+        return Instruction(
+            kind, op, bits, int(found[2]), _number(found[4]), _signed(found[5], bits)
+        )
+    if found := _LOAD.match(text):
+        op = "signed" if found[2] == "s" else ""
+        at = int(f"{found[5]}{found[6]}")
+        return Instruction("load", op, int(found[3]), int(found[1]), base=int(found[4]), offset=at)
+    if found := _STORE.match(text):
+        at = int(f"{found[3]}{found[4]}")
+        base, source = int(found[2]), _number(found[5])
+        value = _number(found[6])
+        return Instruction("store", "", int(found[1]), None, source, value, base=base, offset=at)
+    if found := _BRANCH.match(text):
+        bits = _bits(found[1])
+        value = _signed(found[5], bits)
+        return Instruction(
+            "branch", found[3], bits, int(found[2]), _number(found[4]), value, name=found[6]
+        )
+    if found := _CALL.match(text):
+        return Instruction("call", name=found[1])
+    if found := _JUMP.match(text):
+        return Instruction("jump", name=found[1])
+    if found := _WIDE.match(text):
+        number = re.fullmatch(r"-?\d+", found[2])
+        value = int(found[2]) if number else None
+        return Instruction(
+            "wide", "", 64, int(found[1]), immediate=value, name="" if number else found[2]
+        )
+    if found := _SWAP.match(text):
+        return Instruction("swap", f"{found[2]}{found[3]}", int(found[3]), int(found[1]))
+    if found := _NEGATE.match(text):
+        return Instruction("negate", "", _bits(found[1]), int(found[2]))
+    return _atomic(text) or Instruction("other", text)
+
+
+def _atomic(text: str) -> Instruction | None:
+    if found := _LOCKED.match(text):
+        at = int(f"{found[3]}{found[4]}")
+        return Instruction(
+            "atomic", found[5], int(found[1]), None, int(found[6]), base=int(found[2]), offset=at
+        )
+    if found := _FETCHED.match(text):
+        at = int(f"{found[4]}{found[5]}")
+        where = int(found[3])
+        return Instruction(
+            *("atomic", "fetch", int(found[2]), int(found[1]), int(found[6])),
+            base=where,
+            offset=at,
+            fetches=True,
+        )
+    if found := _EXCHANGED.match(text):
+        at = int(f"{found[4]}{found[5]}")
+        where = int(found[3])
+        return Instruction(
+            *("atomic", "exchange", _bits(found[1]), int(found[2]), int(found[6])),
+            base=where,
+            offset=at,
+            fetches=True,
+        )
+    return None
+
+
+def _bits(letter: str) -> int:
+    return 32 if letter == "w" else 64
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _signed(text: str | None, bits: int) -> int | None:
+    """An immediate as instructions have it: 32 bits with a sign."""
+    if text is None:
+        return None
+    value = int(text)
+    if bits == 32 and value >= _WORD // 2:  # noqa: PLR2004
+        value -= _WORD
+    return value

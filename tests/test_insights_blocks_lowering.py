@@ -1,0 +1,229 @@
+"""LLVM's language to BPF in process: as clang does it, and what the back end refuses."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles import missing
+from slowpath.cli.errors import StoppedError
+from slowpath.insights.blocks.exact.steps import language, lowered
+from slowpath.insights.blocks.learnt.tree import NOTHING, Taken, Tree, shipped
+from slowpath.insights.blocks.lowering import backend
+from slowpath.insights.blocks.lowering.backend import assembler
+from slowpath.insights.blocks.lowering.calls import legal
+from slowpath.insights.blocks.lowering.machine import lower, symbols
+from slowpath.insights.blocks.lowering.modules import Prepared
+from slowpath.insights.blocks.machine.assembler import assembled
+from slowpath.insights.blocks.machine.words import Described
+from slowpath.programs.clang import _find_clang
+from slowpath.programs.sources import Clang
+from support import ROOT, slowpath
+
+llvm = pytest.importorskip("llvmlite.binding")
+HEAD = 'target datalayout = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"\ntarget triple = "bpf"\n'
+GOOD = "define i32 @good(i32 %x) {\nentry:\n  %y = add i32 %x, 7\n  ret i32 %y\n}\n"
+FLOATS = "define double @bad(double %x) {\nentry:\n  %y = fadd double %x, 1.5\n  ret double %y\n}\n"
+MANY = """
+declare i32 @other(i32, i32, i32, i32, i32, i32, i32)
+define i32 @many(i32 %a, i32 %b, i32 %c, i32 %d, i32 %e, i32 %f, ptr %g) {
+entry:
+  %h = load i32, ptr %g, align 4
+  %x = call i32 @other(i32 %a, i32 %b, i32 %c, i32 %d, i32 %e, i32 %f, i32 %h)
+  ret i32 %x
+}
+"""
+
+
+def with_clang() -> None:
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+
+
+def predicted(file: Path | str, *options: str) -> dict[str, Any]:
+    run = slowpath(*("insights", "blocks", file, "--model", "learnt", "--format", "json", *options))
+    assert run.returncode == 0, run.stderr
+    [program] = json.loads(run.stdout)["programs"]
+    assert program["model"] == "learnt"
+    for function in program["functions"]:
+        for block in function["blocks"]:
+            assert 0 <= block["low"] <= block["instructions"] <= block["high"]
+    return dict(program)
+
+
+@pytest.mark.parametrize("name", ["alaw2ulaw", "chain/counter", "count_min", "flow_monitor"])
+def test_both_back_ends_make_nearly_the_same(name: str) -> None:
+    """By block, of whatever versions of LLVM both are: all but one instruction in fifty."""
+    with_clang()
+    file = str(ROOT / f"examples/{name}.bpf.c")
+    text = language(file, Clang())
+    ours = lower(file, Prepared(text, for_bpf=True)).functions
+    theirs = assembled(lowered(file, text, Clang()).assembler)
+    assert ours.keys() == theirs.keys()
+    total = differ = 0
+    for function, one in theirs.items():
+        for block in {*one.blocks, *ours[function].blocks}:
+            counts = one.blocks.count(block), ours[function].blocks.count(block)
+            total += counts[0]
+            differ += abs(counts[0] - counts[1])
+    assert differ <= total / 50
+
+
+def test_what_the_back_end_refuses_is_left_out() -> None:
+    made = assembler("x.c", HEAD + GOOD + FLOATS)
+    assert set(made.refused) == {"bad"}
+    assert made.refused["bad"]
+    assert [one.op for one in assembled(made.text)["good"].instructions] == ["", "+", ""]
+    assert lower("x.c", Prepared(HEAD + GOOD + FLOATS, for_bpf=True)).functions.keys() == {"good"}
+
+
+def test_text_that_is_none_is_refused_as_a_whole() -> None:
+    made = assembler("x.c", f"{HEAD}{GOOD}nonsense\n")
+    assert set(made.refused) == {"good"}
+
+
+def test_time_is_up() -> None:
+    with pytest.raises(StoppedError):
+        assembler("x.c", HEAD + GOOD, time.monotonic() - 1)
+
+
+def test_calls_and_functions_with_many_parameters() -> None:
+    text = legal(HEAD + MANY)
+    assert "@other(i32 %a, i32 %b, i32 %c, i32 %d, i32 %e)\n" in text
+    llvm.parse_assembly(text).verify()
+    made = assembler("x.c", text)
+    assert not made.refused
+    kinds = [one.kind for one in assembled(made.text)["many"].instructions]
+    assert kinds.count("call") == 1
+
+
+def test_copies_of_unknown_length_are_calls() -> None:
+    text = HEAD + (
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+        "define void @copy(ptr %a, ptr %b, i64 %n) {\nentry:\n"
+        "  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %a, ptr align 1 %b, i64 %n, i1 false)\n"
+        "  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %a, ptr align 8 %b, i64 16, i1 false)\n"
+        "  ret void\n}\n"
+    )
+    machine = lower("x.c", Prepared(text, for_bpf=False))
+    assert not machine.refused
+    kinds = [one.kind for one in machine.functions["copy"].instructions]
+    assert (kinds.count("call"), kinds.count("load"), kinds.count("store")) == (1, 2, 2)
+
+
+def test_symbols() -> None:
+    text = (
+        '@flows = dso_local global %struct.x zeroinitializer, section ".maps", align 8\n'
+        '@total = dso_local global i64 0\n@names = internal constant [2 x i8] c"ab"\n'
+    )
+    assert symbols(text) == {"flows": "map", "total": "global", "names": "table"}
+
+
+def test_the_tree_knows_as_much_as_was_seen() -> None:
+    tree = Tree(
+        {
+            "nodes": {"load": [3, 0, 0, 1], "load / packet": [2, 1, 0, 0], "+": [1, 0, 0, 0]},
+            "errors": [[4, 0.5, 2.0], [1e9, 0.9, 1.1]],
+        }
+    )
+    assert tree.taken(["load", "packet", "never"]) == Taken(2, 1, 0, 0)
+    assert tree.taken(["load", "element"]) == Taken(3, 0, 0, 1)
+    assert tree.taken(["nothing"]) == NOTHING
+    inside = [
+        Described("b", ("load", "element"), 2, "element"),
+        Described("b", ("load", "x"), 0, "unknown"),
+        Described("b", ("+", "64"), 0, ""),
+    ]
+    assert tree.block(inside) == Taken(9, 0, 1, 1)
+    assert tree.interval(2) == (2, 1, 4)
+    assert tree.interval(10) == pytest.approx((10, 9, 11))
+
+
+def test_shipped_tree_is_small_and_takes_nothing_less_than_nothing() -> None:
+    file = ROOT / "python/slowpath/insights/blocks/learnt/tree.json"
+    assert file.stat().st_size < 1 << 18
+    saved = json.loads(file.read_text())
+    assert all(
+        min(taken) >= 0 or words.startswith("copy") for words, taken in saved["nodes"].items()
+    )
+    tree = shipped()
+    assert tree.taken(["move", "register 64"]).instructions == 2
+    assert tree.taken(["load", "packet", "shared", "32", "0", "bare"]) == Taken(1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["nat", "udp_counter", "dns_proxy", "web_generator"])
+def test_elements_are_predicted(name: str) -> None:
+    """What packets and the state of an element have is told apart; what is called is named."""
+    with_clang()
+    entries = {
+        "nat": "NAT::push",
+        "udp_counter": "UDPCounter::simple_action",
+        "dns_proxy": "DNSProxy::push",
+        "web_generator": "WebGenerator::push",
+    }
+    program = predicted(f"examples/insights/{name}.cc", "--entry", entries[name])
+    blocks = [block for one in program["functions"] for block in one["blocks"]]
+    assert program["instructions"] > 50
+    assert not any(
+        "Packet" in one["name"] for one in program["functions"]
+    )  # the framework is apart
+    assert sum(one["accesses"]["packet"] for one in blocks) > 0
+    assert sum(one["accesses"]["state"] for one in blocks) > 0
+    assert any(one["bpf"] for one in blocks)
+
+
+def test_plain_c_is_predicted() -> None:
+    with_clang()
+    program = predicted("tests/advice/filter.c", "--entry", "process")
+    assert all(b["bpf"] for one in program["functions"] for b in one["blocks"])
+    accesses = [b["accesses"] for one in program["functions"] for b in one["blocks"]]
+    assert sum(one["packet"] for one in accesses) > 2
+    assert sum(one["state"] for one in accesses) >= 8
+
+
+def test_functions_that_the_back_end_refuses_are_predicted_from_words(tmp_path: Path) -> None:
+    with_clang()
+    file = tmp_path / "mean.c"
+    file.write_text(
+        "struct flow { double mean; unsigned packets; };\n"
+        "__attribute__((noinline)) void add(struct flow *flow, double bytes) {\n"
+        "  flow->mean += (bytes - flow->mean) / 16; }\n"
+        "int f(struct flow *flow, const unsigned char *data, unsigned length) {\n"
+        "  flow->packets++; add(flow, length); return data[12] == 8; }\n"
+    )
+    program = predicted(file, "--entry", "f")
+    by_name = {one["name"]: one["blocks"] for one in program["functions"]}
+    assert all(one["bpf"] is None for one in by_name["add"])
+    assert all(one["instructions"] > 0 for one in by_name["add"])
+
+
+def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
+    file = tmp_path / "x.ll"
+    for text in (GOOD, HEAD + GOOD):
+        file.write_text(text)
+        program = predicted(file, "--entry", "good")
+        [block] = program["functions"][0]["blocks"]
+        assert block["bpf"] == 3
+    file.write_text(f"{HEAD}define nonsense")
+    run = slowpath("insights", "blocks", file, "--model", "learnt")
+    assert run.returncode == 3
+    assert "cannot read it: line 3" in run.stderr
+    assert block["instructions"] == pytest.approx(5, abs=1.5)
+
+
+def test_who_is_refused_is_found_out_where_it_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the back end died without a word."""
+    attempt = backend._attempt
+
+    def silent(text: str, file: str, until: float | None) -> tuple[str | None, str]:
+        return attempt(text, file, until)[0], ""
+
+    monkeypatch.setattr(backend, "_attempt", silent)
+    made = assembler("x.c", HEAD + GOOD + FLOATS)
+    assert set(made.refused) == {"bad"}
+    assert made.refused["bad"].startswith("LLVM's back end")
+    monkeypatch.setattr(backend, "_ALL_SECONDS", 0.0)
+    made = assembler("x.c", HEAD + GOOD + FLOATS)
+    assert set(made.refused) == {"good", "bad"}
