@@ -178,7 +178,7 @@ def _looks_there(function: Function, pattern: str) -> bool:
 def _addressed(function: Function) -> bool:
     """Whether a pointer may be one to an address: to bytes, a word, or nobody says to what."""
     described = [one.described for one in function.parameters if one.kind == "pointer"]
-    return any(one is None or one.size in (0, 1, 4, 16) for one in described)
+    return any(one is None or one.size in (0, 1, 4) for one in described)
 
 
 def related(bench: Bench, one: str, other: str) -> bool:
