@@ -90,6 +90,26 @@ def test_elements_are_counted(name: str) -> None:
     assert sum(one["accesses"]["state"] for one in blocks) > 0
 
 
+@pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
+def test_the_model_sees_accesses_of_elements_as_they_are_counted(name: str) -> None:
+    """Which are its object's and which its packets' stands in the source; and how many."""
+    [exact] = predicted(EXAMPLES / f"{name}.cc", "--model", "exact")["programs"]
+    [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
+    counted = {one["name"]: one for one in exact["functions"][0]["blocks"]}
+    said = {one["name"]: one for one in learnt["functions"][0]["blocks"]}
+    both = counted.keys() & said.keys()
+    assert len(both) > len(said) / 2
+    # Instructions of BPF are what it goes by; without, it would go by LLVM's language.
+    assert all(said[one]["bpf"] is not None for one in both)
+    sure = [one for one in both if not counted[one]["accesses"]["unknown"]]
+    accesses = [(counted[one]["accesses"], said[one]["accesses"]) for one in sure]
+    same = [one["packet"] == other["packet"] for one, other in accesses]
+    assert sum(same) >= 0.9 * len(same)
+    assert sum(one["state"] for one, _ in accesses) == pytest.approx(
+        sum(other["state"] for _, other in accesses), rel=0.25
+    )
+
+
 def test_state_and_calls_of_a_plain_function_are_listed() -> None:
     [program] = predicted("tests/advice/filter.c", "--entry", "process")["programs"]
     assert program["model"] == "exact"

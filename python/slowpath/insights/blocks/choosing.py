@@ -76,7 +76,7 @@ def _of_functions(
 
 def _lowered(asked: Question, plain: Plain) -> Lowered:
     """What the model sees of functions; only made where one of them could not be counted."""
-    return loaded(asked, Prepared(plain.read, for_bpf=True))
+    return loaded(asked, Prepared(plain.read, for_bpf=False))
 
 
 def _learnt(module: Callable[[], Lowered], symbol: str) -> list[PredictedProgram]:

@@ -118,11 +118,14 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 def _kind(parameter: Parameter) -> Kind:
     """What a parameter is taken to point to, by its type.
 
-    Bytes, numbers and headers are the packet's; other structures are state.
+    Bytes, numbers and headers are the packet's; the object of a method, and other structures, are
+    state.
     """
     if parameter.kind != "pointer" or parameter.described is None:
         return "unknown"
     pointee = parameter.described.pointee
+    if parameter.described.artificial:
+        return "state"
     if pointee in _PACKETS:
         return "context"
     return "packet" if pointee.endswith("hdr") or not parameter.described.members else "state"
