@@ -1,6 +1,8 @@
 """Blocks in words, and what the learnt model makes of them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,23 @@ def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
     run = slowpath("insights", "blocks", file, "--model", "exact")
     assert run.returncode == 3
     assert "parameter 2 (data) of f is neither packet nor length" in run.stderr
+
+
+def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
+    """The bench's labels, by instruction and by block, add up to what the command says."""
+    if _find_clang() is None:
+        missing("clang", "there is no clang")
+    file = "examples/flow_monitor.bpf.c"
+    manifest, out = tmp_path / "manifest.json", tmp_path / "pairs.jsonl"
+    manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
+    words = ["bench/insights_blocks.py", "pairs", str(out), "--manifest", str(manifest)]
+    run = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    counted = json.loads(slowpath("insights", "blocks", file, "--format", "json").stdout)
+    [program] = counted["programs"]
+    assert {row[1] for row in rows} == {"block", "instruction"}
+    for what in ("block", "instruction"):  # the seventh is what is counted
+        assert sum(row[6] for row in rows if row[1] == what) == program["instructions"]

@@ -120,7 +120,7 @@ def _slots(
         name: [one._replace(block=str(at)) for at, one in enumerate(placed)]
         for name, placed in module.layout.items()
     }
-    found = counted(question.file, done, alone, module.exchanged)
+    found = counted(question.file, done, alone, module.exchanged, {})
     arguments = (*_given(module, program)[program.name], *[NUMBER] * 5)[:5]
     given = Given(tuple(arguments), exact.symbols, {})
     for name, rows in described(exact.functions, program.name, given).items():
