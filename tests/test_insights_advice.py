@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import CONFIGURATIONS, trace
 from oracles import missing
+from slowpath.insights.blocks.traced.rows import Ran
 from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_html import parsed, texts
@@ -201,6 +202,78 @@ def test_what_is_not_known_is_said() -> None:
     assert traced["assumptions"]
 
 
+NESTED = """
+#include <stdint.h>
+static uint32_t seen[64];
+static uint16_t word(const uint8_t *at) {
+    return at[0] << 8 | at[1];
+}
+static uint16_t sum(const uint8_t *data) {
+    uint32_t total = 0;
+    for (int at = 0; at < 20; at += 2)
+        total += word(data + at);
+    total = (total & 0xffff) + (total >> 16);
+    return ~((total & 0xffff) + (total >> 16));
+}
+int process(const uint8_t *data, uint32_t length) {
+    if (length < 34)
+        return 0;
+    uint16_t found = sum(data + 14);
+    seen[found % 64]++;
+    return found ^ data[12] * 5 ^ length % 7;
+}
+"""
+
+
+def test_what_an_engine_does_counts_once_with_all_that_it_alone_calls(tmp_path: Path) -> None:
+    file = tmp_path / "nested.c"
+    file.write_text(NESTED)
+    words = (file, "--entry", "process", "--traffic", TRACE)
+    found = advised(*words)
+    [engine] = [one for one in found["advice"] if one["certainty"] == "proved" and one["before"]]
+    assert (engine["kind"], engine["what"]) == ("accelerator", "sum")
+    run = slowpath("insights", "counts", *words, "--format", "json")
+    each = dict[str, float]()
+    for one in json.loads(run.stdout)["blocks"]:
+        executed = one["instructions"] * one["per_packet"]
+        each[one["symbol"]] = each.get(one["symbol"], 0) + executed
+    assert each["word"] > 0
+    assert engine["before"] == pytest.approx(each["sum"] + each["word"])
+    # Of the card's instructions, those of what is inlined into what is inlined count once, too.
+    assert 0 < engine["saved_cycles"] < 0.95 * found["traffic"]["instructions"]
+
+
+def test_blocks_are_shared_out_once() -> None:
+    within = [(frozenset({"sum"}), 0.25), (frozenset({"sum", "word"}), 0.5)]
+    block = Ran("process", "", 0, False, 1.0, 8.0, within, {})
+    assert block.share(frozenset({"sum", "word"})) == block.share(frozenset({"sum"})) == 0.75
+    assert block.share(frozenset({"word"})) == 0.5
+    assert block.share(frozenset({"process"})) == 1
+    assert block.share(frozenset({"other"})) == 0
+
+
+def test_nothing_is_said_of_cores_for_floating_point(tmp_path: Path) -> None:
+    file = tmp_path / "average.c"
+    file.write_text(
+        "static double average;\n"
+        "int process(const unsigned char *data, unsigned length) {\n"
+        "    average = average * 0.9 + length * 0.1;\n"
+        "    return average > 100;\n}\n"
+    )
+    found = advised(file, "--traffic", TRACE)
+    assert found["card"] is None
+    assert not {"cores", "neighbour"} & {one["kind"] for one in found["advice"]}
+    [reason] = [one["why"] for one in found["unsaid"] if "cores" in one["what"]]
+    assert reason.startswith(f"{file}:3: it computes with floating-point numbers")
+
+
+def test_estimates_say_what_the_card_has_not() -> None:
+    found = advised(*TRACED)
+    for one in found["advice"]:
+        if one["kind"] in ("cores", "neighbour"):
+            assert "what the card has not (a global variable" in one["sure"]
+
+
 def test_cores_and_neighbours_are_those_of_the_card() -> None:
     """What is advised is in the curve and the list; counts are those of the trace."""
     found = advised(*TRACED)
@@ -234,8 +307,8 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
     table = "examples/insights/functions.csv"
     found = advised(*TRACED, "--beside", other, "--beside", table)["card"]["neighbours"]
     names = [one["neighbour"] for one in found]
-    assert {SOURCE, "filter-and-nat", "itself"} <= set(names)
-    own, itself = (found[names.index(name)] for name in (SOURCE, "itself"))
+    assert {f"process of {SOURCE}", "filter-and-nat", "itself"} <= set(names)
+    own, itself = (found[names.index(name)] for name in (f"process of {SOURCE}", "itself"))
     assert own["kept"] == pytest.approx(itself["kept"], rel=0.05)
 
 

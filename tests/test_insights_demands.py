@@ -33,7 +33,7 @@ from slowpath.insights.demands.neighbours import KINDS, typical
 from slowpath.insights.demands.packets import packets_of
 from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
 from slowpath.insights.demands.published import ELEMENTS, HALF, published
-from slowpath.insights.demands.reading import read_neighbours
+from slowpath.insights.demands.reading import numbered, read_neighbours
 from slowpath.insights.demands.scaling import EVERY, LIMITS, advise, curve
 from slowpath.insights.demands.sharing import beside
 from slowpath.insights.functions.functions import functions_of
@@ -290,7 +290,7 @@ def test_a_report_a_table_and_groups_are_neighbours(tmp_path: Path) -> None:
 WRONG = {
     "no_trace": (
         {"file": "a.c", "card": None},
-        "line 1, card: the report was made without a trace",
+        "line 1, card: the report says nothing of the card: it was made without a trace",
     ),
     "no_work": ({"file": "a.c", "card": {}}, "line 1, card: is not what slowpath insights FILE"),
     "negative": ({"card": {"work": work(-1)}}, "line 1, instructions: is no number from 0"),
@@ -311,6 +311,12 @@ def test_wrong_files_are_named_with_their_place(
         read_neighbours(KNOWN, str(file))
     assert str(file) in str(error.value)
     assert reason in str(error.value)
+
+
+def test_neighbours_have_names_that_differ() -> None:
+    same = [typical(KNOWN.parameters, 2)[0]] * 3
+    first = same[0].name
+    assert [one.name for one in numbered(same)] == [first, f"{first} (2)", f"{first} (3)"]
 
 
 def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Advice: functions that an accelerator could do instead of a core.
 
 Numbers are of LLVM's language: these are what becomes less when a call of the engine stands there
-instead. Of the card's instructions a share is told, too; what a compiler makes of the rest without
-them, nobody knows before it is compiled.
+instead, with those of functions that nothing else calls. Of the card's instructions a share is
+told, too; what a compiler makes of the rest without them, nobody knows before it is compiled.
 """
 
 from slowpath.insights.accelerators.documents import Accelerated, Alike
@@ -10,6 +10,7 @@ from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.evidence import Evidence, Traced
 from slowpath.insights.advising.weight import instructions
 from slowpath.insights.blocks.traced.running import in_llvm
+from slowpath.insights.preparation.calls import only_through
 
 _PERCENT = 100
 _UNIT = "LLVM instructions"
@@ -30,12 +31,7 @@ def accelerating(evidence: Evidence) -> Said:
 
 
 def _proved(evidence: Evidence, one: Accelerated) -> Advice:
-    parts = [
-        other["symbol"]
-        for other in evidence.accelerators["proved"]
-        if other["part_of"] == one["function"]
-    ]
-    symbols = frozenset({one["symbol"], *parts})
+    symbols = only_through(evidence.statics.calls, one["symbol"])
     taken = _taken(evidence.traced, symbols)
     said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
     agreed = f"agreed with the reference on {one['inputs']:,} random inputs"

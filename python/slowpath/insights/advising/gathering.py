@@ -17,7 +17,7 @@ from slowpath.insights.coalescing.advising import advise as arrange
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.coalescing.reading import elements_of
 from slowpath.insights.demands.assessment import assess, card
-from slowpath.insights.demands.reading import read_neighbours
+from slowpath.insights.demands.reading import numbered, read_neighbours
 from slowpath.insights.errands import attempt
 from slowpath.insights.placement.advice.advising import Rules
 from slowpath.insights.placement.advice.advising import advise as place
@@ -60,7 +60,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     """
     until = None if asked.seconds is None else monotonic() + asked.seconds
     known = card()
-    others = [one for file in asked.beside for one in read_neighbours(known, file)]
+    others = numbered([one for file in asked.beside for one in read_neighbours(known, file)])
     statics = _statics(asked, stopping)
     standing = _standing(asked, statics)
     traced = None
@@ -72,7 +72,9 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
     entry = asked.setting.entry
     accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
-    use = None if traced is None else assess(known, work_of(traced.counts, traced.placed), others)
+    use = None
+    if traced is not None and statics.floating is None:
+        use = assess(known, work_of(traced.counts, traced.placed), others)
     return Evidence(asked.source.file, accelerators, statics, traced, use)
 
 
@@ -86,8 +88,8 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
 
     def take(message: Message) -> None:
         match message:
-            case ("read", structures, accesses, loops):
-                found.append(Statics(structures, accesses, loops))
+            case ("read", *said):
+                found.append(Statics(*said))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         from slowpath.insights.preparation.modules import keep_loops

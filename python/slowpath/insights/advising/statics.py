@@ -21,6 +21,9 @@ from slowpath.insights.preparation.metadata import Line, Metadata
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
 _THROUGH = ("getelementptr", "bitcast", "addrspacecast", "freeze")
 _POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+))")
+_FLOATING = re.compile(
+    r"^%\S+ = (?:f(?:add|sub|mul|div|rem|neg|cmp|pext|ptrunc|ptosi|ptoui)|[su]itofp)\b"
+)
 _DEEPEST = 64
 _OBJECT = "this"
 UNKNOWN = "an address that is not followed"
@@ -77,6 +80,10 @@ class Statics(NamedTuple):
     structures: list[StaticStructure]
     accesses: list[StaticAccess]
     loops: list[StaticLoop]
+    calls: dict[str, list[str]]
+    """By symbol of a function, also of headers, those that it calls."""
+    floating: str | None
+    """Where the first floating-point number is computed with; None: nowhere."""
 
 
 def statics_of(
@@ -109,7 +116,18 @@ def statics_of(
         ],
         [access for one in own for access in _accesses(one, metadata)],
         [loop for one in own for loop in _loops(one, metadata)],
+        {name: sorted(one.calls) for name, one in functions.items()},
+        next((place for one in own for place in _floating(one, metadata)), None),
     )
+
+
+def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
+    """Where it computes with floating-point numbers, which cards of this kind do not have."""
+    for block in function.blocks:
+        for one in block.instructions:
+            if _FLOATING.match(one.text):
+                line = None if one.place is None else metadata.line(one.place)
+                yield function.shown if line is None else f"{line.file}:{line.line}"
 
 
 def _comes_along(structure: Structure) -> bool:

@@ -1,5 +1,6 @@
 """Files of neighbours: functions by columns, groups of them, or reports on other sources."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from slowpath.cli.errors import InputError
@@ -40,9 +41,26 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
     _check(file, len(reports))
     found = []
     for row in rows:
-        work = _work(file, row.place, row.values.get("card"))
+        if "card" not in row.values:
+            reason = "is no report, as others here are; functions by columns go into another file"
+            raise InputError(file, f"{row.place}: {reason}")
+        work = _work(file, row.place, row.values["card"])
         name = str(row.values.get("file", row.place))
+        traffic = row.values.get("traffic")
+        if isinstance(traffic, dict) and "entry" in traffic:
+            name = f"{traffic['entry']} of {name}"
         found.append(neighbour_of(known, name, f"as counted in {file}", work))
+    return found
+
+
+def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    """The same with names that differ: of several files, or of one function on several traces."""
+    times = Counter[str]()
+    found = []
+    for one in neighbours:
+        times[one.name] += 1
+        again = times[one.name] > 1
+        found.append(one._replace(name=f"{one.name} ({times[one.name]})") if again else one)
     return found
 
 
@@ -64,7 +82,8 @@ def _described(
 def _work(file: str, place: str, card: object) -> CardWork:
     """What packets make, of a report."""
     if card is None:
-        reason = "the report was made without a trace; make it again with --traffic"
+        reason = "the report says nothing of the card: it was made without a trace (make it again "
+        reason += "with --traffic), or the function has what the card has not"
         raise InputError(file, f"{place}, card: {reason}")
     work = card.get("work") if isinstance(card, dict) else None
     if not isinstance(work, dict) or not isinstance(work.get("parts"), list):

@@ -1,6 +1,6 @@
 """Who calls whom: what a function reaches, and what of that cannot be followed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from slowpath.cli.errors import InputError
 from slowpath.insights.preparation.functions import Function
@@ -11,6 +11,25 @@ def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
     found, left = {entry}, [entry]
     while left:
         new = {name for name in functions[left.pop()].calls if name in functions} - found
+        found |= new
+        left += new
+    return found
+
+
+def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
+    """What runs only if a function does: itself, and those that nobody else leads to.
+
+    `calls` are, by symbol of a function with a body, those that it calls, with bodies or without.
+    """
+    called = {name for of in calls.values() for name in of}
+    others = _led_to(calls, {name for name in calls if name not in called} - {function}, function)
+    return frozenset(_led_to(calls, {function}, None) - others) | {function}
+
+
+def _led_to(calls: Mapping[str, Collection[str]], begun: set[str], but: str | None) -> set[str]:
+    found, left = set(begun), list(begun)
+    while left:
+        new = {name for name in calls[left.pop()] if name in calls and name != but} - found
         found |= new
         left += new
     return found

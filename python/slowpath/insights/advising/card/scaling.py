@@ -1,6 +1,7 @@
 """Advice: how many cores the function is worth."""
 
 from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.card.doubts import doubts, unpriced
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardCores
 
@@ -12,6 +13,9 @@ _GIGA = 1e9
 
 def scaling(evidence: Evidence) -> Said:
     """One piece of advice: from all 60 cores to the number where the curve bends."""
+    if (gap := unpriced(evidence, "how many cores it is worth")) is not None:
+        yield gap
+        return
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield Gap(
@@ -41,7 +45,7 @@ def scaling(evidence: Evidence) -> Said:
         f"{cores['knee_low']} to {cores['knee_high']} cores ({confidence}), predicted from counts "
         "on the trace and from what instructions and accesses of published elements take; state "
         "where the placement puts it; no card was measured, and nobody measured fewer than 24 "
-        "cores",
+        f"cores, which are never advised{doubts(traced)}",
         share=max(1 - after / before, 0.0),
     )
 

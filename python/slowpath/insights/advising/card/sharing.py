@@ -3,6 +3,7 @@
 from statistics import fmean
 
 from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.card.doubts import doubts, unpriced
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardNeighbour
 
@@ -15,6 +16,9 @@ _SAME = 0.01
 
 def sharing(evidence: Evidence) -> Said:
     """One piece of advice: from any of the neighbours to the one with which it keeps most."""
+    if (gap := unpriced(evidence, "with whom it may share the card")) is not None:
+        yield gap
+        return
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield Gap(
@@ -44,7 +48,8 @@ def sharing(evidence: Evidence) -> Said:
         "estimated",
         f"{_kept(best)} beside the one, {_kept(worst)} beside the other "
         f"({_PERCENT * card['confidence']:.0f} %), predicted from counts on the trace and from "
-        "what instructions and accesses of published elements take; no card was measured",
+        "what instructions and accesses of published elements take; no card was measured"
+        f"{doubts(traced)}",
         share=max(1 - before / after, 0.0),
     )
 

@@ -11,10 +11,14 @@ _DEEPEST = 64
 _DIGITS = 6
 
 
-def shares(function: Function, metadata: Metadata) -> dict[str, dict[str, float]]:
-    """By number of a block, and by symbol of a function that was inlined, its share of the block.
+Inlined = list[tuple[list[str], float]]
+"""Functions that an instruction is of, by symbols in order, and the share of those that are."""
 
-    A function that was inlined into another has its share of that one's, too.
+
+def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
+    """By number of a block, whose code its instructions are, where it is not the function's own.
+
+    A function that was inlined into another stands with that one: each instruction counts once.
     """
     return {
         str(number): found
@@ -40,14 +44,18 @@ def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, f
     return found
 
 
-def _of_block(block: Block, metadata: Metadata, own: str) -> dict[str, float]:
-    located, found = 0, Counter[str]()
+def _of_block(block: Block, metadata: Metadata, own: str) -> Inlined:
+    located, found = 0, Counter[tuple[str, ...]]()
     for one in block.instructions:
         around = set() if one.place is None else _around(one.place, metadata)
         if around:
             located += 1
-            found.update(around - {own})
-    return {name: round(times / located, _DIGITS) for name, times in sorted(found.items())}
+            found[tuple(sorted(around - {own}))] += 1
+    return [
+        (list(names), round(times / located, _DIGITS))
+        for names, times in sorted(found.items())
+        if names
+    ]
 
 
 def _around(place: int, metadata: Metadata) -> set[str]:

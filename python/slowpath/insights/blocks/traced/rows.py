@@ -1,6 +1,6 @@
 """Blocks that ran, with what each takes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -19,8 +19,9 @@ class Ran(NamedTuple):
     """Runs for each packet."""
     instructions: float
     """Of one run."""
-    within: Mapping[str, float]
-    """By symbol of a function that was inlined there, its share of the block's instructions."""
+    within: Sequence[tuple[frozenset[str], float]]
+    """Functions that were inlined there, each in the one before, and the share of the block's
+    instructions that is of all of them."""
     lines: Mapping[tuple[str, int], float]
     """By file and line of the source, its share of them."""
 
@@ -28,7 +29,7 @@ class Ran(NamedTuple):
         """How much of it belongs to some functions."""
         if self.symbol in symbols:
             return 1.0
-        return min(1.0, sum(self.within.get(one, 0.0) for one in symbols))
+        return sum(share for inside, share in self.within if inside & symbols)
 
 
 class Executed(NamedTuple):

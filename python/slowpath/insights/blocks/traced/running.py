@@ -20,7 +20,9 @@ from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
-_Blocks = tuple[list[int], dict[str, dict[str, float]], list[list[tuple[str, int, float]]]]
+_Blocks = tuple[
+    list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
+]
 """Of the blocks of a function: instructions, shares of functions, and of lines."""
 
 
@@ -71,7 +73,7 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
     rows = [
         Ran(
             *(one["symbol"], one["file"], one["line"], one["support"]),
-            *(one["per_packet"], one["instructions"], {}),
+            *(one["per_packet"], one["instructions"], []),
             {(one["file"], one["line"]): 1.0} if one["line"] else {},
         )
         for one in counts["blocks"]
@@ -90,7 +92,8 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
         found.append(
             Ran(
                 *(one["symbol"], one["file"], one["line"], one["support"], one["per_packet"]),
-                *(costs[number], within.get(str(number), {})),
+                costs[number],
+                [(frozenset(names), share) for names, share in within.get(str(number), [])],
                 {(file, line): share for file, line, share in lines[number]},
             )
         )
