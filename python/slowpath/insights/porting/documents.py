@@ -1,6 +1,6 @@
 """The shape of what `slowpath insights counts --format json` writes."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class CountedFunction(TypedDict):
@@ -106,7 +106,14 @@ class CountedOutput(TypedDict):
     """So many."""
 
 
-class CountedResult(TypedDict):
+class Action(TypedDict):
+    """Of a result of an XDP program."""
+
+    action: NotRequired[str]
+    """What it means: `XDP_PASS`; not there for functions that are none."""
+
+
+class CountedResult(Action):
     """Packets for which the function returned a number."""
 
     result: int

@@ -1,0 +1,60 @@
+"""LLVM's text for BPF as this machine runs it: helpers are functions, maps are what these know.
+
+Nothing else changes, so that blocks are those whose instructions are counted for the card. Sources:
+LLVM's language reference; llvm/docs/BPF (relocations are variables whose names say what they give).
+"""
+
+import re
+
+from slowpath.insights.porting.xdp.helpers import BY_KEY, HERE, name_of
+from slowpath.insights.porting.xdp.maps import KINDS, SIZE, kinds_of
+
+_TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
+_MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+_HELPER = re.compile(
+    r"inttoptr \(i64 (\d+) to ptr\)\((ptr (?:\w+ |\w+\(\d+\) )*?@([\w.$-]+))?",
+)
+_PASSED = re.compile(
+    r"(?:tail )?call (?:\w+ )*?\S+ @llvm\.bpf\.passthrough\.[\w.]+"
+    r"\(i32 (?:noundef )?\d+, (\S+ )(?:noundef )?([^)]*)\)"
+)
+_BARRIER = re.compile(
+    r'^( +(%\S+) = )(?:tail )?call (\w+) asm (?:sideeffect )?"", '
+    r'"=r,0(?:,~\{\w+\})*"\(\w+ (%[\w.$-]+|-?\d+)\)',
+    re.MULTILINE,
+)
+_NOTHING = re.compile(
+    r'^ +(?:tail )?call void asm sideeffect "", "(?:~\{\w+\},?)*"\(\)[^\n]*\n', re.MULTILINE
+)
+_OFFSET = re.compile(
+    r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
+    re.MULTILINE,
+)
+_MAP = re.compile(r'^(@(\S+) = )[^\n]*?(, section "\.?maps")', re.MULTILINE)
+_USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
+
+
+def for_here(text: str) -> str:
+    """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
+    kinds = kinds_of(text)
+    text = _MACHINE.sub("", _TARGET.sub("", _USED.sub("", text)))
+    text = _NOTHING.sub("", _BARRIER.sub(r"\1freeze \3 \4", text))
+    text = _OFFSET.sub(r"\1add \2 0, \3", _PASSED.sub(r"freeze \g<1>\g<2>", text))
+    called = dict[str, None]()
+
+    def helper(one: re.Match[str]) -> str:
+        name = _called(int(one[1]), kinds.get(one[3] or ""), one[3] or "")
+        called[name] = None
+        return f'@"{name}"({one[2] or ""}'
+
+    text = _HELPER.sub(helper, text)
+    text = _MAP.sub(rf"\g<1>global [{SIZE} x i8] zeroinitializer\g<3>", text)
+    return text + "".join(f'declare i64 @"{name}"(...)\n' for name in called)
+
+
+def _called(number: int, kind: int | None, map_: str) -> str:
+    """The function that a helper is; one that is not there says what is missing."""
+    name = name_of(number)
+    if number in HERE and number in BY_KEY and kind is not None and kind not in KINDS:
+        return f"{name} of map {map_}, whose type is {kind}"
+    return name
