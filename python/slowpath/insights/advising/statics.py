@@ -16,7 +16,7 @@ from slowpath.insights.preparation.calls import reached
 from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.graph import loops
-from slowpath.insights.preparation.layouts import Layouts
+from slowpath.insights.preparation.layouts import Layouts, Variable
 from slowpath.insights.preparation.metadata import Line, Metadata
 
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
@@ -91,7 +91,7 @@ def statics_of(
     text = str(module)
     metadata = Metadata(text)
     layouts = Layouts(text, metadata)
-    symbols, at = [], 0
+    symbols, at = list[tuple[str, int, int, Variable | None]](), 0
     tables = {one.map.name: one for one in tables_of("", text, metadata, layouts)}
     for name, size in variables_of(module):
         if name in tables:

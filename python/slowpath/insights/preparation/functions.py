@@ -21,6 +21,8 @@ _TO = re.compile(r'label %("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _PLACE = re.compile(r"!dbg !(\d+)")
 _SECTION = re.compile(r' section "([^"]*)"')
 _PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
+_Body = tuple[int | None, list["Block"], str]
+"""Of a function: the number of its node, its blocks, and its section."""
 _INTEGER = re.compile(r"i(\d+)$")
 
 
@@ -82,7 +84,7 @@ def functions_of(module: Module) -> dict[str, Function]:
     """By symbol, the functions with bodies, in the order of the module."""
     text = str(module)
     metadata = Metadata(text)
-    bodies = {name: rest for name, *rest in _bodies(text)}
+    bodies = {name: rest for name, rest in _bodies(text)}
     names = {function.name for function in module.functions}
     found = {}
     for function in module.functions:
@@ -153,7 +155,7 @@ def _assembly(blocks: list[Block], metadata: Metadata) -> Line | bool | None:
     return False
 
 
-def _bodies(text: str) -> Iterator[tuple[str, int | None, list[Block], str]]:
+def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
     lines = iter(text.splitlines())
     for line in lines:
         if not line.startswith("define "):
@@ -164,7 +166,7 @@ def _bodies(text: str) -> Iterator[tuple[str, int | None, list[Block], str]]:
         place = re.search(r"!dbg !(\d+)", line)
         section = _SECTION.search(line)
         number = int(place[1]) if place else None
-        yield _bare(head[1]), number, list(_blocks(lines)), section[1] if section else ""
+        yield _bare(head[1]), (number, list(_blocks(lines)), section[1] if section else "")
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Helpers of the kernel by number: those that are here (`headers/nic/xdp.c`), and those that are not.
+"""Helpers of the kernel by number: those that are in `headers/nic/xdp.c`, and others.
 
 Source: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h.
 """

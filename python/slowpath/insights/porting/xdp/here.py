@@ -56,5 +56,5 @@ def _called(number: int, kind: int | None, map_: str) -> str:
     """The function that a helper is; one that is not there says what is missing."""
     name = name_of(number)
     if number in HERE and number in BY_KEY and kind is not None and kind not in KINDS:
-        return f"{name} of map {map_}, whose type is {kind}"
+        return f"{name} of a map of type {kind} ({map_})"
     return name

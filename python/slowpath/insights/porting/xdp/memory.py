@@ -52,8 +52,8 @@ class Arena:
         return self.context
 
     def packet(self) -> bytes:
-        """The packet as a program has left it."""
-        start, end = struct.unpack("<II", ctypes.string_at(self.context, 8))
+        """The packet as a program has left it, behind its metadata, as the kernel gives it."""
+        _, end, start = struct.unpack("<3I", ctypes.string_at(self.context, 12))
         return ctypes.string_at(start, end - start)
 
 
@@ -98,12 +98,15 @@ class Store:
             ctypes.memmove(at, said, min(len(said), SIZE))
 
     def entries(self, name: str) -> dict[bytes, bytes]:
-        """What a hash table has: by key, the value."""
+        """What a hash table or an array has: by key, the value."""
         number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
         one, found = self.tables[number], dict[bytes, bytes]()
         data = self._memory[number]
         for slot in range(one.buckets * one.slots):
             at = slot * one.stride
+            if not one.value_at:  # an array
+                found[struct.pack("<I", slot)] = data[at : at + one.map.value_size]
+                continue
             if struct.unpack_from("<I", data, at)[0]:
                 key = data[at + one.key_at : at + one.key_at + one.map.key]
                 found[key] = data[at + one.value_at : at + one.value_at + one.map.value_size]

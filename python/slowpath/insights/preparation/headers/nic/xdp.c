@@ -97,6 +97,12 @@ static uint32_t length_of(const void *key)
 	return bits;
 }
 
+/* Whether a prefix has more bits than addresses of the trie. */
+static int too_long(const struct map *map, const void *key)
+{
+	return length_of(key) > 8 * (map->key_size - 4);
+}
+
 /* The entry with exactly this prefix, and a free one. All entries are looked at, one by one. */
 static uint32_t *find_prefix(const struct map *map, const unsigned char *key, uint32_t **free)
 {
@@ -122,6 +128,8 @@ static void *longest(const struct map *map, const unsigned char *key)
 	uint32_t at, most = 0, bits = length_of(key);
 	void *found = 0;
 
+	if (too_long(map, key))
+		return 0;
 	LOOP for (at = 0; at < map->used; at++) {
 		uint32_t *slot = tag_of(map, at);
 		unsigned char *own = (unsigned char *)slot + map->key_at;
@@ -166,7 +174,7 @@ static long put_prefix(struct map *map, const void *key, const void *value, uint
 {
 	uint32_t *free, *slot;
 
-	if (length_of(key) > 8 * (map->key_size - 4))
+	if (too_long(map, key))
 		return INVALID;
 	slot = find_prefix(map, key, &free);
 	if (slot && flags == NEW)
@@ -229,6 +237,8 @@ WORK long bpf_map_delete_elem(struct map *map, const void *key)
 	uint32_t *slot, *free;
 
 	if (map->kind == LPM) {
+		if (too_long(map, key))
+			return INVALID;
 		slot = find_prefix(map, key, &free);
 	} else if (map->kind == HASH || map->kind == LRU) {
 		slot = find(map, key, hash_of(key, map->key_size), &free);
