@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from slowpath.engine import identity
 from slowpath.engine.captures import Captured
 from slowpath.insights.porting.documents import (
-    Action,
     CountedBlock,
     CountedElsewhere,
     CountedFunction,
     CountedMember,
+    CountedResult,
     CountedStructure,
     CountsReport,
     Fate,
@@ -182,8 +182,7 @@ class Counted:
                 {"output": port, "packets": count} for port, count in self.outcome.outputs.items()
             ],
             "results": [
-                {"result": result, "packets": count, **self._action(result)}
-                for result, count in self.outcome.results.items()
+                self._result(result, count) for result, count in self.outcome.results.items()
             ],
             "killed": counts["killed"],
             "made": counts["made"],
@@ -193,11 +192,12 @@ class Counted:
             "evicted": counts["evicted"],
         }
 
-    def _action(self, result: int) -> Action:
-        """What a result of an XDP program means."""
-        if not self.entry.xdp:
-            return {}
-        return {"action": ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"}
+    def _result(self, result: int, packets: int) -> CountedResult:
+        """A result, with what it means of an XDP program."""
+        found: CountedResult = {"result": result, "packets": packets}
+        if self.entry.xdp:
+            found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
+        return found
 
     def _notes(
         self, traffic: Traffic, fate: Fate, elsewhere: Sequence[CountedElsewhere]

@@ -106,20 +106,15 @@ class CountedOutput(TypedDict):
     """So many."""
 
 
-class Action(TypedDict):
-    """Of a result of an XDP program."""
-
-    action: NotRequired[str]
-    """What it means: `XDP_PASS`; not there for functions that are none."""
-
-
-class CountedResult(Action):
+class CountedResult(TypedDict):
     """Packets for which the function returned a number."""
 
     result: int
     """The number."""
     packets: int
     """So many."""
+    action: NotRequired[str]
+    """What it means for an XDP program (`XDP_PASS`); not there for other functions."""
 
 
 class Traffic(TypedDict):

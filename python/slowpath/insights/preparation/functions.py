@@ -84,7 +84,7 @@ def functions_of(module: Module) -> dict[str, Function]:
     """By symbol, the functions with bodies, in the order of the module."""
     text = str(module)
     metadata = Metadata(text)
-    bodies = {name: rest for name, rest in _bodies(text)}
+    bodies = dict(_bodies(text))
     names = {function.name for function in module.functions}
     found = {}
     for function in module.functions:

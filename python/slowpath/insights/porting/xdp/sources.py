@@ -11,7 +11,8 @@ from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
 
-_PROGRAM = re.compile(rb"\bxdp_md\b")
+_CONTEXT = re.compile(rb"\bxdp_md\b")
+_SECTION = re.compile(rb'\b(?:SEC|section)\s*\(\s*"')
 _SUPPORT = Form(
     (
         *("-O1", "-g", "-w", "-emit-llvm", "-fno-strict-aliasing", "-fwrapv"),
@@ -26,7 +27,10 @@ _SUPPORT = Form(
 
 def is_xdp(file: str) -> bool:
     """Whether a file is a source in C that has an XDP program."""
-    return Path(file).suffix == ".c" and _PROGRAM.search(read_program(file)) is not None
+    if Path(file).suffix != ".c":
+        return False
+    text = read_program(file)
+    return _CONTEXT.search(text) is not None and _SECTION.search(text) is not None
 
 
 def load_runnable(file: str, clang: Clang) -> Source:
