@@ -92,6 +92,19 @@ def test_counts_are_those_of_the_source(tmp_path: Path) -> None:
     ]
 
 
+def test_what_sources_in_the_wild_have(tmp_path: Path) -> None:
+    kinds = bytes([1, 2, 3, 7, 7, 1, 2, 4])
+    report = counted(HERE / "styles.bpf.c", trace(tmp_path, frames(kinds)))
+    by_name = {one["structure"]: one for one in report["structures"]}
+    assert by_name["odd"]["entries_written"] == 3
+    assert by_name["even"]["entries_written"] == 2
+    assert by_name["odd"]["size_bytes"] == by_name["even"]["size_bytes"] == 128 * 16
+    assert calls(report)["bpf_map_update_elem"] == 5
+    assert calls(report)["bpf_trace_printk"] == 2
+    assert report["fate"]["results"] == [{"result": 2, "packets": 8, "action": "XDP_PASS"}]
+    assert report["notes"] == ["bpf_trace_printk: nobody reads here what is written; calls count"]
+
+
 @pytest.mark.parametrize("name", ["flow_monitor", "firewall", "count_min"])
 def test_reports_advise_on_maps(name: str) -> None:
     traffic_ = EXAMPLES / "udp_counter.pcap"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowpath.cli.inputs import read_program
 from slowpath.insights.blocks.exact.steps import language
-from slowpath.insights.porting.xdp.here import for_here
+from slowpath.insights.porting.xdp.here import ported
 from slowpath.insights.preparation.framework import HEADERS
 from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.clang import Form, compile_c
@@ -42,6 +42,6 @@ def load_runnable(file: str, clang: Clang) -> Source:
     """
     if not is_xdp(file):
         return load_source(file, clang)
-    text = for_here(language(file, clang))
+    text = ported(language(file, clang))
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
     return Source(file, text.encode(), "text", compiled=False, support=support)
