@@ -49,6 +49,7 @@ int styles(struct xdp_md *ctx)
 	key = data[14];
 	asm volatile("" : "=r"(key) : "0"(key));
 	asm volatile("" ::: "memory");
+	asm volatile("" : : "r"(key));
 	count = counter(key);
 	if (!count)
 		return 0;

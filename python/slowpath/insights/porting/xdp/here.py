@@ -19,8 +19,9 @@ _BARRIER = re.compile(
     re.MULTILINE,
 )
 _NOTHING = re.compile(
-    r'^ +(?:tail )?call void asm sideeffect "", "(?:~\{\w+\},?)*"\(\)[^\n]*\n', re.MULTILINE
+    r'^ +(?:tail )?call void asm sideeffect "", "[^"\n]*"\([^\n]*\n', re.MULTILINE
 )
+"""Barriers: what they name is not changed, as there is no instruction in them."""
 _OFFSET = re.compile(
     r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
     re.MULTILINE,

@@ -14,7 +14,7 @@
 #define TOO_BIG (-7)
 
 enum { HASH = 1, ARRAY = 2, LRU = 9, LPM = 11, RING = 27 };
-enum { ANY, NEW, EXISTING, FLAGS = 3 };
+enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
 /* What a map of the source is; written before the first packet (porting/xdp/memory.py). */
 struct map {
@@ -194,7 +194,7 @@ WORK long bpf_map_update_elem(struct map *map, const void *key, const void *valu
 {
 	uint32_t *slot, *free, hash, index;
 
-	flags &= FLAGS;
+	flags &= ~(uint64_t)LOCKED;
 	if (flags > EXISTING)
 		return INVALID;
 	if (map->kind == ARRAY) {
