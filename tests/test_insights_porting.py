@@ -23,10 +23,10 @@ from slowpath.cli.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
 from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, Site  # noqa: E402
 from slowpath.insights.porting.instrumentation.operands import Touch, called, touches  # noqa: E402
-from slowpath.insights.porting.layouts import Field, Spot, Type, descend, locate  # noqa: E402
 from slowpath.insights.porting.memory import Area, Memory, Structure  # noqa: E402
 from slowpath.insights.porting.recording import RECORDS, Recorder  # noqa: E402
 from slowpath.insights.preparation.framework import HEADERS  # noqa: E402
+from slowpath.insights.preparation.layouts import Field, Spot, Type, descend, locate  # noqa: E402
 
 
 def size(kind: str) -> str:

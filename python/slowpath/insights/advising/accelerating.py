@@ -55,7 +55,10 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _taken(traced: Traced | None, symbols: frozenset[str]) -> float | None:
-    return None if traced is None else in_llvm(traced.counts, "").instructions(symbols)
+    """None: nobody knows, as it did not run by itself (it was inlined before)."""
+    if traced is None or not any(one["symbol"] in symbols for one in traced.counts["blocks"]):
+        return None
+    return in_llvm(traced.counts, "").instructions(symbols)
 
 
 def _on_card(traced: Traced | None, symbols: frozenset[str]) -> str:

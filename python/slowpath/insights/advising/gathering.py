@@ -25,6 +25,7 @@ from slowpath.insights.placement.reading import Standing, cases_of, read_standin
 from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
+from slowpath.insights.porting.xdp.sources import is_xdp, load_runnable
 from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
@@ -61,6 +62,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     until = None if asked.seconds is None else monotonic() + asked.seconds
     known = card()
     others = numbered([one for file in asked.beside for one in read_neighbours(known, file)])
+    whole, asked = asked, _runnable(asked)
     statics = _statics(asked, stopping)
     standing = _standing(asked, statics)
     traced = None
@@ -71,11 +73,18 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         room = _room(standing, statics, run)
         traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
     entry = asked.setting.entry
-    accelerators = examine(asked.source, entry, _left(until), asked.memory, stopping)
+    accelerators = examine(whole.source, entry, _left(until), asked.memory, stopping)
     use = None
     if traced is not None and statics.floating is None:
         use = assess(known, work_of(traced.counts, traced.placed), others)
     return Evidence(asked.source.file, accelerators, statics, traced, use)
+
+
+def _runnable(asked: Asked) -> Asked:
+    """With the source as it runs: an XDP program is compiled for BPF, and has tables."""
+    if not asked.source.compiled or not is_xdp(asked.source.file):
+        return asked
+    return asked._replace(source=load_runnable(asked.source.file, asked.clang))
 
 
 def _left(until: float | None) -> float | None:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypedDict
 
 from slowpath.insights.porting.instrumentation.operands import touches
-from slowpath.insights.porting.layouts import Layouts
 from slowpath.insights.porting.memory import Structure, survey
+from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.preparation.calls import reached
 from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.graph import loops
+from slowpath.insights.preparation.layouts import Layouts, Variable
 from slowpath.insights.preparation.metadata import Line, Metadata
 
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
@@ -97,8 +98,14 @@ def statics_of(
     text = str(module)
     metadata = Metadata(text)
     layouts = Layouts(text, metadata)
-    symbols, at = [], 0
+    symbols, at = list[tuple[str, int, int, Variable | None]](), 0
+    tables = {one.map.name: one for one in tables_of("", text, metadata, layouts)}
     for name, size in variables_of(module):
+        if name in tables:
+            table = tables[name]
+            symbols.append((name, at, table.size, table.variable))
+            at += table.size
+            continue
         symbols.append((name, at, size, layouts.variable(name)))
         at += size
     those = set(functions) if entry is None else reached(functions, entry)

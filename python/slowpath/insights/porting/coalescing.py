@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from slowpath.insights.porting.counting import DIGITS, Counted
 from slowpath.insights.porting.documents import CountsReport
-from slowpath.insights.porting.layouts import Type, descend
+from slowpath.insights.preparation.layouts import Type, descend
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SMALL = 16

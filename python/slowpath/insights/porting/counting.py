@@ -10,6 +10,7 @@ from slowpath.insights.porting.documents import (
     CountedElsewhere,
     CountedFunction,
     CountedMember,
+    CountedResult,
     CountedStructure,
     CountsReport,
     Fate,
@@ -17,13 +18,15 @@ from slowpath.insights.porting.documents import (
 )
 from slowpath.insights.porting.execution import Execution, Outcome
 from slowpath.insights.porting.instrumentation.operands import called
-from slowpath.insights.porting.layouts import descend
 from slowpath.insights.porting.memory import Structure
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.framework import is_engine
 from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.layouts import descend
 from slowpath.insights.preparation.metadata import Line
 
+ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
+"""By what an XDP program returns (include/uapi/linux/bpf.h)."""
 DIGITS = 6
 """Of counts for each packet, behind the point."""
 _HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
@@ -36,6 +39,8 @@ _UNCOUNTED = frozenset(
         *("qsort", "bsearch"),
     ]
 )
+_SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
+"""Helpers of the kernel that do nothing here."""
 _SORTS = ("packet", "metadata", "local", "constant", "other")
 
 
@@ -177,8 +182,7 @@ class Counted:
                 {"output": port, "packets": count} for port, count in self.outcome.outputs.items()
             ],
             "results": [
-                {"result": result, "packets": count}
-                for result, count in self.outcome.results.items()
+                self._result(result, count) for result, count in self.outcome.results.items()
             ],
             "killed": counts["killed"],
             "made": counts["made"],
@@ -187,6 +191,13 @@ class Counted:
             "refused": counts["refused"],
             "evicted": counts["evicted"],
         }
+
+    def _result(self, result: int, packets: int) -> CountedResult:
+        """A result, with what it means of an XDP program."""
+        found: CountedResult = {"result": result, "packets": packets}
+        if self.entry.xdp:
+            found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
+        return found
 
     def _notes(
         self, traffic: Traffic, fate: Fate, elsewhere: Sequence[CountedElsewhere]
@@ -203,7 +214,8 @@ class Counted:
             lost = (
                 f"{fate['refused']:,} entries found no free slot, {fate['evicted']:,} lost theirs"
             )
-            found.append(f"{lost}: the tables are too small (--cflags=-DSLOWPATH_BUCKETS=...)")
+            remedy = "max_entries" if self.entry.xdp else "--cflags=-DSLOWPATH_BUCKETS=..."
+            found.append(f"{lost}: the tables are too small ({remedy})")
         if fate["unmade"]:
             found.append(
                 f"{fate['unmade']:,} packets could not be made or cloned: there are 16 buffers"
@@ -215,6 +227,9 @@ class Counted:
             )
         called_there = self._calls(lambda name: name not in self._functions)
         found += self._engines(traffic["packets"])
+        silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
+        if silent:
+            found.append(f"{', '.join(silent)}: nobody reads here what is written; calls count")
         allocated = {name: count for name, count in called_there.items() if name in _ALLOCATING}
         if allocated:
             count = sum(allocated.values())

@@ -1,6 +1,6 @@
 """The shape of what `slowpath insights counts --format json` writes."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class CountedFunction(TypedDict):
@@ -113,6 +113,8 @@ class CountedResult(TypedDict):
     """The number."""
     packets: int
     """So many."""
+    action: NotRequired[str]
+    """What it means for an XDP program (`XDP_PASS`); not there for other functions."""
 
 
 class Traffic(TypedDict):

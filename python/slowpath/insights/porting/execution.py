@@ -8,7 +8,7 @@ import struct
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -26,13 +26,18 @@ from slowpath.insights.porting.instrumentation.instrumenting import (
     Place,
     instrument,
 )
-from slowpath.insights.porting.layouts import Layouts
+from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import Setting
+from slowpath.insights.porting.xdp.helpers import known
+from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
+from slowpath.insights.porting.xdp.maps import tables_of
+from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.framework import ELEMENT, is_engine
 from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.layouts import Layouts
 from slowpath.insights.preparation.metadata import Line, Metadata
 from slowpath.insights.preparation.modules import Module, variables_of
 
@@ -48,7 +53,7 @@ _HEAD = 64
 _STACK = 4 << 20
 _LARGEST = 16384 - 128
 """Bytes of a packet that a buffer of the headers has room for."""
-_SUPPORT = ("slowpath_click_", "_GLOBAL__sub_I", "__cxx_global_var_init")
+_SUPPORT = ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
 """Outputs of an element."""
 _CONSTRUCTORS, _CONFIGURATION = -1, -2
@@ -131,17 +136,40 @@ class Execution:
         variables = variables_of(stated)
         self._code = Code(stated)
         layouts = Layouts(text, self._metadata)
-        self._region = None if entry.click else Region()
-        others = []
+        self._region = None if entry.click or entry.xdp else Region()
+        others = list[Area]()
+        self.arena, self.store = None, Store([])
+        if entry.xdp:
+            self.arena = Arena()
+            self.store = Store(tables_of(file, text, self._metadata, layouts))
+            self.store.describe(self._code.address)
+            others += self._around()
         if self._region is not None:
             others.append(Area(self._region.address, SIZE, "packet", -1))
         self.memory = survey(
             [
                 (name, self._code.address(name), size, layouts.variable(name))
                 for name, size in variables
+                if name not in self.store.names
+            ]
+            + [
+                (one.map.name, address, one.size, one.variable)
+                for one, address in zip(self.store.tables, self.store.addresses, strict=True)
+                if one.size
             ],
             others,
         )
+
+    def _around(self) -> list[Area]:
+        """What is around an XDP program: its context, packets, and what maps are."""
+        if self.arena is None:
+            return []
+        maps = [self._code.address(name) for name in self.store.names]
+        return [
+            Area(self.arena.context, CONTEXT, "metadata", -1),
+            Area(self.arena.packets, PACKETS, "packet", -1),
+            *(Area(address, DESCRIBED, "metadata", -1) for address in maps if address),
+        ]
 
     def line(self, block: int) -> Line | None:
         """Where a block begins in the source."""
@@ -180,6 +208,14 @@ class Execution:
             found["packets"],
             found["kept"],
         )
+
+    def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
+        """Has packets of a function that is trusted processed in this process: its results."""
+        packet = self._packet(setting)
+        for number, one in enumerate(packets):
+            self._set_fuel(setting.fuel)
+            self._forget()
+            yield packet(number, one)[0]
 
     def _check(self, packets: Sequence[Captured]) -> None:
         room = _LARGEST if self._entry.click else SIZE
@@ -251,6 +287,8 @@ class Execution:
         function = _prototype(entry)(code.address(entry.function.name))
         if self._region is not None:
             return self._raw(function, self._region, setting)
+        if self.arena is not None:
+            return self._framed(function, self.arena, setting)
         taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
         arrive = kind(code.address("slowpath_click_arrive"))
@@ -289,8 +327,25 @@ class Execution:
 
         return packet
 
+    def _framed(
+        self, function: Callable[..., int], arena: Arena, setting: Setting
+    ) -> Callable[[int, Captured], tuple[int | None, int]]:
+        """The same for the context of an XDP program."""
+        clock = ctypes.c_uint64.from_address(self._code.address("slowpath_xdp_now"))
+
+        def packet(number: int, one: Captured) -> tuple[int | None, int]:
+            clock.value = _time(number, one)
+            data = (one.bytes + bytes(one.length - len(one.bytes)))[setting.strip :]
+            return function(arena.place(data)), 0
+
+        return packet
+
     def _totals(self, *, reset: bool) -> list[int]:
         """What the headers have counted."""
+        if self.arena is not None:
+            lost = self._code.address("slowpath_xdp_totals")
+            refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
+            return [0] * _PORTS + [0, 0, int(refused), int(evicted), 0]
         address = self._code.address("slowpath_click_totals")
         if not address:
             return [0] * (_PORTS + len(_KEYS))
@@ -336,10 +391,22 @@ class Execution:
         if fuel <= 0 and code == -signal.SIGILL:
             why = "a loop does not end: more blocks ran than one packet may (--blocks)"
         elif name is not None and code == -signal.SIGILL:
+            called_at = self._call(block, name) or line
+            where = f"{called_at.file}:{called_at.line}: " if called_at else ""
             why = _WHY.get(name, f"{name} is called, which is not there")
+            if self.arena is not None and name not in _WHY:
+                why += f"; helpers that are: {known()}"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
         return f"{where}{shown}{when}: {why}"
+
+    def _call(self, block: int, name: str) -> Line | None:
+        """Where a block calls a function."""
+        place = self.stated.blocks[block]
+        for one in self._functions[place.function].blocks[place.number].instructions:
+            if one.opcode == "call" and one.place is not None and called(one.text) == name:
+                return self._metadata.line(one.place)
+        return None
 
     def _line(self, place: Place) -> Line | None:
         function = self._functions[place.function]

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from slowpath.insights.porting.layouts import Type, Variable
 from slowpath.insights.preparation.framework import ELEMENT
+from slowpath.insights.preparation.layouts import Type, Variable
 from slowpath.insights.preparation.metadata import Line
 
 Sort = Literal["state", "packet", "metadata", "local", "constant", "other"]
@@ -14,7 +14,7 @@ the run counts; `constant` is what compilers make (texts, tables of jumps); `oth
 allocated, or is unknown."""
 
 _PACKETS = "slowpath_click_bytes"
-_BESIDE = ("slowpath_click_", "_ZN7Element", "slowpath.")
+_BESIDE = ("slowpath_click_", "slowpath_xdp_", "_ZN7Element", "slowpath.")
 _MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", ".crctable", "__const.", "llvm.")
 
 

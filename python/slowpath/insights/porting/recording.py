@@ -12,8 +12,8 @@ import numpy.ma  # `np.unique` imports it, which a process without files cannot
 import numpy.typing as npt
 
 from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, Site
-from slowpath.insights.porting.layouts import locate
 from slowpath.insights.porting.memory import Memory, Sort
+from slowpath.insights.preparation.layouts import locate
 
 Whole = npt.NDArray[np.int64]
 

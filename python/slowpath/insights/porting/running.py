@@ -17,7 +17,8 @@ from slowpath.engine.captures import Captured, captured
 from slowpath.insights.errands import attempt
 from slowpath.insights.porting.documents import CountsReport
 from slowpath.insights.porting.setting import Allowance, Setting
-from slowpath.insights.preparation.sources import Source, load_source
+from slowpath.insights.porting.xdp.sources import load_runnable
+from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
@@ -49,7 +50,7 @@ def run(
         InputError: when a file cannot be read or used, the source does not compile, has no such
             function or one with inline assembly or recursion, or a packet does not come to an end.
     """
-    source = load_source(file, Clang(flags))
+    source = load_runnable(file, Clang(flags))
     return run_source(source, traffic, setting or Setting(), Allowance(), Stopping())
 
 

@@ -29,7 +29,8 @@ def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozens
 def _led_to(calls: Mapping[str, Collection[str]], begun: set[str], but: str | None) -> set[str]:
     found, left = set(begun), list(begun)
     while left:
-        new = {name for name in calls[left.pop()] if name in calls and name != but} - found
+        these = calls.get(left.pop(), ())
+        new = {name for name in these if name in calls and name != but} - found
         found |= new
         left += new
     return found

@@ -9,13 +9,17 @@ from slowpath.insights.preparation.calls import find_entry
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 
-Role = Literal["element", "packet", "port", "bytes", "length", "end"]
+Role = Literal["element", "packet", "port", "bytes", "length", "end", "context"]
 _PACKETS = ("Packet", "WritablePacket")
 _FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff", "rte_mbuf")
+_CONTEXT = "xdp_md"
+_HELPERS = "slowpath_xdp_move"
+"""A function that is there where helpers of the kernel are (`headers/nic/xdp.c`)."""
 _METHODS = ("push", "simple_action", "pull")
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
-    "packet's first byte (a pointer), its length (an integer) or, named end, its end"
+    "packet's first byte (a pointer), its length (an integer) or, named end, its end; XDP programs "
+    "in C take their context (struct xdp_md *)"
 )
 
 
@@ -32,6 +36,11 @@ class Entry(NamedTuple):
         """Whether packets come as objects."""
         return self.element is not None or "packet" in self.roles
 
+    @property
+    def xdp(self) -> bool:
+        """Whether it is an XDP program."""
+        return "context" in self.roles
+
 
 def choose(file: str, functions: Mapping[str, Function], named: str | None) -> Entry:
     """The function of that name; else the one that an element takes packets with, or the only one.
@@ -41,17 +50,25 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
             inline assembly or recursion.
     """
     elements = _elements(functions)
+    if named is None and _HELPERS in functions:
+        named = _program(file, functions)
     name = named if named is not None else _usual(file, functions, elements)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
-    roles = tuple(_role(file, function, one) for one in function.parameters)
+    if _HELPERS in functions and _takes_context(function):
+        roles: tuple[Role, ...] = ("context",)
+    else:
+        roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
         raise InputError(file, f"{function.place}: {function.shown} cannot be called; {WAYS}")
     element = None
     if "element" in roles:
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
         element = owner if owner in elements else _only(file, function, owner, elements)
-    if not {"packet", "bytes"} & set(roles) and function.shown.rpartition("::")[2] != "pull":
+    if (
+        not {"packet", "bytes", "context"} & set(roles)
+        and function.shown.rpartition("::")[2] != "pull"
+    ):
         raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
@@ -72,6 +89,22 @@ def _elements(functions: Mapping[str, Function]) -> list[str]:
     """The classes that the source exports."""
     start = "slowpath_click_start_"
     return [name.removeprefix(start) for name in functions if name.startswith(start)]
+
+
+def _takes_context(function: Function) -> bool:
+    described = [one.described for one in function.parameters]
+    return len(described) == 1 and described[0] is not None and described[0].pointee == _CONTEXT
+
+
+def _program(file: str, functions: Mapping[str, Function]) -> str:
+    """The only XDP program of a source."""
+    found = [one for one in functions.values() if one.section and _takes_context(one)]
+    if len(found) == 1:
+        return found[0].name
+    if not found:
+        raise InputError(file, "has no XDP program: no function of struct xdp_md * has a section")
+    names = ", ".join(one.shown for one in found)
+    raise InputError(file, f"has {len(found)} XDP programs; name one with --entry: {names}")
 
 
 def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) -> str:

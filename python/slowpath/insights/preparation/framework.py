@@ -31,6 +31,8 @@ def is_engine(symbol: str) -> bool:
 
 def is_support(symbol: str, file: str) -> bool:
     """Whether a function is not the user's: of the headers, of a library, of the compiler."""
-    if symbol.startswith(("slowpath_click_", "_GLOBAL__", "__cxx_global_var_init")):
+    if symbol.startswith(
+        ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__", "__cxx_global_var_init")
+    ):
         return True
     return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)

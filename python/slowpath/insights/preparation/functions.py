@@ -19,7 +19,10 @@ _CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _GLOBAL = _CALLED
 _TO = re.compile(r'label %("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _PLACE = re.compile(r"!dbg !(\d+)")
+_SECTION = re.compile(r' section "([^"]*)"')
 _PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
+_Body = tuple[int | None, list["Block"], str]
+"""Of a function: the number of its node, its blocks, and its section."""
 _INTEGER = re.compile(r"i(\d+)$")
 
 
@@ -64,6 +67,7 @@ class Function(NamedTuple):
     calls: frozenset[str]  # functions, intrinsics too, that it names
     globals: frozenset[str]  # everything else of the module that it names
     assembly: Line | bool | None  # where its first inline assembly is; False: it has none
+    section: str = ""  # that of an object which it is put into, where it says one
 
     @property
     def place(self) -> str:
@@ -80,14 +84,15 @@ def functions_of(module: Module) -> dict[str, Function]:
     """By symbol, the functions with bodies, in the order of the module."""
     text = str(module)
     metadata = Metadata(text)
-    bodies = {name: (at, blocks) for name, at, blocks in _bodies(text)}
+    bodies = dict(_bodies(text))
     names = {function.name for function in module.functions}
     found = {}
     for function in module.functions:
         if function.is_declaration or function.name not in bodies:
             continue
-        at, blocks = bodies[function.name]
-        found[function.name] = _function(function, blocks, metadata, at, names)
+        at, blocks, section = bodies[function.name]
+        made = _function(function, blocks, metadata, at, names)
+        found[function.name] = made._replace(section=section)
     return found
 
 
@@ -150,7 +155,7 @@ def _assembly(blocks: list[Block], metadata: Metadata) -> Line | bool | None:
     return False
 
 
-def _bodies(text: str) -> Iterator[tuple[str, int | None, list[Block]]]:
+def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
     lines = iter(text.splitlines())
     for line in lines:
         if not line.startswith("define "):
@@ -159,7 +164,9 @@ def _bodies(text: str) -> Iterator[tuple[str, int | None, list[Block]]]:
         if head is None:
             continue
         place = re.search(r"!dbg !(\d+)", line)
-        yield _bare(head[1]), int(place[1]) if place else None, list(_blocks(lines))
+        section = _SECTION.search(line)
+        number = int(place[1]) if place else None
+        yield _bare(head[1]), (number, list(_blocks(lines)), section[1] if section else "")
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:

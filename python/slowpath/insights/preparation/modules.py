@@ -65,7 +65,25 @@ def read_module(source: Source) -> Module:
         raise InputError(source.file, reason)
     module.triple = here.triple
     module.data_layout = str(here.target_data)
+    if source.support:
+        _link(source, module)
     return module
+
+
+def _link(source: Source, module: Module) -> None:
+    """Adds what stands for the kernel.
+
+    Raises:
+        InputError: when a function of the source has the name of one of these.
+    """
+    support = llvm.parse_bitcode(source.support)
+    support.triple, support.data_layout = module.triple, module.data_layout
+    try:
+        module.link_in(support)
+    except RuntimeError as problem:
+        raise InputError(
+            source.file, f"goes not with the helpers that are here: {problem}"
+        ) from None
 
 
 def optimise(module: Module, *, compiled: bool) -> None:

@@ -22,6 +22,7 @@ class Source(NamedTuple):
     data: bytes
     kind: Literal["bitcode", "text"]
     compiled: bool  # by us; passes have not run then
+    support: bytes = b""  # bitcode of what an XDP program calls; empty: it is none
 
 
 def is_source(file: str) -> bool:

@@ -20,8 +20,8 @@ COUNTS = Command(
         "The function runs here, on tables as cards have them (fixed buckets and slots, nothing "
         "allocated): how often each block of it runs, and how often each data structure and member "
         "is read and written. Elements in the manner of Click compile with headers that come "
-        "along; docs/insights.md says what is in them. The function runs in a process without "
-        "files and network.",
+        "along, XDP programs in C run as they are, with maps as such tables; docs/insights.md says "
+        "more. The function runs in a process without files and network.",
         NEEDS,
         CODES,
     ),

@@ -145,7 +145,10 @@ def _fate(report: CountsReport) -> str:
     fate = report["fate"]
     said = [f"{one['packets']:,} to output {one['output']}" for one in fate["outputs"]]
     often = sorted(fate["results"], key=lambda one: -one["packets"])
-    said += [f"{one['packets']:,} returned {one['result']}" for one in often[:_RESULTS]]
+    said += [
+        f"{one['packets']:,} returned {one.get('action', one['result'])}"
+        for one in often[:_RESULTS]
+    ]
     others = sum(one["packets"] for one in often[_RESULTS:])
     if others:
         said.append(f"{others:,} returned one of {len(often) - _RESULTS:,} other values")

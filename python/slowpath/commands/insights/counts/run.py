@@ -26,7 +26,7 @@ def run(given: Namespace) -> ExitCode:
     need_compiler()
     need_numbers()
     _check(given)
-    work = read_work(given)
+    work = read_work(given, runs=True)
     from slowpath.insights.porting.running import run_source
     from slowpath.insights.porting.setting import Allowance, Setting
 

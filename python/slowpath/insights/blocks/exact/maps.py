@@ -23,8 +23,8 @@ _NAMES = {
     10: "lru_percpu_hash",
     11: "lpm_trie",
 }
-_DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
-_OLD = re.compile(
+DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
+OLD = re.compile(
     r'^(@(\S+) = [^\n]*?\{ i32 )(\d+)((?:, i32 \d+){3}, i32 )(\d+)(\b[^\n]*section "maps")',
     re.MULTILINE,
 )
@@ -48,20 +48,20 @@ def with_known_maps(text: str) -> Exchanged:
         reasons[one[2]] = _reason(one[2], kind, flags)
         return f"{one[1]}{_INSTEAD[kind]}{one[4]}0{one[6]}"
 
-    text = _OLD.sub(old, text)
+    text = OLD.sub(old, text)
     metadata = Metadata(text)
     numbers = [int(one) for one in re.findall(r"^!(\d+) = ", text, re.MULTILINE)]
     new = _Nodes(max(numbers, default=0) + 1, metadata)
     changed = dict[int, int]()  # members, and what they are to be instead
-    for map_, _, expression in _DEFINED.findall(text):
-        members = {one.text("name"): number for number, one in _members(metadata, int(expression))}
-        values = {name: _value(metadata, number) for name, number in members.items()}
+    for map_, _, expression in DEFINED.findall(text):
+        parts = {one.text("name"): number for number, one in members(metadata, int(expression))}
+        values = {name: value(metadata, number) for name, number in parts.items()}
         kind = values.get("type")
         if kind is None or kind not in _INSTEAD:
             continue
         for name, wanted in (("type", _INSTEAD[kind]), ("map_flags", 0)):
             if values.get(name, wanted) not in (wanted, None):
-                changed[members[name]] = new.pointer(wanted)
+                changed[parts[name]] = new.pointer(wanted)
                 reasons[map_] = _reason(map_, kind, values.get("map_flags") or 0)
     for number, pointer in changed.items():
         place = re.compile(rf"^(!{number} = .*?baseType: )!\d+", re.MULTILINE)
@@ -75,7 +75,7 @@ def _reason(name: str, kind: int, flags: int) -> str:
     return f"map {name} has flags {flags:#x}; counted without"
 
 
-def _members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
+def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
     """The members of a map's definition, with their numbers."""
     node = metadata.node(expression)
     variable = None if node is None else metadata.node(node.reference("var"))
@@ -87,7 +87,7 @@ def _members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
     return [(number, one) for number, one in found if one is not None]
 
 
-def _value(metadata: Metadata, number: int) -> int | None:
+def value(metadata: Metadata, number: int) -> int | None:
     """How many elements the array has that a member points to."""
     member = metadata.node(number)
     pointer = None if member is None else metadata.node(member.reference("baseType"))

@@ -31,7 +31,7 @@ class Language:
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
         """`text` is what the functions were read from."""
         self.functions = functions
-        self._metadata = Metadata(text)
+        self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
         self._parameters = {
             name.strip('"'): [
@@ -42,7 +42,7 @@ class Language:
 
     def line(self, place: int | None) -> Line | None:
         """The source line of a location."""
-        return None if place is None else self._metadata.line(place)
+        return None if place is None else self.metadata.line(place)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
         """An entry whose parameters point to what `kinds` says, and all that it calls."""

@@ -47,7 +47,8 @@ _KINDS = {".h": ("-x", "c"), ".hpp": ("-x", "c++")}
 _LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 """Of BPF."""
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
-_MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+"""What attributes of functions say of the machine."""
 _DEFINE = re.compile(r'^define ([^@\n]*)(@("[^"]*"|[\w.$-]+)\(.*)$', re.MULTILINE)
 _LINKAGE = re.compile(
     r"\b(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|hidden|protected|dso_local|"
@@ -72,7 +73,7 @@ def read(file: str, clang: Clang) -> str:
     own = FLAGS if extension in CPLUSPLUS else ("-isystem", str(HEADERS))
     told = clang._replace(flags=(*_KINDS.get(extension, ()), *own, *clang.flags))
     text = compile_c(file, told, _READ).decode(errors="replace")
-    text = _MACHINE.sub("", _TARGET.sub("", text))
+    text = MACHINE.sub("", _TARGET.sub("", text))
     return f'target datalayout = "{_LAYOUT}"\ntarget triple = "bpf"\n{text}'
 
 

@@ -4,11 +4,12 @@ The module that the code generator's instructions are of, after the passes for B
 runs: no block has to be looked up in another compilation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.cli.errors import InputError
+from slowpath.insights.blocks.predictions.documents import PredictedProgram
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.blocks.traced.rows import Executed, Ran
 from slowpath.insights.errands import attempt
@@ -19,6 +20,10 @@ from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
+
+if TYPE_CHECKING:
+    from slowpath.insights.preparation.functions import Function
+    from slowpath.insights.preparation.metadata import Metadata
 
 _Blocks = tuple[
     list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
@@ -44,12 +49,16 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         StoppedError: when there was not enough time.
     """
     setting, allowed = trace.setting, trace.allowed
-    if not source.compiled:
+    programs = bool(source.support)
+    if not source.compiled and not programs:
         raise InputError(source.file, "it is no source that clang compiles for BPF")
     until = None if allowed.seconds is None else monotonic() + allowed.seconds
     found = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        if programs:
+            entry = trace.usual["entry"]
+            return _count_program(Question(source.file, entry, "call", clang, "exact"), stopping)
         return _count(Question(source.file, setting.entry, "call", clang, "exact"), stopping)
 
     limits = (allowed.seconds, allowed.memory)
@@ -57,6 +66,8 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     if stopped is not None or not found:
         raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
     _, symbol, text, said, refused = found[0]
+    if programs:  # what ran is what was counted
+        return Executed(_rows(trace.usual, said), True, "", refused)
     same = Source(source.file, text.encode(), "text", compiled=False)
     left = None if until is None else max(until - monotonic(), 0.1)
     again = setting._replace(entry=symbol)
@@ -100,11 +111,25 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
     return found
 
 
+def _count_program(asked: Question, stopping: Stopping) -> Iterator[Message]:
+    """The same of an XDP program."""
+    from slowpath.insights.blocks.counted import count, load
+    from slowpath.insights.blocks.exact.layout import linked
+    from slowpath.insights.blocks.exact.steps import language
+
+    module = load(asked, language(asked.file, asked.clang))
+    [program] = module.programs
+    counted = count(asked, module, program, stopping)
+    symbols = [name for name, _ in linked(program.name, module.layout)]
+    functions = module.language.functions
+    said, refused = _costs(counted, symbols, functions, module.language.metadata)
+    yield "counted", program.name, "", said, refused
+
+
 def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     """The other process: the entry's symbol, the module that runs, and what its blocks take."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.blocks.plain.steps import for_here
-    from slowpath.insights.blocks.traced.inlined import lines, shares
     from slowpath.insights.preparation.metadata import Metadata
 
     plain = load_plain(asked)
@@ -114,12 +139,25 @@ def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     [entry] = plain.entries
     counted = count_entry(asked, plain, entry, stopping)
     metadata = Metadata(plain.read)
+    said, refused = _costs(counted.program, counted.symbols, plain.functions, metadata)
+    text = for_here(plain.read)
+    yield "counted", entry.function.name, text, said, refused
+
+
+def _costs(
+    program: PredictedProgram,
+    symbols: Sequence[str],
+    functions: Mapping[str, "Function"],
+    metadata: "Metadata",
+) -> tuple[dict[str, _Blocks], list[str]]:
+    """What blocks take, by symbol of a function, and what the card has not."""
+    from slowpath.insights.blocks.traced.inlined import lines, shares
+
     said, refused = dict[str, _Blocks](), dict[str, None]()
-    for symbol, function in zip(counted.symbols, counted.program["functions"], strict=True):
+    for symbol, function in zip(symbols, program["functions"], strict=True):
         blocks = function["blocks"]
         costs = [int(one["instructions"]) + (one["call_instructions"] or 0) for one in blocks]
-        own = plain.functions[symbol]
+        own = functions[symbol]
         said[symbol] = costs, shares(own, metadata), lines(own, metadata)
         refused.update((each["what"], None) for one in blocks for each in one["refused"])
-    text = for_here(plain.read)
-    yield "counted", entry.function.name, text, said, list(refused)
+    return said, list(refused)

@@ -83,6 +83,10 @@ class Layouts:
         kind = self._type(found.reference("type"))
         return None if kind is None else Variable(found.text("name"), kind, self._line(found))
 
+    def type_of(self, number: int | None) -> Type | None:
+        """A type by the number of its node; None where nothing says what is in it."""
+        return self._type(number)
+
     def _line(self, node: Node) -> Line | None:
         file = node.reference("file")
         if file is None or not node.number("line"):

@@ -1,0 +1,68 @@
+"""LLVM's text for BPF as this machine runs it: helpers are functions, maps are what these know.
+
+Nothing else changes, so that blocks are those whose instructions are counted for the card. Sources:
+LLVM's language reference; llvm/docs/BPF (relocations are variables whose names say what they give).
+"""
+
+import re
+
+from slowpath.insights.blocks.plain.steps import MACHINE, for_here
+from slowpath.insights.porting.xdp.helpers import BY_KEY, HERE, name_of
+from slowpath.insights.porting.xdp.maps import KINDS, SIZE, kinds_of
+
+_HELPER = re.compile(
+    r"inttoptr \(i64 (\d+) to ptr\)\((ptr (?:\w+ |\w+\(\d+\) )*?@([\w.$-]+))?",
+)
+_BARRIER = re.compile(
+    r'^( +(%\S+) = )(?:tail )?call (\w+) asm (?:sideeffect )?"", '
+    r'"=r,0(?:,~\{\w+\})*"\(\w+ (%[\w.$-]+|-?\d+)\)(?: #\d+)?',
+    re.MULTILINE,
+)
+_NOTHING = re.compile(
+    r'^ +(?:tail )?call void asm sideeffect "", "[^"\n]*"\([^\n]*\n', re.MULTILINE
+)
+"""Barriers: what they name is not changed, as there is no instruction in them."""
+_OFFSET = re.compile(
+    r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
+    re.MULTILINE,
+)
+_MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
+_WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
+"""What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
+_USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
+
+
+def ported(text: str) -> str:
+    """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
+    kinds = kinds_of(text)
+    text = MACHINE.sub("", for_here(_USED.sub("", text)))
+    text = _NOTHING.sub("", _BARRIER.sub(r"\1freeze \3 \4", text))
+    text = _OFFSET.sub(r"\1add \2 0, \3", text)
+    called = dict[str, None]()
+
+    def helper(one: re.Match[str]) -> str:
+        name = _called(int(one[1]), kinds.get(one[3] or ""), one[3] or "")
+        called[name] = None
+        return f'@"{name}"({one[2] or ""}'
+
+    text = _HELPER.sub(helper, text)
+    text = _MAP.sub(_described, text)
+    return text + "".join(f'declare i64 @"{name}"(...)\n' for name in called)
+
+
+def _described(one: re.Match[str]) -> str:
+    """A map with room for what helpers are told of it."""
+    words = _WORDS.search(one[2])
+    if words is None:
+        return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"
+    rest = f"[{SIZE - 20} x i8]"
+    kind = f"{{ {'i32, ' * 5}{rest} }}"
+    return f"{one[1]}global {kind} {{ {words[1]}, {rest} zeroinitializer }}{one[3]}"
+
+
+def _called(number: int, kind: int | None, map_: str) -> str:
+    """The function that a helper is; one that is not there says what is missing."""
+    name = name_of(number)
+    if number in HERE and number in BY_KEY and kind is not None and kind not in KINDS:
+        return f"{name} of a map of type {kind} ({map_})"
+    return name

@@ -1,0 +1,163 @@
+"""The maps of a source, from debug information, and the tables that they are on a card.
+
+Sources: libbpf's definitions of maps, by types (`__uint(type, ...)` is a pointer to an array of so
+many elements, `__type(key, ...)` one to the type) and by `struct bpf_map_def`.
+"""
+
+import re
+from typing import NamedTuple
+
+from slowpath.cli.errors import InputError
+from slowpath.insights.blocks.exact.maps import DEFINED, OLD, members, value
+from slowpath.insights.preparation.layouts import Field, Layouts, Type, Variable
+from slowpath.insights.preparation.metadata import Line, Metadata
+
+SIZE = 64
+"""Bytes of `struct map` in `headers/nic/xdp.c`, rounded up."""
+HASH, ARRAY, LRU, LPM, RING = 1, 2, 9, 11, 27
+KINDS = {HASH: HASH, ARRAY: ARRAY, 5: HASH, 6: ARRAY, LRU: LRU, 10: LRU, LPM: LPM} | {
+    kind: kind
+    for kind in (14, 16, 17, 25)  # devices, CPUs, sockets: nobody has put any there
+}
+"""What can be looked up in, by `enum bpf_map_type`; one of them for each CPU is that of one CPU."""
+SLOTS = 4
+"""Of a bucket."""
+_WORD, _TAG = 8, 4
+_LARGEST = 1 << 32
+_ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
+
+
+class Map(NamedTuple):
+    """A map, as the source defines it."""
+
+    name: str
+    kind: int
+    entries: int
+    key: int
+    """Bytes."""
+    value: Type | None
+    """None: it has none, or nothing says what is in it."""
+    value_size: int
+    key_type: Type | None
+    line: Line | None
+
+
+class Table(NamedTuple):
+    """What a map is on a card: entries in a row."""
+
+    map: Map
+    buckets: int
+    slots: int
+    stride: int
+    key_at: int
+    value_at: int
+    layout: Type
+    """All of it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.layout.size
+
+    @property
+    def variable(self) -> Variable:
+        """The table as a variable of the source."""
+        return Variable(self.map.name, self.layout, self.map.line)
+
+
+def kinds_of(text: str) -> dict[str, int]:
+    """By name of a map, its `enum bpf_map_type`."""
+    if not _ALL.search(text):
+        return {}
+    metadata = Metadata(text)
+    return {one.name: one.kind for one in maps_of(text, metadata, Layouts(text, metadata))}
+
+
+def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
+    """The maps that a module defines."""
+    found = dict[str, Map]()
+    for one in OLD.finditer(text):
+        words = [int(number) for number in re.findall(r"i32 (\d+)", one[0])]
+        line = _line(layouts, one[2])
+        found[one[2]] = Map(one[2], words[0], words[3], words[1], None, words[2], None, line)
+    for name, _, expression in DEFINED.findall(text):
+        if name in found:
+            continue
+        values, types = dict[str, int](), dict[str, Type | None]()
+        for number, node in members(metadata, int(expression)):
+            said = value(metadata, number)
+            if said is not None:
+                values[node.text("name")] = said
+            pointer = metadata.node(node.reference("baseType"))
+            if node.text("name") in ("key", "value") and pointer is not None:
+                types[node.text("name")] = layouts.type_of(pointer.reference("baseType"))
+        key, content = types.get("key"), types.get("value")
+        found[name] = Map(
+            name,
+            values.get("type", 0),
+            values.get("max_entries", 0),
+            values.get("key_size", 0) if key is None else key.size,
+            content,
+            values.get("value_size", 0) if content is None else content.size,
+            key,
+            _line(layouts, name),
+        )
+    return list(found.values())
+
+
+def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
+    """The tables of a module that has maps.
+
+    Raises:
+        InputError: when one is larger than there is room for.
+    """
+    tables = [_table(one) for one in maps_of(text, metadata, layouts)]
+    for one in tables:
+        if one.size > _LARGEST:
+            where = f"{one.map.line.file}:{one.map.line.line}: " if one.map.line else ""
+            reason = f"{where}map {one.map.name} has {one.size:,} bytes; 4 GiB is the most"
+            raise InputError(file, f"{reason} that is run")
+    return tables
+
+
+def _table(one: Map) -> Table:
+    kind = KINDS.get(one.kind, one.kind)
+    content = one.value or Type("bytes", one.value_size)
+    if kind in (HASH, LRU, LPM):
+        slots = 1 if kind == LPM else SLOTS
+        buckets = -(-max(1, one.entries) // slots)
+        return _slotted(one, content, buckets, slots)
+    if kind == ARRAY:
+        stride = _up(max(1, one.value_size), _WORD)
+        element = content
+        if stride != content.size:
+            element = Type("", stride, (Field("value", 0, content, None),), ours=True)
+        whole = Type(content.name, stride * one.entries, element=element, length=one.entries)
+        return Table(one, one.entries, 1, stride, 0, 0, whole)
+    size = one.entries if kind == RING else 0
+    return Table(one, 0, 0, 0, 0, 0, Type("bytes", size))
+
+
+def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:
+    key = one.key_type or Type("bytes", one.key)
+    key_at = _up(_TAG, max(_TAG, key.align))
+    value_at = _up(key_at + one.key, _WORD if one.value_size >= _WORD else _TAG)
+    stride = _up(value_at + one.value_size, _WORD)
+    fields = [
+        Field("tag", 0, Type("__u32", _TAG), None),
+        Field("key", key_at, key, None),
+        Field("value", value_at, content, None),
+    ]
+    slot = Type("slot", stride, tuple(each for each in fields if each.type.size), ours=True)
+    count = buckets * slots
+    whole = Type("table", stride * count, element=slot, length=count, ours=True)
+    return Table(one, buckets, slots, stride, key_at, value_at, whole)
+
+
+def _line(layouts: Layouts, name: str) -> Line | None:
+    found = layouts.variable(name)
+    return None if found is None else found.line
+
+
+def _up(number: int, to: int) -> int:
+    return -(-number // to) * to

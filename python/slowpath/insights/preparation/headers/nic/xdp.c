@@ -1,0 +1,417 @@
+/* What helpers of the kernel do for XDP programs that run here, on tables as NICs have them: buckets
+ * of a fixed number of slots, all of them there from the start. What is in `slowpath_xdp_` is no work
+ * of the card. Sources: bpf-helpers(7), and the kernel's documentation of maps (Documentation/bpf). */
+#include <stdint.h>
+#include <string.h>
+
+#define WORK __attribute__((noinline, used))
+#define LOOP _Pragma("clang loop unroll(disable) vectorize(disable)")
+#define DENIED (-13)
+#define THERE (-17)
+#define INVALID (-22)
+#define NO_SPACE (-28)
+#define NO_ENTRY (-2)
+#define TOO_BIG (-7)
+
+enum { HASH = 1, ARRAY = 2, LRU = 9, LPM = 11, RING = 27 };
+enum { ANY, NEW, EXISTING, LOCKED = 4 };
+
+/* What a map of the source is; written before the first packet (porting/xdp/memory.py). */
+struct map {
+	uint32_t kind, key_size, value_size, entries;
+	uint32_t buckets, slots, stride, key_at, value_at;
+	uint32_t used; /* entries in it; of a trie, slots that were ever taken */
+	unsigned char *data;
+	uint64_t size;
+	uint64_t head; /* of a ring, where the next record begins */
+};
+
+/* The context of a program, and what only the kernel knows of it. */
+struct frame {
+	uint32_t data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex;
+	uint32_t low; /* the first byte that a header may have */
+	uint32_t room; /* bytes that may still come behind the packet */
+};
+
+struct {
+	uint64_t refused, evicted;
+} slowpath_xdp_totals;
+uint64_t slowpath_xdp_now;
+uint64_t slowpath_xdp_random = 0x9E3779B97F4A7C15;
+
+static uint32_t hash_of(const unsigned char *key, uint32_t size)
+{
+	uint32_t hash = size, at, word;
+
+	LOOP for (at = 0; at + 4 <= size; at += 4) {
+		memcpy(&word, key + at, 4);
+		hash = (hash ^ word) * 0x85ebca6b;
+		hash ^= hash >> 13;
+	}
+	LOOP for (; at < size; at++) {
+		hash = (hash ^ key[at]) * 0x85ebca6b;
+		hash ^= hash >> 13;
+	}
+	return hash ^ hash >> 16;
+}
+
+static uint32_t *tag_of(const struct map *map, uint64_t slot)
+{
+	return (uint32_t *)(map->data + slot * map->stride);
+}
+
+/* The slot of a key, and a free one of its bucket; 0: there is none. */
+static uint32_t *find(const struct map *map, const void *key, uint32_t hash, uint32_t **free)
+{
+	uint64_t first = (uint64_t)(hash % map->buckets) * map->slots;
+	uint32_t at, tag = hash | 1;
+
+	*free = 0;
+	LOOP for (at = 0; at < map->slots; at++) {
+		uint32_t *slot = tag_of(map, first + at);
+
+		if (*slot == tag && !memcmp((unsigned char *)slot + map->key_at, key, map->key_size))
+			return slot;
+		if (!*slot && !*free)
+			*free = slot;
+	}
+	return 0;
+}
+
+/* Whether so many bits are the same. */
+static int same(const unsigned char *one, const unsigned char *other, uint32_t bits)
+{
+	uint32_t at;
+
+	LOOP for (at = 0; at < bits / 8; at++)
+		if (one[at] != other[at])
+			return 0;
+	return !(bits % 8) || !((one[at] ^ other[at]) >> (8 - bits % 8));
+}
+
+static uint32_t length_of(const void *key)
+{
+	uint32_t bits;
+
+	memcpy(&bits, key, 4);
+	return bits;
+}
+
+/* Whether a prefix has more bits than addresses of the trie. */
+static int too_long(const struct map *map, const void *key)
+{
+	return length_of(key) > 8 * (map->key_size - 4);
+}
+
+/* The entry with exactly this prefix, and a free one. All entries are looked at, one by one. */
+static uint32_t *find_prefix(const struct map *map, const unsigned char *key, uint32_t **free)
+{
+	uint32_t at, bits = length_of(key);
+
+	*free = 0;
+	LOOP for (at = 0; at < map->used; at++) {
+		uint32_t *slot = tag_of(map, at);
+		unsigned char *own = (unsigned char *)slot + map->key_at;
+
+		if (!*slot) {
+			if (!*free)
+				*free = slot;
+		} else if (length_of(own) == bits && same(own + 4, key + 4, bits)) {
+			return slot;
+		}
+	}
+	return 0;
+}
+
+static void *longest(const struct map *map, const unsigned char *key)
+{
+	uint32_t at, most = 0, bits = length_of(key);
+	void *found = 0;
+
+	if (too_long(map, key))
+		return 0;
+	LOOP for (at = 0; at < map->used; at++) {
+		uint32_t *slot = tag_of(map, at);
+		unsigned char *own = (unsigned char *)slot + map->key_at;
+		uint32_t length;
+
+		if (!*slot)
+			continue;
+		length = length_of(own);
+		if (length <= bits && (!found || length > most) && same(own + 4, key + 4, length)) {
+			most = length;
+			found = (unsigned char *)slot + map->value_at;
+		}
+	}
+	return found;
+}
+
+WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
+{
+	uint32_t *slot, *free, index;
+
+	if (map->kind == ARRAY) {
+		memcpy(&index, key, 4);
+		return index < map->entries ? map->data + (uint64_t)index * map->stride : 0;
+	}
+	if (map->kind == LPM)
+		return longest(map, key);
+	if (map->kind != HASH && map->kind != LRU)
+		return 0; /* devices, CPUs and sockets: nobody has put any there */
+	slot = find(map, key, hash_of(key, map->key_size), &free);
+	return slot ? (unsigned char *)slot + map->value_at : 0;
+}
+
+static long put(struct map *map, uint32_t *slot, uint32_t tag, const void *key, const void *value)
+{
+	*slot = tag;
+	memcpy((unsigned char *)slot + map->key_at, key, map->key_size);
+	memcpy((unsigned char *)slot + map->value_at, value, map->value_size);
+	return 0;
+}
+
+static long put_prefix(struct map *map, const void *key, const void *value, uint64_t flags)
+{
+	uint32_t *free, *slot;
+
+	if (too_long(map, key))
+		return INVALID;
+	slot = find_prefix(map, key, &free);
+	if (slot && flags == NEW)
+		return THERE;
+	if (!slot && flags == EXISTING)
+		return NO_ENTRY;
+	if (!slot && !free && map->used < map->entries)
+		free = tag_of(map, map->used++);
+	if (!slot && !free) {
+		slowpath_xdp_totals.refused++;
+		return NO_SPACE;
+	}
+	return put(map, slot ? slot : free, 1, key, value);
+}
+
+WORK long bpf_map_update_elem(struct map *map, const void *key, const void *value, uint64_t flags)
+{
+	uint32_t *slot, *free, hash, index;
+
+	flags &= ~(uint64_t)LOCKED;
+	if (flags > EXISTING)
+		return INVALID;
+	if (map->kind == ARRAY) {
+		memcpy(&index, key, 4);
+		if (index >= map->entries)
+			return TOO_BIG;
+		if (flags == NEW)
+			return THERE;
+		memcpy(map->data + (uint64_t)index * map->stride, value, map->value_size);
+		return 0;
+	}
+	if (map->kind == LPM)
+		return put_prefix(map, key, value, flags);
+	if (map->kind != HASH && map->kind != LRU)
+		return INVALID;
+	hash = hash_of(key, map->key_size);
+	slot = find(map, key, hash, &free);
+	if (slot && flags == NEW)
+		return THERE;
+	if (!slot && flags == EXISTING)
+		return NO_ENTRY;
+	if (slot) {
+		memcpy((unsigned char *)slot + map->value_at, value, map->value_size);
+		return 0;
+	}
+	if (map->kind == LRU && !free) {
+		slowpath_xdp_totals.evicted++;
+		free = tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + map->slots - 1);
+	} else if (!free || map->used >= map->entries) {
+		slowpath_xdp_totals.refused++;
+		return TOO_BIG;
+	} else {
+		map->used++;
+	}
+	return put(map, free, hash | 1, key, value);
+}
+
+WORK long bpf_map_delete_elem(struct map *map, const void *key)
+{
+	uint32_t *slot, *free;
+
+	if (map->kind == LPM) {
+		if (too_long(map, key))
+			return INVALID;
+		slot = find_prefix(map, key, &free);
+	} else if (map->kind == HASH || map->kind == LRU) {
+		slot = find(map, key, hash_of(key, map->key_size), &free);
+		map->used -= slot != 0;
+	} else {
+		return INVALID;
+	}
+	if (!slot)
+		return NO_ENTRY;
+	*slot = 0;
+	return 0;
+}
+
+WORK void *bpf_map_lookup_percpu_elem(struct map *map, const void *key, uint32_t cpu)
+{
+	return cpu ? 0 : bpf_map_lookup_elem(map, key);
+}
+
+/* Where a record of a ring begins: who reads it keeps up, so there is always room. */
+WORK void *bpf_ringbuf_reserve(struct map *ring, uint64_t size, uint64_t flags)
+{
+	uint64_t at;
+
+	if (flags || size + 8 > ring->size)
+		return 0;
+	if (ring->head + size + 8 > ring->size)
+		ring->head = 0;
+	at = ring->head;
+	ring->head += (size + 8 + 7) / 8 * 8;
+	return ring->data + at + 8;
+}
+
+WORK long bpf_ringbuf_output(struct map *ring, const void *data, uint64_t size, uint64_t flags)
+{
+	void *to = bpf_ringbuf_reserve(ring, size, 0);
+
+	if (!to)
+		return -11;
+	memcpy(to, data, size);
+	return 0;
+}
+
+WORK void bpf_ringbuf_submit(void *data, uint64_t flags) {}
+WORK void bpf_ringbuf_discard(void *data, uint64_t flags) {}
+WORK uint64_t bpf_ringbuf_query(struct map *ring, uint64_t flags)
+{
+	return flags == 1 ? ring->size : 0;
+}
+WORK long bpf_perf_event_output(void *context, struct map *map, uint64_t flags, void *data)
+{
+	return 0;
+}
+WORK long bpf_trace_printk(const char *format, uint32_t size) { return 0; }
+WORK long bpf_trace_vprintk(const char *format, uint32_t size) { return 0; }
+WORK void bpf_spin_lock(void *lock) {}
+WORK void bpf_spin_unlock(void *lock) {}
+
+WORK uint64_t bpf_ktime_get_ns(void) { return slowpath_xdp_now; }
+WORK uint64_t bpf_ktime_get_boot_ns(void) { return slowpath_xdp_now; }
+WORK uint64_t bpf_ktime_get_coarse_ns(void) { return slowpath_xdp_now; }
+WORK uint64_t bpf_ktime_get_tai_ns(void) { return slowpath_xdp_now; }
+WORK uint64_t bpf_jiffies64(void) { return slowpath_xdp_now / 4000000; }
+WORK uint32_t bpf_get_smp_processor_id(void) { return 0; }
+WORK long bpf_get_numa_node_id(void) { return 0; }
+WORK uint32_t bpf_get_prandom_u32(void)
+{
+	/* xorshift64* (Vigna, 2016) */
+	slowpath_xdp_random ^= slowpath_xdp_random >> 12;
+	slowpath_xdp_random ^= slowpath_xdp_random << 25;
+	slowpath_xdp_random ^= slowpath_xdp_random >> 27;
+	return (slowpath_xdp_random * 0x2545F4914F6CDD1D) >> 32;
+}
+
+WORK long bpf_redirect(uint32_t device, uint64_t flags) { return flags ? 0 : 4; }
+WORK long bpf_redirect_map(struct map *map, uint32_t key, uint64_t flags)
+{
+	if (flags & ~(uint64_t)(3 | 8 | 16))
+		return 0;
+	return flags & 8 ? 4 : flags & 3; /* nobody has put anything into the map */
+}
+
+/* The difference of sums, folded to 16 bits, as kernels since 6.13 give it. */
+WORK int64_t bpf_csum_diff(const void *from, uint32_t before, const void *to, uint32_t after,
+			   uint32_t seed)
+{
+	uint64_t sum = seed;
+	uint32_t at, word;
+
+	if ((before | after) & 3)
+		return INVALID;
+	LOOP for (at = 0; at < before; at += 4) {
+		memcpy(&word, (const char *)from + at, 4);
+		sum += (uint32_t)~word;
+	}
+	LOOP for (at = 0; at < after; at += 4) {
+		memcpy(&word, (const char *)to + at, 4);
+		sum += word;
+	}
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+static void *bytes(uint32_t address) { return (void *)(uintptr_t)address; }
+
+/* The packet ends where nobody may read on, so it is the packet that moves. */
+__attribute__((noinline)) static void slowpath_xdp_move(struct frame *frame, int by)
+{
+	uint32_t size = frame->data_end - frame->data_meta - (by < 0 ? -by : 0);
+
+	memmove(bytes(frame->data_meta - by), bytes(frame->data_meta), size);
+	frame->data -= by;
+	frame->data_meta -= by;
+	frame->low -= by;
+	frame->room -= by;
+	if (by > 0)
+		memset(bytes(frame->data_end - by), 0, by);
+}
+
+__attribute__((noinline)) static void slowpath_xdp_shift(struct frame *frame, int by)
+{
+	memmove(bytes(frame->data_meta + by), bytes(frame->data_meta), frame->data - frame->data_meta);
+}
+
+WORK long bpf_xdp_adjust_tail(struct frame *frame, int by)
+{
+	if (by > (int)frame->room || (int64_t)frame->data_end + by < (int64_t)frame->data + 14)
+		return INVALID;
+	slowpath_xdp_move(frame, by);
+	return 0;
+}
+
+WORK long bpf_xdp_adjust_head(struct frame *frame, int by)
+{
+	int64_t data = (int64_t)frame->data + by;
+
+	if (data < (int64_t)frame->low + (frame->data - frame->data_meta) ||
+	    data > (int64_t)frame->data_end - 14)
+		return INVALID;
+	if (frame->data != frame->data_meta)
+		slowpath_xdp_shift(frame, by);
+	frame->data_meta += by;
+	frame->data = data;
+	return 0;
+}
+
+WORK long bpf_xdp_adjust_meta(struct frame *frame, int by)
+{
+	int64_t meta = (int64_t)frame->data_meta + by;
+
+	if (meta < frame->low || meta > frame->data)
+		return INVALID;
+	if (((frame->data - meta) & 3) || frame->data - meta > 252)
+		return DENIED;
+	frame->data_meta = meta;
+	return 0;
+}
+
+WORK uint64_t bpf_xdp_get_buff_len(struct frame *frame) { return frame->data_end - frame->data; }
+
+WORK long bpf_xdp_load_bytes(struct frame *frame, uint32_t at, void *to, uint32_t size)
+{
+	if ((uint64_t)at + size > frame->data_end - frame->data)
+		return INVALID;
+	memcpy(to, bytes(frame->data + at), size);
+	return 0;
+}
+
+WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from, uint32_t size)
+{
+	if ((uint64_t)at + size > frame->data_end - frame->data)
+		return INVALID;
+	memcpy(bytes(frame->data + at), from, size);
+	return 0;
+}

@@ -1,0 +1,116 @@
+"""What tests of XDP programs in insights share: programs that run here, and traffic."""
+
+import struct
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.engine.captures import Captured
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.porting.execution import Execution
+from slowpath.insights.porting.setting import Setting
+from slowpath.insights.porting.xdp.sources import load_runnable
+from slowpath.insights.preparation.entry import choose
+from slowpath.insights.program import Program
+from slowpath.programs.sources import Clang
+from xdp_kernel import Answer
+
+HERE = Path(__file__).parent / "counts/xdp"
+_VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
+"""Places in a frame that decide what programs do: kinds, fragments, protocols, ports."""
+
+
+class Kept(NamedTuple):
+    """What a map has afterwards."""
+
+    kind: int
+    key: int
+    value: int
+    entries: dict[bytes, bytes]
+
+
+class Ran(NamedTuple):
+    """A program that has run over packets, one after the other."""
+
+    program: str
+    answers: list[Answer]
+    maps: dict[str, Kept]
+
+
+def ran(source: Path, packets: Sequence[bytes]) -> Ran:
+    """Runs a program in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(_ran, source, packets).result()
+
+
+def _ran(source: Path, packets: Sequence[bytes]) -> Ran:
+    program = Program(load_runnable(str(source), Clang()))
+    chosen = choose(str(source), program.functions, None)
+    execution = Execution(str(source), program.module, program.functions, chosen)
+    arena, store = execution.arena, execution.store
+    assert arena is not None
+    results = execution.each(packets_of(packets), Setting())
+    answers = [Answer(result or 0, arena.packet()) for result in results]
+    maps = {
+        one.map.name: Kept(
+            one.map.kind, one.map.key, one.map.value_size, store.entries(one.map.name)
+        )
+        for one in store.tables
+    }
+    return Ran(chosen.function.name, answers, maps)
+
+
+def packets_of(frames: Sequence[bytes]) -> list[Captured]:
+    """Frames as they are read from a trace, a second apart."""
+    return [Captured(one, len(one), at * 10**9) for at, one in enumerate(frames)]
+
+
+def traffic(count: int, seed: int) -> list[bytes]:
+    """Frames of UDP and TCP over IPv4 and IPv6, some with VLANs, some cut short, some random."""
+    draw = noise_of(seed)
+    found = []
+    for _ in range(count):
+        frame = bytearray(_frame(draw.randrange(0, 6), draw.randrange(0, 1 << 30)))
+        if draw.randrange(0, 4) == 0:
+            frame[_VARIED[draw.randrange(0, len(_VARIED))] % len(frame)] = draw.randrange(0, 256)
+        if draw.randrange(0, 6) == 0:
+            frame = frame[: draw.randrange(14, len(frame))]
+        found.append(bytes(frame))
+    return found
+
+
+def requests(count: int, seed: int) -> list[bytes]:
+    """Frames for `helpers.bpf.c`."""
+    draw = noise_of(seed)
+    return [
+        bytes(12)
+        + b"\x88\xb5"
+        + bytes([draw.randrange(0, 11)])
+        + draw.randbytes(9)
+        + draw.randbytes(draw.randrange(0, 90))
+        for _ in range(count)
+    ]
+
+
+def _frame(kind: int, number: int) -> bytes:
+    ports = (53, 443, 5004, 80, 8080, 6000)
+    source, to = 1024 + number % 16, ports[number // 16 % len(ports)]
+    data = struct.pack(">IIHH", number, 0x0100_0001, 1, 0) + bytes(20 + number % 64)
+    if kind % 2:
+        rest = struct.pack(">HHHH", source, to, 8 + len(data), 0) + data
+        protocol = 17
+    else:
+        rest = struct.pack(">HHIIBBHHH", source, to, 1, 2, 0x50, 2, 512, 0, 0) + data
+        protocol = 6
+    if kind < 4:  # IPv4
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(rest), 1, 0, 64, protocol, 0)
+        rest = head + bytes([10, 0, 0, number % 9, 192, 0, 2, number // 9 % 3]) + rest
+        kinds = b"\x08\x00"
+    else:
+        head = struct.pack(">IHBB", 0x6000_0000, len(rest), protocol, 64)
+        rest = head + bytes(15) + bytes([number % 9]) + bytes(15) + b"\x01" + rest
+        kinds = b"\x86\xdd"
+    tag = b"\x81\x00\x00\x05" if number % 11 == 0 else b""
+    return bytes(12) + tag + kinds + rest

@@ -1,0 +1,95 @@
+"""An XDP program in the running kernel, packet by packet, with what its maps hold: by libbpf."""
+
+import ctypes
+from collections.abc import Iterator
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from pathlib import Path
+from typing import NamedTuple
+
+import oracles
+
+_ROOM = 1 << 16
+
+
+class _Options(ctypes.Structure):
+    """`struct bpf_test_run_opts`."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("data_in", c_void_p),
+        ("data_out", c_void_p),
+        ("data_size_in", c_uint32),
+        ("data_size_out", c_uint32),
+        ("context_in", c_void_p),
+        ("context_out", c_void_p),
+        ("context_size_in", c_uint32),
+        ("context_size_out", c_uint32),
+        ("result", c_uint32),
+        ("repeat", c_int),
+        ("duration", c_uint32),
+        ("flags", c_uint32),
+        ("cpu", c_uint32),
+        ("batch_size", c_uint32),
+    )
+
+
+class Answer(NamedTuple):
+    """What became of a packet."""
+
+    result: int
+    packet: bytes
+
+
+class Loaded:
+    """A program that the kernel has; close it."""
+
+    def __init__(self, file: Path, program: str) -> None:
+        try:
+            self._lib = ctypes.CDLL("libbpf.so.1")
+        except OSError as problem:
+            oracles.missing("libbpf", str(problem))
+        for name in (
+            *("bpf_object__open_file", "bpf_object__find_program_by_name"),
+            "bpf_object__find_map_by_name",
+        ):
+            getattr(self._lib, name).restype = c_void_p
+        self._lib.libbpf_set_print(None)
+        self._object = c_void_p(self._lib.bpf_object__open_file(str(file).encode(), None))
+        if self._lib.bpf_object__load(self._object):
+            self.close()
+            oracles.missing("kernel", f"{file.name} is not loaded here")
+        found = self._lib.bpf_object__find_program_by_name(self._object, c_char_p(program.encode()))
+        self._program = self._lib.bpf_program__fd(c_void_p(found))
+
+    def run(self, packet: bytes) -> Answer:
+        """One packet."""
+        data, out = ctypes.create_string_buffer(packet), ctypes.create_string_buffer(_ROOM)
+        asked = _Options(
+            size=ctypes.sizeof(_Options),
+            data_in=ctypes.addressof(data),
+            data_out=ctypes.addressof(out),
+            data_size_in=len(packet),
+            data_size_out=_ROOM,
+            repeat=1,
+        )
+        code = self._lib.bpf_prog_test_run_opts(self._program, ctypes.byref(asked))
+        assert code == 0, f"the kernel does not run {len(packet)} bytes: {code}"
+        return Answer(asked.result, out.raw[: asked.data_size_out])
+
+    def entries(self, name: str, key: int, value: int) -> dict[bytes, bytes]:
+        """What a map has, with keys and values of so many bytes."""
+        return dict(self._entries(name, key, value))
+
+    def _entries(self, name: str, key: int, value: int) -> Iterator[tuple[bytes, bytes]]:
+        found = c_void_p(self._lib.bpf_object__find_map_by_name(self._object, name.encode()))
+        map_ = self._lib.bpf_map__fd(found)
+        at, following = None, ctypes.create_string_buffer(key)
+        content = ctypes.create_string_buffer(value)
+        while self._lib.bpf_map_get_next_key(map_, at, following) == 0:
+            if self._lib.bpf_map_lookup_elem(map_, following, content) == 0:
+                yield following.raw[:key], content.raw[:value]
+            at = ctypes.create_string_buffer(following.raw[:key], key)
+
+    def close(self) -> None:
+        """Gives it back."""
+        self._lib.bpf_object__close(self._object)
