@@ -80,6 +80,7 @@ class Recorded:
         self.text = text
         self.seed_bits = crc.width if seeded else 0
         self.seed_name = "crc"
+        self.result = ""
         self.shift = 0
 
     def value(self, data: bytes, seed: int = 0) -> int:

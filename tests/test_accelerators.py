@@ -36,12 +36,26 @@ CRCS = {
     "crc16_table_fill": (16, 0x1021, "0x0000", "yes", "yes", 0),
     "crc16_range": (16, 0x8005, "0x0000", "no", "no", 0),
     "frame_add": (16, 0x1021, "frame + 4", "yes", "yes", 0),
-    "running_add": (16, 0x1021, "a variable", "no", "no", 0),
+    "running_add": (16, 0x1021, "the variable running", "no", "no", 0),
     "crc5_usb": (5, 0x05, "0x1f", "yes", "yes", 0x1F),
     "crc7_kept": (7, 0x09, "0x00", "no", "no", 0),
     "crc16_ends": (16, 0x8005, "*crc", "yes", "yes", 0xFFFF),
+    "crc32_beside": (32, 0x04C11DB7, "0xffffffff", "yes", "yes", 0xFFFFFFFF),
+    "crc32_remembered": (32, 0x04C11DB7, "0xffffffff", "yes", "yes", 0xFFFFFFFF),
+    "crc32_continued": (32, 0x04C11DB7, "*bare", "yes", "yes", 0),
+    "crc16_byte_beside": (16, 0x1021, "crc", "no", "no", 0),
 }
 """Width, polynomial, initial value, reflection of input and output, final xor."""
+
+PLACES = {
+    "crc16_update": "in *crc",
+    "frame_add": "in frame + 4",
+    "running_add": "in the variable running",
+    "crc7_kept": "in *crc",
+    "crc16_ends": "in *crc",
+    "crc32_continued": "in *bare",
+}
+"""Where the result is that was described; of the others, it is what they return."""
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +103,43 @@ def test_parameters_of_crcs_are_recovered() -> None:
             "reflected in": reflected_in,
             "reflected out": reflected_out,
             "final xor": f"0x{final:0{digits}x}",
+            **({"result": PLACES[name]} if name in PLACES else {}),
         }, name
+
+
+def test_a_result_that_is_not_what_is_returned_is_told() -> None:
+    def said(entry: str) -> str:
+        run = slowpath("insights", "accelerators", FOLDER / "crc.c", "--entry", entry)
+        return next(line for line in run.stdout.splitlines() if line.startswith(f"{entry}: "))
+
+    assert said("crc32_continued").endswith("final xor 0x00000000, result in *bare")
+    assert said("crc32_beside").endswith("final xor 0xffffffff")
+
+
+def test_sums_are_those_that_are_returned(tmp_path: Path) -> None:
+    file = tmp_path / "both.c"
+    file.write_text(
+        "#include <stdint.h>\n"
+        "static uint16_t folded(const uint16_t *data, int words) {\n"
+        "    uint32_t sum = 0;\n"
+        "    for (int at = 0; at < words; at++)\n"
+        "        sum += data[at];\n"
+        "    while (sum >> 16)\n"
+        "        sum = (sum & 0xffff) + (sum >> 16);\n"
+        "    return (uint16_t)sum;\n"
+        "}\n"
+        "uint16_t returned(const uint16_t *data, int words, uint16_t *plain) {\n"
+        "    *plain = folded(data, words);\n"
+        "    return (uint16_t)~*plain;\n"
+        "}\n"
+        "int left(const uint16_t *data, int words, uint16_t *sum) {\n"
+        "    *sum = folded(data, words);\n"
+        "    return 0;\n"
+        "}\n"
+    )
+    found = {one["function"]: one["parameters"] for one in examined(file)["proved"]}
+    assert (found["returned"]["complement"], found["returned"].get("result")) == ("yes", None)
+    assert (found["left"]["complement"], found["left"]["result"]) == ("no", "in *sum")
 
 
 def test_look_alikes_are_not_proved_to_be_anything() -> None:

@@ -278,3 +278,37 @@ uint16_t crc16_ends(uint16_t *crc, const uint8_t *data, uint32_t len) {
     }
     return *crc = (uint16_t)~value;
 }
+
+static uint32_t crc32_register(uint32_t crc, const uint8_t *data, uint32_t len) {
+    while (len--) {
+        crc ^= *data++;
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return crc;
+}
+
+// The bare register is left beside what is returned, and nothing begins with it.
+uint32_t crc32_beside(const uint8_t *data, uint32_t len, uint32_t *bare) {
+    *bare = crc32_register(~0u, data, len);
+    return ~*bare;
+}
+
+static uint32_t last_register;
+
+uint32_t crc32_remembered(const uint8_t *data, uint32_t len) {
+    last_register = crc32_register(~0u, data, len);
+    return ~last_register;
+}
+
+// Here the next call begins with it.
+uint32_t crc32_continued(uint32_t *bare, const uint8_t *data, uint32_t len) {
+    *bare = crc32_register(*bare, data, len);
+    return ~*bare;
+}
+
+uint16_t crc16_byte_beside(uint16_t crc, uint8_t byte, uint16_t *inverted) {
+    crc = crc16_ccitt_algebra(crc, byte);
+    *inverted = (uint16_t)~crc;
+    return crc;
+}

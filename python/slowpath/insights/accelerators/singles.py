@@ -112,15 +112,18 @@ def _of_text(
         found = prove_hash(oracle, numbers)
         if found is not None:
             found["parameters"]["data"] = "without zero bytes"
-            return found
+            return _placed(found, oracle)
     return None
 
 
 def _blank(bench: Bench, name: str, reading: Reading) -> dict[str, Any] | None:
     """A CRC whose register must not be just anything when it begins: it begins with zeros."""
     bound = Bound(bench, name, reading.binding, blank=True)
-    found = (prove_crc(oracle) for oracle in digest_oracles(bound, reading))
-    return next((one for one in found if one is not None), None)
+    for oracle in digest_oracles(bound, reading):
+        found = prove_crc(oracle)
+        if found is not None:
+            return _placed(found, oracle)
+    return None
 
 
 def _states(reading: Reading) -> bool:
@@ -172,5 +175,12 @@ def _first(
         found = prove_crc(oracle) or (prove_sum(oracle) if sums else None)
         found = found or prove_hash(oracle, numbers)
         if found is not None:
-            return found
+            return _placed(found, oracle)
     return None
+
+
+def _placed(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
+    """With where the result is that was described, unless it is what is returned."""
+    if oracle.result:
+        found["parameters"]["result"] = oracle.result
+    return found

@@ -26,6 +26,7 @@ class Variable(NamedTuple):
 
     address: int
     size: int
+    name: str
 
 
 class Code:
@@ -66,9 +67,9 @@ class Code:
             return None
         outside = self._outside.get(name)
         if outside is not None:
-            return Variable(outside.address, size)
+            return Variable(outside.address, size, name.removeprefix("slowpath.outside."))
         address = self._engine.get_global_value_address(name)
-        return Variable(address, size) if address else None
+        return Variable(address, size, name) if address else None
 
     def address(self, name: str) -> int:
         """Where a function or variable is; 0 where there is none."""

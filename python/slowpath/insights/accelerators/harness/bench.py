@@ -74,9 +74,10 @@ class Bench:
 class Memory:
     """What a call may write: a region, or a variable."""
 
-    def __init__(self, address: int, size: int, parameter: int | None) -> None:
+    def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
         self.parameter = parameter  # None: a variable
+        self.variable = variable  # its name; empty: a parameter
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
         """Its bytes."""
@@ -135,7 +136,9 @@ class Bound:
         self._plain = tuple(slot.value for slot in binding)
         self.memories = [Memory(self._regions[at].address, WINDOW, at) for at in written]
         """What it may write, parameters first."""
-        self.memories += [Memory(one.address, min(one.size, WINDOW), None) for one in variables]
+        self.memories += [
+            Memory(one.address, min(one.size, WINDOW), None, one.name) for one in variables
+        ]
 
     def call(
         self,

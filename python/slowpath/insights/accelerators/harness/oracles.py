@@ -1,6 +1,7 @@
 """Functions of bytes and a seed, however the C function takes them: what proofs ask."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from slowpath.insights.accelerators.execution.memory import changed
@@ -11,6 +12,8 @@ from slowpath.insights.accelerators.harness.slots import Reading
 _PROBE = 8
 """Elements of the data of a first call."""
 _MOST_BYTES = 4096
+_CONTENTS = 2
+"""Other contents of memories that are tried: one may do the same as what was there."""
 
 
 class Oracle(Protocol):
@@ -33,6 +36,8 @@ class Oracle(Protocol):
     """How far data is from the start of a page."""
     words: int
     """Bytes of what data points to, as declared; its addresses are multiples of that."""
+    result: str
+    """Where what comes out is; empty: it is what the function returns."""
 
     def value(self, data: bytes, seed: int = 0) -> int:
         """What comes out."""
@@ -84,6 +89,7 @@ class DigestOracle:
         self.seed_name = "" if seed is None else seed_name(bound, seed)
         self.shift = 0
         self.words = max(1, _pointee(bound, reading.data))
+        self.result = result_name(bound, place)
         self.most = fixed or _longest(bound, unit_bits)
 
     def value(self, data: bytes, seed: int = 0) -> int:
@@ -108,10 +114,21 @@ def seed_name(bound: Bound, seed: Seed) -> str:
     """What a seed is called in the source."""
     if seed.memory is None:
         return name_of(bound, seed.parameter or 0)
-    if seed.memory.parameter is None:
-        return "a variable"
-    name = name_of(bound, seed.memory.parameter)
-    return f"*{name}" if not seed.offset else f"{name} + {seed.offset}"
+    return memory_name(bound, seed.memory, seed.offset)
+
+
+def result_name(bound: Bound, place: Place) -> str:
+    """Where an outcome is, in the words of the source; empty for what is returned."""
+    return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
+
+
+def memory_name(bound: Bound, memory: Memory, offset: int) -> str:
+    """What bytes of a memory are called in the source."""
+    if memory.parameter is None:
+        named = f"the variable {memory.variable}"
+        return named if not offset else f"{named} + {offset}"
+    name = name_of(bound, memory.parameter)
+    return f"*{name}" if not offset else f"{name} + {offset}"
 
 
 def digest_oracles(bound: Bound, reading: Reading) -> Iterator[DigestOracle]:
@@ -181,18 +198,39 @@ def _places(bound: Bound, reading: Reading, unit_bits: int, fixed: int | None) -
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
     length = 8 * size // unit_bits
+    behind = b"" if reading.extent == "end" else bytes(8)
+    texts = [bytes(noise.randrange(1, 256) for _ in range(size)) + behind for _ in range(4)]
+    return places(bound, [partial(bound.call, text, length, None) for text in texts])
+
+
+def places(bound: Bound, calls: Sequence[Callable[[Sequence[Given]], int]]) -> Iterator[Place]:
+    """Where something comes out that differs between calls with different data.
+
+    What is returned comes first, as it is what callers mean by the function's result. Where it
+    depends on what the memories held that are written, too, they come first: one is a register
+    that is continued, and what is returned has no start of its own.
+    """
     seen = list[tuple[int, list[bytes]]]()
-    for _ in range(4):
-        data = bytes(noise.randrange(1, 256) for _ in range(size))
-        behind = b"" if reading.extent == "end" else bytes(8)
-        seen.append(outcomes(bound, data + behind, length))
-    # Memories first: what is returned, too, may have begun with what is in one of them.
-    for number, memory in enumerate(bound.memories):
-        for offset, width in varying([one[1][number] for one in seen]):
-            yield from fields(memory, offset, width)
-    bits = {"pointer": 0, "void": 0}.get(bound.function.result)
-    if bits is None and len({one[0] for one in seen}) > 1:
-        yield Place(int(bound.function.result[1:]))
+    for call in calls:
+        result = call(())
+        seen.append((result, [memory.read() for memory in bound.memories]))
+    written = [
+        (memory, offset, width)
+        for number, memory in enumerate(bound.memories)
+        for offset, width in varying([one[1][number] for one in seen])
+    ]
+    inside = [place for one in written for place in fields(*one)]
+    if bound.function.result in ("void", "pointer") or len({one[0] for one in seen}) == 1:
+        yield from inside
+        return
+    returned = Place(int(bound.function.result[1:]))
+    noise = noise_of(17)
+    others = [
+        [Given(memory, offset, noise.randbytes(width)) for memory, offset, width in written]
+        for _ in range(_CONTENTS if written else 0)
+    ]
+    continued = any(calls[0](given) != seen[0][0] for given in others)
+    yield from (*inside, returned) if continued else (returned, *inside)
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:

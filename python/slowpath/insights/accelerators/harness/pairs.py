@@ -14,7 +14,7 @@ class Pairs:
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
-        self.words = oracle.words
+        self.words, self.result = oracle.words, oracle.result
         self.shift = 0
 
     def value(self, data: bytes, seed: int = 0) -> int:

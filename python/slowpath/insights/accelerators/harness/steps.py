@@ -1,6 +1,7 @@
 """Functions that take a byte or word at a time, or a number as a whole; tables that are filled."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from slowpath.insights.accelerators.harness.bench import Bench, Bound, Memory
@@ -8,10 +9,10 @@ from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.accelerators.harness.oracles import (
     Place,
     Seed,
-    fields,
+    places,
+    result_name,
     seed_name,
     seeded,
-    varying,
 )
 from slowpath.insights.accelerators.harness.slots import MOST_PARAMETERS, Slot, number_for
 from slowpath.insights.preparation.functions import Function
@@ -33,6 +34,7 @@ class Plain:
     seed_bits = 0
     seed_name = ""
     bits = 0
+    result = ""
 
 
 class StepOracle(Plain):
@@ -43,6 +45,7 @@ class StepOracle(Plain):
         self.unit, self.bits = unit, place.bits
         self.seed_bits = 0 if seed is None else seed.bits
         self.seed_name = "" if seed is None else seed_name(bound, seed)
+        self.result = result_name(bound, place)
 
     def value(self, data: bytes, seed: int = 0) -> int:
         """The state after all data."""
@@ -140,18 +143,9 @@ def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOr
 
 def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
     noise = noise_of(13)
-    seen = list[tuple[int, list[bytes]]]()
     bits = bound.function.parameters[stepping.data].bits
-    for _ in range(5):
-        numbers = {stepping.data: noise.getrandbits(min(8, bits))}
-        result = bound.call(numbers=numbers)
-        seen.append((result, [memory.read() for memory in bound.memories]))
-    # Memories first: what is returned, too, may have begun with what is in one of them.
-    for number, memory in enumerate(bound.memories):
-        for offset, width in varying([one[1][number] for one in seen]):
-            yield from fields(memory, offset, width)
-    if bound.function.result not in ("void", "pointer") and len({one[0] for one in seen}) > 1:
-        yield Place(int(bound.function.result[1:]))
+    pieces = [{stepping.data: noise.getrandbits(min(8, bits))} for _ in range(5)]
+    return places(bound, [partial(bound.call, b"", 0, numbers) for numbers in pieces])
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from slowpath.insights.accelerators.harness.bench import Bench, Bound, Memory
 from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.accelerators.harness.oracles import name_of
+from slowpath.insights.accelerators.harness.oracles import Place, name_of, result_name
 from slowpath.insights.accelerators.harness.slots import Slot
 
 _WORD = 0xFFFF
@@ -85,7 +85,11 @@ def _linear(bound: Bound, numbers: list[int], memory: Memory | None) -> dict[str
     plus = [one for one, factor in zip(names, factors, strict=True) if factor > 0]
     minus = [one for one, factor in zip(names, factors, strict=True) if factor < 0]
     corrected = bool(plus and minus)
-    said = {"sum of": " ".join(plus), "less": " ".join(minus)}
+    said = {
+        "sum of": " ".join(plus),
+        "less": " ".join(minus),
+        "result": result_name(bound, Place(16, memory)),
+    }
     name = (
         "internet checksum, corrected (RFC 1624)"
         if corrected
