@@ -1,6 +1,7 @@
 """Plain functions and elements, counted as programs: against twins that are programs, and sums."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,60 @@ def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
     run = slowpath("insights", "blocks", file, "--model", "exact")
     assert run.returncode == 3
     assert UNCOUNTED[source] in run.stderr
+
+
+@pytest.mark.parametrize("kind", [("-S", "ll"), ("-c", "bc")], ids=lambda kind: kind[1])
+def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: Path) -> None:
+    """What clang writes for others has blocks, values and parameters with numbers only."""
+    source, module = tmp_path / "hits.c", tmp_path / f"hits.{kind[1]}"
+    source.write_text(
+        "static unsigned hits[4];\n"
+        "int process(unsigned char *data, unsigned length)\n"
+        "{ if (length < 34) return 0; hits[data[20] & 3]++; return hits[0] & 1; }\n"
+    )
+    command = [*(_find_clang() or []), "-O1", "-g", kind[0], "-emit-llvm", source, "-o", module]
+    subprocess.run(command, check=True)
+    [one], [other] = predicted(source)["programs"], predicted(module)["programs"]
+    assert other["model"] == "exact"
+    assert other["instructions"] == one["instructions"]
+    assert [block["accesses"] for block in blocks_of(other)] == [
+        block["accesses"] for block in blocks_of(one)
+    ]
+
+
+NEWER = """define i32 @process(ptr %0, i32 %1) {
+  %3 = icmp ult i32 %1, 20
+  br i1 %3, label %7, label %4
+
+4:
+  %5 = getelementptr nuw i8, ptr %0, i64 3
+  %6 = load i8, ptr %5, align 1
+  %x = zext nneg i8 %6 to i32
+  br label %7
+
+7:
+  %8 = phi i32 [ 0, %2 ], [ %x, %4 ]
+  ret i32 %8
+}
+"""
+
+
+def test_a_module_that_only_newer_compilers_read_is_learnt(tmp_path: Path) -> None:
+    file = tmp_path / "newer.ll"
+    file.write_text(NEWER)
+    if slowpath("insights", "blocks", file, "--model", "exact").returncode == 0:
+        pytest.skip("this clang reads it")
+    [program] = predicted(file)["programs"]
+    assert program["model"] == "learnt"
+    assert len(blocks_of(program)) == 3
+    assert re.match(r"clang: .*newer\.ll:6:\d+: error: ", program["why"])
+    assert "the command" not in program["why"]
+    assert predicted(file, "--model", "learnt")["programs"] == [{**program, "why": None}]
+    run = slowpath("insights", "blocks", file, "--model", "exact")
+    assert (run.returncode, "newer.ll:6" in run.stderr) == (3, True)
+    file.write_text("define i32 @process(\n")
+    run = slowpath("insights", "blocks", file)
+    assert (run.returncode, "newer.ll: clang: " in run.stderr) == (3, True)
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
