@@ -209,8 +209,8 @@ def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: P
         "int process(unsigned char *data, unsigned length)\n"
         "{ if (length < 34) return 0; hits[data[20] & 3]++; return hits[0] & 1; }\n"
     )
-    command = [*(_find_clang() or []), "-O1", "-g", kind[0], "-emit-llvm", source, "-o", module]
-    subprocess.run(command, check=True)
+    words = ("-O1", "-g", kind[0], "-emit-llvm", str(source), "-o", str(module))
+    subprocess.run([*(_find_clang() or []), *words], check=True)
     [one], [other] = predicted(source)["programs"], predicted(module)["programs"]
     assert other["model"] == "exact"
     assert other["instructions"] == one["instructions"]
@@ -317,13 +317,28 @@ def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
 def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
     file = tmp_path / "engine.c"
     file.write_text(
-        "static __attribute__((noinline)) int nic_engine_sum(const unsigned char *at, int length)"
-        " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
-        "int f(const unsigned char *data, int length) { return nic_engine_sum(data, length) == 7; }"
-        "\n"
+        "#include <nic/engine.h>\n"
+        "int f(const unsigned char *data, int length)"
+        " { return nic_engine_checksum(data, length) == 7; }\n"
     )
     [program] = predicted(file, "--model", "exact")["programs"]
     [function] = program["functions"]
     assert function["name"] == "f"
     calls = [one["calls"] for one in function["blocks"] if one["calls"]]
-    assert calls == [[{"what": "nic_engine_sum", "times": 1}]]
+    assert calls == [[{"what": "nic_engine_checksum", "times": 1}]]
+
+
+def test_a_function_of_the_source_is_no_engine_whatever_its_name(tmp_path: Path) -> None:
+    named = [tmp_path / "engine.c", tmp_path / "other.c"]
+    for file, name in zip(named, ("nic_engine_sum", "other_sum"), strict=True):
+        file.write_text(
+            f"static __attribute__((noinline)) int {name}(const unsigned char *at, int length)"
+            " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
+            f"int f(const unsigned char *data, int length) {{ return {name}(data, length) == 7; }}"
+            "\n"
+        )
+    [one], [other] = (predicted(file, "--model", "exact")["programs"] for file in named)
+    assert [each["name"] for each in one["functions"]] == ["f", "nic_engine_sum"]
+    assert [each["blocks"] for each in other["functions"]] == [
+        [{**block, "file": str(named[1])} for block in each["blocks"]] for each in one["functions"]
+    ]
