@@ -312,6 +312,27 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
     assert own["kept"] == pytest.approx(itself["kept"], rel=0.05)
 
 
+def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
+    """Engines are those of the header: what else has such a name is counted."""
+    source, page = tmp_path / "engine.c", tmp_path / "engine.html"
+    source.write_text(
+        "#include <nic/engine.h>\n"
+        "NIC_ENGINE uint32_t nic_engine_fold(uint32_t sum) { return sum * 31 + (sum >> 7); }\n"
+        "int process(const uint8_t *data, uint32_t length) {\n"
+        "return length > 34 && nic_engine_fold(nic_engine_checksum(data, 34)) & 1; }\n"
+    )
+    run = slowpath("insights", source, "--traffic", TRACE, "--entry", "process", "--html", page)
+    assert run.returncode == 0, run.stderr
+    heading = "Notes on what was counted, which cores and neighbours rest on, too"
+    _, _, below = run.stdout.partition(f"\n{heading}:\n")
+    notes = " ".join(below.partition("\n\n")[0].split())
+    said = "is what an engine does, 1 times for each packet; what that takes is in no number"
+    assert notes == f"- nic_engine_checksum {said}"
+    shown = page.read_text()
+    assert f"<h2>{heading}</h2>" in shown
+    assert f"<li>nic_engine_checksum {said}</li>" in shown
+
+
 def test_csv_has_the_advice_of_json() -> None:
     run = slowpath("insights", *TRACED, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(run.stdout)))

@@ -1,6 +1,7 @@
 """Plain functions and elements, counted as programs: against twins that are programs, and sums."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,60 @@ def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
     assert UNCOUNTED[source] in run.stderr
 
 
+@pytest.mark.parametrize("kind", [("-S", "ll"), ("-c", "bc")], ids=lambda kind: kind[1])
+def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: Path) -> None:
+    """What clang writes for others has blocks, values and parameters with numbers only."""
+    source, module = tmp_path / "hits.c", tmp_path / f"hits.{kind[1]}"
+    source.write_text(
+        "static unsigned hits[4];\n"
+        "int process(unsigned char *data, unsigned length)\n"
+        "{ if (length < 34) return 0; hits[data[20] & 3]++; return hits[0] & 1; }\n"
+    )
+    words = ("-O1", "-g", kind[0], "-emit-llvm", str(source), "-o", str(module))
+    subprocess.run([*(_find_clang() or []), *words], check=True)
+    [one], [other] = predicted(source)["programs"], predicted(module)["programs"]
+    assert other["model"] == "exact"
+    assert other["instructions"] == one["instructions"]
+    assert [block["accesses"] for block in blocks_of(other)] == [
+        block["accesses"] for block in blocks_of(one)
+    ]
+
+
+NEWER = """define i32 @process(ptr %0, i32 %1) {
+  %3 = icmp ult i32 %1, 20
+  br i1 %3, label %7, label %4
+
+4:
+  %5 = getelementptr nuw i8, ptr %0, i64 3
+  %6 = load i8, ptr %5, align 1
+  %x = zext nneg i8 %6 to i32
+  br label %7
+
+7:
+  %8 = phi i32 [ 0, %2 ], [ %x, %4 ]
+  ret i32 %8
+}
+"""
+
+
+def test_a_module_that_only_newer_compilers_read_is_learnt(tmp_path: Path) -> None:
+    file = tmp_path / "newer.ll"
+    file.write_text(NEWER)
+    if slowpath("insights", "blocks", file, "--model", "exact").returncode == 0:
+        pytest.skip("this clang reads it")
+    [program] = predicted(file)["programs"]
+    assert program["model"] == "learnt"
+    assert len(blocks_of(program)) == 3
+    assert re.match(r"clang: .*newer\.ll:6:\d+: error: ", program["why"])
+    assert "the command" not in program["why"]
+    assert predicted(file, "--model", "learnt")["programs"] == [{**program, "why": None}]
+    run = slowpath("insights", "blocks", file, "--model", "exact")
+    assert (run.returncode, "newer.ll:6" in run.stderr) == (3, True)
+    file.write_text("define i32 @process(\n")
+    run = slowpath("insights", "blocks", file)
+    assert (run.returncode, "newer.ll: clang: " in run.stderr) == (3, True)
+
+
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     """With and without a call, the other blocks take the same."""
     source = """
@@ -262,13 +317,28 @@ def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
 def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
     file = tmp_path / "engine.c"
     file.write_text(
-        "static __attribute__((noinline)) int nic_engine_sum(const unsigned char *at, int length)"
-        " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
-        "int f(const unsigned char *data, int length) { return nic_engine_sum(data, length) == 7; }"
-        "\n"
+        "#include <nic/engine.h>\n"
+        "int f(const unsigned char *data, int length)"
+        " { return nic_engine_checksum(data, length) == 7; }\n"
     )
     [program] = predicted(file, "--model", "exact")["programs"]
     [function] = program["functions"]
     assert function["name"] == "f"
     calls = [one["calls"] for one in function["blocks"] if one["calls"]]
-    assert calls == [[{"what": "nic_engine_sum", "times": 1}]]
+    assert calls == [[{"what": "nic_engine_checksum", "times": 1}]]
+
+
+def test_a_function_of_the_source_is_no_engine_whatever_its_name(tmp_path: Path) -> None:
+    named = [tmp_path / "engine.c", tmp_path / "other.c"]
+    for file, name in zip(named, ("nic_engine_sum", "other_sum"), strict=True):
+        file.write_text(
+            f"static __attribute__((noinline)) int {name}(const unsigned char *at, int length)"
+            " { int sum = 0; while (length--) sum += *at++; return sum; }\n"
+            f"int f(const unsigned char *data, int length) {{ return {name}(data, length) == 7; }}"
+            "\n"
+        )
+    [one], [other] = (predicted(file, "--model", "exact")["programs"] for file in named)
+    assert [each["name"] for each in one["functions"]] == ["f", "nic_engine_sum"]
+    assert [each["blocks"] for each in other["functions"]] == [
+        [{**block, "file": str(named[1])} for block in each["blocks"]] for each in one["functions"]
+    ]

@@ -43,7 +43,7 @@ def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgra
 def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
     text = _with_programs(asked)
     if text is None:
-        yield from _of_functions(asked, load_plain(asked), stopping)
+        yield from _without_programs(asked, stopping)
     elif asked.way == "learnt":
         yield from predicted_programs(asked)
     else:
@@ -56,6 +56,39 @@ def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Un
 
 def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
     return list(predicted_programs(asked._replace(entry=entry)))
+
+
+def _without_programs(
+    asked: Question, stopping: Stopping
+) -> Iterator[PredictedProgram | Uncounted]:
+    try:
+        plain = load_plain(asked)
+    except StoppedError:
+        raise
+    except InputError as problem:
+        yield from _as_read_here(asked, problem)
+        return
+    yield from _of_functions(asked, plain, stopping)
+
+
+def _as_read_here(asked: Question, problem: InputError) -> Iterator[PredictedProgram]:
+    """What the model says of what clang does not read, and the LLVM that runs here may.
+
+    Raises:
+        InputError: the problem, where the model may not be asked, or says nothing either.
+        StoppedError: when the time is up before.
+    """
+    if asked.way == "exact":
+        raise problem
+    try:
+        said = list(predicted_programs(asked))
+    except StoppedError:
+        raise
+    except InputError:
+        raise problem from None
+    reason = problem.reason.partition("; the command: ")[0]
+    for one in said:
+        yield {**one, "why": reason if asked.way == "auto" else None}
 
 
 def _of_functions(

@@ -20,7 +20,6 @@ from slowpath.insights.porting.execution import Execution, Outcome
 from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.memory import Structure
 from slowpath.insights.preparation.entry import Entry
-from slowpath.insights.preparation.framework import is_engine
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import descend
 from slowpath.insights.preparation.metadata import Line
@@ -248,8 +247,11 @@ class Counted:
         return [
             f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
             "each packet; what that takes is in no number"
-            for name, count in sorted(self._calls(is_engine).items())
+            for name, count in sorted(self._calls(self._is_engine).items())
         ]
+
+    def _is_engine(self, name: str) -> bool:
+        return name in self._functions and self._functions[name].engine
 
     def _calls(self, wanted: Callable[[str], bool]) -> Counter[str]:
         """How often the wanted ones of all functions were called, by name."""

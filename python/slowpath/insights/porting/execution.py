@@ -35,7 +35,7 @@ from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.preparation.entry import Entry
-from slowpath.insights.preparation.framework import ELEMENT, is_engine
+from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import Layouts
 from slowpath.insights.preparation.metadata import Line, Metadata
@@ -126,7 +126,7 @@ class Execution:
         self._called = ctypes.CFUNCTYPE(None)(self._empty)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
         at = Addresses(start + _HEAD, _ROOM, start, start + 8, start + 16, start + 20, drain)
-        self.stated = instrument(text, functions, _is_support, is_allowed, at)
+        self.stated = instrument(text, functions, self._is_support, is_allowed, at)
         try:
             stated = llvm.parse_assembly(self.stated.text)
             stated.verify()
@@ -417,6 +417,9 @@ class Execution:
                     return found
         return function.line
 
+    def _is_support(self, symbol: str) -> bool:
+        return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
+
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
     """With the memory of local variables, as far as nothing else is there."""
@@ -424,10 +427,6 @@ def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)
     return sorted([*areas, Area(start, end - start, "local", -1)])
-
-
-def _is_support(symbol: str) -> bool:
-    return symbol.startswith(_SUPPORT) or is_engine(symbol)
 
 
 def _time(number: int, one: Captured) -> int:

@@ -24,9 +24,9 @@ def is_ours(file: str) -> bool:
     return _OURS in f"/{file}"
 
 
-def is_engine(symbol: str) -> bool:
-    """Whether a function is what an engine of the card does (`nic/engine.h`)."""
-    return _ENGINE.match(symbol) is not None
+def is_engine(symbol: str, file: str) -> bool:
+    """Whether a function of a file is what an engine of the card does (`nic/engine.h`)."""
+    return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.insights.preparation.framework import is_support
+from slowpath.insights.preparation.framework import is_engine, is_support
 from slowpath.insights.preparation.metadata import Described, Line, Metadata
 from slowpath.insights.preparation.modules import Module
 
@@ -73,6 +73,11 @@ class Function(NamedTuple):
     def place(self) -> str:
         """File and line, as compilers write them."""
         return f"{self.line.file}:{self.line.line}" if self.line else ""
+
+    @property
+    def engine(self) -> bool:
+        """Whether it is what an engine of the card does, for which no core runs."""
+        return is_engine(self.name, self.line.file if self.line else "")
 
     @property
     def supports(self) -> bool:

@@ -8,6 +8,7 @@ from slowpath.commands.insights.advice.report import (
     BESIDE,
     CURVE,
     CYCLES,
+    NOTES,
     advice_csv,
     beside_rows,
     curve_rows,
@@ -72,8 +73,8 @@ def _notes(report: AdviceReport) -> Html | None:
     traffic = report["traffic"]
     if traffic is None or not traffic["notes"]:
         return None
-    said = (element("p", f"Note: {one}.", class_="small") for one in traffic["notes"])
-    return element("section", *said)
+    said = (element("li", one) for one in traffic["notes"])
+    return element("section", element("h2", NOTES), element("ul", *said))
 
 
 def _piece(rank: int, one: AdviceGiven) -> Html:

@@ -35,6 +35,7 @@ _MEGA = 1e6
 _WIDTH = 96
 _PERCENT = 100
 CYCLES = "cycles for each packet"
+NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
@@ -60,6 +61,11 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         for gap in report["unsaid"]:
             remedy = f" ({gap['remedy']})" if gap["remedy"] else ""
             yield from _wrapped(f"{gap['what']}: {gap['why']}{remedy}", "  - ", "    ")
+    if report["traffic"] is not None and report["traffic"]["notes"]:
+        yield Line("")
+        yield Line(f"{NOTES}:", "bold")
+        for note in report["traffic"]["notes"]:
+            yield from _wrapped(note, "  - ", "    ")
     if report["card"] is not None:
         yield from _card(report["card"])
     yield Line("")

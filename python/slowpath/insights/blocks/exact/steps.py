@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
+from slowpath.insights.preparation.brackets import enclosed, separated
 from slowpath.programs.clang import OBJECT, Form, compile_c
 from slowpath.programs.sources import Clang
 
@@ -21,6 +22,8 @@ _OBJECT = Form((*_FROM_LLVM, "-w", "-x", "ir"), "o", "object", kernel=False)
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
 """Values and blocks that only have a number."""
+_LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
+_NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
 _USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
 """What passes must keep; none run any more."""
@@ -46,7 +49,20 @@ def language(file: str, clang: Clang) -> str:
 
 def named(text: str) -> str:
     """The text with a name for each block: assembler does not mention those that have none."""
-    return _BODY.sub(lambda body: _UNNAMED.sub(r"\g<1>n.\g<2>", body[0]), text)
+    return _BODY.sub(lambda body: _UNNAMED.sub(r"\g<1>n.\g<2>", body[0]), _with_entries(text))
+
+
+def _with_entries(text: str) -> str:
+    """The text with labels for first blocks that have but a number, which LLVM leaves out."""
+    lines = list[str]()
+    for line in text.splitlines():
+        before = lines[-1] if lines else ""
+        if before.startswith("define ") and before.endswith("{") and not _LABEL.match(line):
+            inside = enclosed(before[before.index("(", before.index("@")) :])
+            count = sum(bool(_NUMBERED.search(one)) for one in separated(inside[1:-1]))
+            lines.append(f"{count}:")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def programs(text: str) -> list[str]:

@@ -14,7 +14,6 @@ import llvmlite.binding as llvm
 from slowpath.cli.errors import InputError
 from slowpath.insights.blocks.exact.steps import language, named
 from slowpath.insights.blocks.lowering.backend import CPU, TRIPLE
-from slowpath.insights.preparation.brackets import enclosed, separated
 from slowpath.insights.preparation.functions import functions_of
 from slowpath.insights.preparation.modules import keep_loops, read_module
 from slowpath.insights.preparation.sources import Source, load_source
@@ -27,8 +26,6 @@ _TARGET = re.compile(
 )
 _HEAD = re.compile(r'^target (datalayout|triple) = "[^"]*"$', re.MULTILINE)
 _UWTABLE = re.compile(r" uwtable(?:\(\w+\))?| personality ptr @[\w.$]+")
-_LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
-_NUMBERED = re.compile(r"%\d+$")
 _KEPT_INLINE = b"alwaysinline"
 
 
@@ -58,12 +55,12 @@ def prepared(file: str, clang: Clang) -> Prepared:
         raise (first or problem) from None
     text = _of_bpf(source)
     if text is not None:
-        return Prepared(named(with_entries(text)), for_bpf=True)
+        return Prepared(named(text), for_bpf=True)
     keep_loops()
     module = read_module(source)
     text = retargeted(str(module))
     text = optimised(text) if source.compiled else str(llvm.parse_assembly(text))
-    return Prepared(named(with_entries(text)), for_bpf=False)
+    return Prepared(named(text), for_bpf=False)
 
 
 def _of_bpf(source: Source) -> str | None:
@@ -83,19 +80,6 @@ def retargeted(text: str) -> str:
     heads = {"datalayout": _LAYOUT, "triple": TRIPLE}
     text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
     return _UWTABLE.sub("", _TARGET.sub("", text))
-
-
-def with_entries(text: str) -> str:
-    """The text with labels for first blocks that have but a number, which LLVM leaves out."""
-    lines = list[str]()
-    for line in text.splitlines():
-        before = lines[-1] if lines else ""
-        if before.startswith("define ") and before.endswith("{") and not _LABEL.match(line):
-            inside = enclosed(before[before.index("(", before.index("@")) :])
-            count = sum(bool(_NUMBERED.search(one)) for one in separated(inside[1:-1]))
-            lines.append(f"{count}:")
-        lines.append(line)
-    return "\n".join(lines) + "\n"
 
 
 def optimised(text: str) -> str:

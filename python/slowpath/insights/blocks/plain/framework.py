@@ -18,8 +18,8 @@ _CALLED = {
     "click_random": "click_random",
     "slowpath_click_take": "Packet::make",
 }
-_OURS = re.compile(r"slowpath_click_|(?:_ZL\d+)?nic_engine_")
-"""What symbols of functions begin with that a card's framework has, or its engines."""
+_OURS = "slowpath_click_"
+"""What symbols of functions begin with that a card's framework has."""
 _NOW, _TOTALS = "@slowpath_click_now", "@slowpath_click_totals"
 _CLOCK = "slowpath_click_clock"
 _COPY = re.compile(r"^( *)(?:tail )?call void @llvm\.(memcpy|memmove|memset)\.[\w.]+(\(.*)$")
@@ -44,7 +44,9 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()
-        if function.shown in _CALLED or (_OURS.match(name) and name != RECEIVE)
+        if function.shown in _CALLED
+        or function.engine
+        or (name.startswith(_OURS) and name != RECEIVE)
     }
 
 
