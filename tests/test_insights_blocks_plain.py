@@ -254,6 +254,38 @@ def test_a_module_that_only_newer_compilers_read_is_learnt(tmp_path: Path) -> No
     assert (run.returncode, "newer.ll: clang: " in run.stderr) == (3, True)
 
 
+LIKE_PROGRAMS = {
+    "comment": '/* ported from SEC("xdp") with struct xdp_md */ // SEC("xdp")\n',
+    "quotes": 'static const char *const two[] = {"/* \\" ", "*/"};\n',
+    "section": 'static unsigned seen __attribute__((section("mine"), used));\n',
+    "declared": "struct xdp_md;\n",
+}
+
+
+@pytest.mark.parametrize("way", ["auto", "exact", "learnt"])
+@pytest.mark.parametrize("above", LIKE_PROGRAMS.values(), ids=LIKE_PROGRAMS)
+def test_words_of_programs_do_not_make_one(above: str, way: str, tmp_path: Path) -> None:
+    file = tmp_path / "plain.c"
+    file.write_text(
+        f"#ifdef __bpf__\n#error no BPF\n#endif\n{above}"
+        "int f(const unsigned char *data, int length) { return length > 3 ? data[3] : 0; }\n"
+    )
+    [program] = predicted(file, "--model", way)["programs"]
+    assert program["entry"] == "f"
+    assert program["model"] == ("learnt" if way == "learnt" else "exact")
+
+
+@pytest.mark.parametrize("way", ["auto", "exact", "learnt"])
+def test_programs_that_do_not_compile_are_named_with_their_lines(way: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(
+        "#include <linux/bpf.h>\n#ifdef __bpf__\n#error no BPF\n#endif\n"
+        '__attribute__((section("xdp"), used)) int f(struct xdp_md *ctx) { return 2; }\n'
+    )
+    run = slowpath("insights", "blocks", file, "--model", way)
+    assert (run.returncode, "program.c:3" in run.stderr) == (3, True)
+
+
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     """With and without a call, the other blocks take the same."""
     source = """
