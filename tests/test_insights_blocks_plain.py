@@ -286,6 +286,24 @@ def test_programs_that_do_not_compile_are_named_with_their_lines(way: str, tmp_p
     assert (run.returncode, "program.c:3" in run.stderr) == (3, True)
 
 
+@pytest.mark.parametrize("folder", ["include", "include/x/bits"])
+def test_functions_are_the_source_s_wherever_it_lies(folder: str, tmp_path: Path) -> None:
+    file = tmp_path / folder / "two.c"
+    file.parent.mkdir(parents=True)
+    (file.parent / "beside.h").write_text(
+        "static inline int never(const unsigned char *data, int length) { return data[length]; }\n"
+    )
+    file.write_text(
+        '#include <stdlib.h>\n#include "beside.h"\n'
+        "int one(const unsigned char *data, int length) { return length > 3 ? data[3] : 0; }\n"
+        "int two(const unsigned char *data, int length) { return length > 4 ? data[4] : 0; }\n"
+    )
+    for way in ("exact", "learnt"):
+        programs = predicted(file, "--model", way)["programs"]
+        assert {one["entry"] for one in programs} == {"one", "two"}
+        assert all(one["functions"][0]["blocks"] for one in programs)
+
+
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     """With and without a call, the other blocks take the same."""
     source = """

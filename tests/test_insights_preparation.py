@@ -8,6 +8,7 @@ llvm = pytest.importorskip("llvmlite.binding")
 preparation = pytest.importorskip("slowpath.insights.program")
 
 from slowpath.cli.errors import InputError  # noqa: E402
+from slowpath.insights.accelerators import candidates  # noqa: E402
 from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
 from slowpath.insights.preparation.calls import find_entry, reached, recursive  # noqa: E402
 from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
@@ -77,6 +78,20 @@ def test_loops_are_those_of_the_source(program: object) -> None:
     assert [one.depth for one in found] == [1, 2]
     assert found[1].blocks < found[0].blocks
     assert loops(program.functions["step"]) == []  # type: ignore[attr-defined]
+
+
+def test_what_is_the_source_s_own_is_known_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, beside = tmp_path / "include/x/bits/own.c", tmp_path / "include/x/bits/beside.h"
+    file.parent.mkdir(parents=True)
+    beside.write_text("static int beside(int x) { return x * 3; }\n")
+    file.write_text('#include "beside.h"\nint own(int x) { return beside(x) + 1; }\n')
+    functions = preparation.Program(load_source(str(file), Clang())).functions
+    assert {name: one.own for name, one in functions.items()} == {"own": True, "beside": False}
+    assert {name: one.supports for name, one in functions.items()} == {"own": False, "beside": True}
+    monkeypatch.setattr(candidates, "_SYSTEM", (str(tmp_path),))
+    assert candidates.own(functions) == ["own"]
 
 
 def graph(edges: dict[str, tuple[str, ...]]) -> Function:

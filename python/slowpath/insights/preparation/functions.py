@@ -64,6 +64,7 @@ class Function(NamedTuple):
     calls: frozenset[str]  # functions, intrinsics too, that it names
     globals: frozenset[str]  # everything else of the module that it names
     assembly: Line | bool | None  # where its first inline assembly is; False: it has none
+    own: bool = True  # in the file that was compiled, not in what that includes
 
     @property
     def place(self) -> str:
@@ -78,7 +79,7 @@ class Function(NamedTuple):
     @property
     def supports(self) -> bool:
         """Whether it is not the user's: of the headers, of a library, of the compiler."""
-        return is_support(self.name, self.line.file if self.line else "")
+        return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
 def functions_of(module: Module) -> dict[str, Function]:
@@ -127,6 +128,7 @@ def _function(
         frozenset(named & names),
         frozenset(named - names),
         _assembly(blocks, metadata),
+        at is None or metadata.is_own(at),
     )
 
 
