@@ -9,7 +9,12 @@ import pytest
 
 from insights_counted import EXAMPLES
 from oracles import missing
+from slowpath.cli.errors import StoppedError
+from slowpath.insights.blocks.examination import examine
+from slowpath.insights.blocks.predictions.question import Question
 from slowpath.programs.clang import _find_clang
+from slowpath.programs.sources import Clang
+from slowpath.work.stopping import Stopping
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -302,6 +307,32 @@ def test_functions_are_the_source_s_wherever_it_lies(folder: str, tmp_path: Path
         programs = predicted(file, "--model", way)["programs"]
         assert {one["entry"] for one in programs} == {"one", "two"}
         assert all(one["functions"][0]["blocks"] for one in programs)
+
+
+def test_inline_assembly_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "assembly.c"
+    file.write_text(
+        "int f(const unsigned char *data, int length) { int x = data[3];\n"
+        '__asm__ volatile ("" : "+r"(x)); return x & 1; }\n'
+        "int g(int (*asm_)(int), int x) { return asm_(x); }\n"
+    )
+    programs = predicted(file)["programs"]
+    calls = {
+        one["entry"]: [call for block in blocks_of(one) for call in block["calls"]]
+        for one in programs
+    }
+    assert calls == {
+        "f": [{"what": "inline assembly", "times": 1}],
+        "g": [{"what": "through a pointer", "times": 1}],
+    }
+
+
+def test_without_time_for_any_program_the_command_fails(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text("int f(const unsigned char *data, int length) { return data[3]; }\n")
+    asked = Question(str(file), None, "call", Clang(), "auto")
+    with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
+        examine(asked, 0.0, None, Stopping())
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
