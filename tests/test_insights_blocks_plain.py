@@ -9,7 +9,12 @@ import pytest
 
 from insights_counted import EXAMPLES
 from oracles import missing
+from slowpath.cli.errors import StoppedError
+from slowpath.insights.blocks.examination import examine
+from slowpath.insights.blocks.predictions.question import Question
 from slowpath.programs.clang import _find_clang
+from slowpath.programs.sources import Clang
+from slowpath.work.stopping import Stopping
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -252,6 +257,82 @@ def test_a_module_that_only_newer_compilers_read_is_learnt(tmp_path: Path) -> No
     file.write_text("define i32 @process(\n")
     run = slowpath("insights", "blocks", file)
     assert (run.returncode, "newer.ll: clang: " in run.stderr) == (3, True)
+
+
+LIKE_PROGRAMS = {
+    "comment": '/* ported from SEC("xdp") with struct xdp_md */ // SEC("xdp")\n',
+    "quotes": 'static const char *const two[] = {"/* \\" ", "*/"};\n',
+    "section": 'static unsigned seen __attribute__((section("mine"), used));\n',
+    "declared": "struct xdp_md;\n",
+}
+
+
+@pytest.mark.parametrize("way", ["auto", "exact", "learnt"])
+@pytest.mark.parametrize("above", LIKE_PROGRAMS.values(), ids=LIKE_PROGRAMS)
+def test_words_of_programs_do_not_make_one(above: str, way: str, tmp_path: Path) -> None:
+    file = tmp_path / "plain.c"
+    file.write_text(
+        f"#ifdef __bpf__\n#error no BPF\n#endif\n{above}"
+        "int f(const unsigned char *data, int length) { return length > 3 ? data[3] : 0; }\n"
+    )
+    [program] = predicted(file, "--model", way)["programs"]
+    assert program["entry"] == "f"
+    assert program["model"] == ("learnt" if way == "learnt" else "exact")
+
+
+@pytest.mark.parametrize("way", ["auto", "exact", "learnt"])
+def test_programs_that_do_not_compile_are_named_with_their_lines(way: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(
+        "#include <linux/bpf.h>\n#ifdef __bpf__\n#error no BPF\n#endif\n"
+        '__attribute__((section("xdp"), used)) int f(struct xdp_md *ctx) { return 2; }\n'
+    )
+    run = slowpath("insights", "blocks", file, "--model", way)
+    assert (run.returncode, "program.c:3" in run.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("folder", ["include", "include/x/bits"])
+def test_functions_are_the_source_s_wherever_it_lies(folder: str, tmp_path: Path) -> None:
+    file = tmp_path / folder / "two.c"
+    file.parent.mkdir(parents=True)
+    (file.parent / "beside.h").write_text(
+        "static inline int never(const unsigned char *data, int length) { return data[length]; }\n"
+    )
+    file.write_text(
+        '#include <stdlib.h>\n#include "beside.h"\n'
+        "int one(const unsigned char *data, int length) { return length > 3 ? data[3] : 0; }\n"
+        "int two(const unsigned char *data, int length) { return length > 4 ? data[4] : 0; }\n"
+    )
+    for way in ("exact", "learnt"):
+        programs = predicted(file, "--model", way)["programs"]
+        assert {one["entry"] for one in programs} == {"one", "two"}
+        assert all(one["functions"][0]["blocks"] for one in programs)
+
+
+def test_inline_assembly_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "assembly.c"
+    file.write_text(
+        "int f(const unsigned char *data, int length) { int x = data[3];\n"
+        '__asm__ volatile ("" : "+r"(x)); return x & 1; }\n'
+        "int g(int (*asm_)(int), int x) { return asm_(x); }\n"
+    )
+    programs = predicted(file)["programs"]
+    calls = {
+        one["entry"]: [call for block in blocks_of(one) for call in block["calls"]]
+        for one in programs
+    }
+    assert calls == {
+        "f": [{"what": "inline assembly", "times": 1}],
+        "g": [{"what": "through a pointer", "times": 1}],
+    }
+
+
+def test_without_time_for_any_program_the_command_fails(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text("int f(const unsigned char *data, int length) { return data[3]; }\n")
+    asked = Question(str(file), None, "call", Clang(), "auto")
+    with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
+        examine(asked, 0.0, None, Stopping())
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ llvm = pytest.importorskip("llvmlite.binding")
 preparation = pytest.importorskip("slowpath.insights.program")
 
 from slowpath.cli.errors import InputError  # noqa: E402
+from slowpath.insights.accelerators import candidates  # noqa: E402
 from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
 from slowpath.insights.preparation.calls import find_entry, reached, recursive  # noqa: E402
+from slowpath.insights.preparation.entry import choose  # noqa: E402
 from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
 from slowpath.insights.preparation.graph import loops  # noqa: E402
 from slowpath.insights.preparation.sources import Source, load_source  # noqa: E402
@@ -77,6 +79,36 @@ def test_loops_are_those_of_the_source(program: object) -> None:
     assert [one.depth for one in found] == [1, 2]
     assert found[1].blocks < found[0].blocks
     assert loops(program.functions["step"]) == []  # type: ignore[attr-defined]
+
+
+def test_what_is_the_source_s_own_is_known_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, beside = tmp_path / "include/x/bits/own.c", tmp_path / "include/x/bits/beside.h"
+    file.parent.mkdir(parents=True)
+    beside.write_text("static int beside(int x) { return x * 3; }\n")
+    file.write_text('#include "beside.h"\nint own(int x) { return beside(x) + 1; }\n')
+    functions = preparation.Program(load_source(str(file), Clang())).functions
+    assert {name: one.own for name, one in functions.items()} == {"own": True, "beside": False}
+    assert {name: one.supports for name, one in functions.items()} == {"own": False, "beside": True}
+    monkeypatch.setattr(candidates, "_SYSTEM", (str(tmp_path),))
+    assert candidates.own(functions) == ["own"]
+
+
+def test_names_that_are_not_ascii_are_refused_with_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "names.c"
+    file.write_text("static int zähler;\n\nint prüfe(int x) { return x + zähler; }\n")
+    source = load_source(str(file), Clang())
+    with pytest.raises(InputError) as caught:
+        preparation.Program(source)
+    assert caught.value.reason == f"{file}:3: names of functions are ASCII here: prüfe"
+
+
+def test_an_export_is_only_missed_in_cplusplus() -> None:
+    with pytest.raises(InputError, match=r"own; is EXPORT_ELEMENT missing\?$"):
+        choose("nf.cc", {}, None)
+    with pytest.raises(InputError, match=r"own$"):
+        choose("nf.c", {}, None)
 
 
 def graph(edges: dict[str, tuple[str, ...]]) -> Function:

@@ -19,7 +19,7 @@ def own(functions: Mapping[str, Function]) -> list[str]:
     return [
         name
         for name, one in functions.items()
-        if one.line is None or not one.line.file.startswith(_SYSTEM)
+        if one.own or one.line is None or not one.line.file.startswith(_SYSTEM)
     ]
 
 

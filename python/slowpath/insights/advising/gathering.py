@@ -63,7 +63,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     known = card()
     others = numbered([one for file in asked.beside for one in read_neighbours(known, file)])
     whole, asked = asked, _runnable(asked)
-    statics = _statics(asked, stopping)
+    statics = _statics(asked, _left(until), stopping)
     standing = _standing(asked, statics)
     traced = None
     if asked.traffic is not None:
@@ -91,7 +91,7 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(until - monotonic(), 0.1)
 
 
-def _statics(asked: Asked, stopping: Stopping) -> Statics:
+def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> Statics:
     """What the source says of itself, read in a process that may die."""
     found = list[Statics]()
 
@@ -108,7 +108,7 @@ def _statics(asked: Asked, stopping: Stopping) -> Statics:
         program = Program(asked.source, asked.setting.entry)
         yield "read", *statics_of(program.module, program.functions, program.entry)
 
-    stopped = attempt(asked.source.file, work, (asked.seconds, asked.memory), stopping, take)
+    stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
     if not found:
         raise StoppedError(asked.source.file, f"{stopped or 'it'} before the source was read")
     return found[0]

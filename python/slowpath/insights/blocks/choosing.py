@@ -17,7 +17,11 @@ from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.sources import CPLUSPLUS
 from slowpath.work.stopping import Stopping
 
-_PROGRAM = re.compile(rb'\bSEC\s*\(\s*"|\bsection\s*\(\s*"|\bxdp_md\b')
+_PROGRAM = re.compile(rb'\bSEC\s*\(\s*"|\bxdp_md\b')
+_COMMENT = re.compile(
+    rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
+)
+"""Comments; or what is in quotes, where there are none."""
 _SECTION = re.compile(r'^define [^\n]*\bsection "', re.MULTILINE)
 
 
@@ -41,9 +45,15 @@ def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgra
 
 
 def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
-    text = _with_programs(asked)
+    text, problem = None, None
+    try:
+        text = _with_programs(asked)
+    except StoppedError:
+        raise
+    except InputError as found:
+        problem = found
     if text is None:
-        yield from _without_programs(asked, stopping)
+        yield from _without_programs(asked, problem, stopping)
     elif asked.way == "learnt":
         yield from predicted_programs(asked)
     else:
@@ -59,15 +69,25 @@ def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
 
 
 def _without_programs(
-    asked: Question, stopping: Stopping
+    asked: Question, first: InputError | None, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
+    """The functions of a source; `first` is why it may have programs and does not compile for BPF.
+
+    Raises:
+        InputError: the first one, where no function takes packets either; else any other.
+        StoppedError: when it is to stop.
+    """
     try:
         plain = load_plain(asked)
     except StoppedError:
         raise
     except InputError as problem:
+        if first is not None:
+            raise first from None
         yield from _as_read_here(asked, problem)
         return
+    if first is not None and not plain.entries:
+        raise first
     yield from _of_functions(asked, plain, stopping)
 
 
@@ -140,12 +160,13 @@ def _with_programs(asked: Question) -> str | None:
     None: it has plain functions only, or needs the headers of this machine.
 
     Raises:
-        InputError: when a source with programs does not compile.
+        InputError: when a source that seems to have programs does not compile.
         StoppedError: when the time is up before.
     """
     if Path(asked.file).suffix in CPLUSPLUS:
         return None
-    programs = _PROGRAM.search(read_program(asked.file)) is not None
+    source = _COMMENT.sub(rb" \1", read_program(asked.file))
+    programs = _PROGRAM.search(source) is not None
     try:
         text = language(asked.file, asked.clang)
     except StoppedError:

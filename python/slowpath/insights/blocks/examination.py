@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from slowpath.cli.errors import StoppedError
 from slowpath.engine import identity
 from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.blocks.predictions.question import TARGET, Question
@@ -18,6 +19,7 @@ def examine(
     Raises:
         InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
             of any of its programs.
+        StoppedError: when it was stopped before anything was said.
     """
     report: BlocksReport = {
         "slowpath": identity.version(),
@@ -43,5 +45,7 @@ def examine(
             yield ("program" if "functions" in one else "uncounted"), one
 
     stopped = attempt(question.file, work, (seconds, memory), stopping, take)
+    if stopped is not None and not report["programs"] and not report["uncounted"]:
+        raise StoppedError(question.file, f"{stopped} before any of it was predicted")
     report["stopped"] = stopped
     return report

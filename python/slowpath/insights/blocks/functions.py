@@ -34,7 +34,6 @@ _POINTS: dict[Role, Kind] = {
     "element": "state",
     "packet": "context",  # what is kept of a packet has pointers into it, as a program's context
 }
-_INCLUDED = "/include/"
 
 
 class Plain(NamedTuple):
@@ -122,17 +121,13 @@ def _wanted(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     elements = any(name.startswith("slowpath_click_start_") for name in functions)
     if elements:
         return [choose(asked.file, functions, None).function.name]
-    own = {name: one for name, one in functions.items() if not _is_included(one)}
+    users = {name: one for name, one in functions.items() if not one.supports}
+    own = {name: one for name, one in users.items() if one.own} or users
     called = {name for one in own.values() for name in one.calls}
     found = [name for name in own if name not in called]
     if not found:
         raise InputError(asked.file, "it has no function that no other calls; name one: --entry")
     return found
-
-
-def _is_included(one: Function) -> bool:
-    """Whether a function comes along with headers."""
-    return one.supports or _INCLUDED in (one.line.file if one.line else "")
 
 
 def _check_bytes(file: str, entry: Entry) -> None:

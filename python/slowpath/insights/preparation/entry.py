@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.insights.preparation.calls import find_entry
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
+from slowpath.insights.preparation.sources import CPLUSPLUS
 
 Role = Literal["element", "packet", "port", "bytes", "length", "end", "context"]
 _PACKETS = ("Packet", "WritablePacket")
@@ -119,7 +121,8 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     if len(own) == 1 and not elements:
         return own[0].name
     if not own:
-        raise InputError(file, "has no function of its own; is EXPORT_ELEMENT missing?")
+        missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
+        raise InputError(file, f"has no function of its own{missing}")
     several = sorted({one.shown for one in own})
     shown_few = ", ".join(several[:8]) + (", ..." if len(several) > 8 else "")  # noqa: PLR2004
     reason = "exports several elements" if elements else "has several functions"

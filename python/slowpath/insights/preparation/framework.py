@@ -29,10 +29,15 @@ def is_engine(symbol: str, file: str) -> bool:
     return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
-def is_support(symbol: str, file: str) -> bool:
-    """Whether a function is not the user's: of the headers, of a library, of the compiler."""
+def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
+    """Whether a function is not the user's: of the headers, of a library, of the compiler.
+
+    `own` functions are in the file that was compiled, wherever it lies.
+    """
     if symbol.startswith(
         ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__", "__cxx_global_var_init")
     ):
         return True
+    if own:
+        return False
     return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slowpath.cli.errors import InputError
 from slowpath.insights.preparation.framework import is_engine, is_support
 from slowpath.insights.preparation.metadata import Described, Line, Metadata
 from slowpath.insights.preparation.modules import Module
@@ -23,6 +24,7 @@ _SECTION = re.compile(r' section "([^"]*)"')
 _PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
 _Body = tuple[int | None, list["Block"], str]
 """Of a function: the number of its node, its blocks, and its section."""
+_ASCII = 0x80
 _INTEGER = re.compile(r"i(\d+)$")
 
 
@@ -67,6 +69,7 @@ class Function(NamedTuple):
     calls: frozenset[str]  # functions, intrinsics too, that it names
     globals: frozenset[str]  # everything else of the module that it names
     assembly: Line | bool | None  # where its first inline assembly is; False: it has none
+    own: bool = True  # in the file that was compiled, not in what that includes
     section: str = ""  # that of an object which it is put into, where it says one
 
     @property
@@ -82,18 +85,26 @@ class Function(NamedTuple):
     @property
     def supports(self) -> bool:
         """Whether it is not the user's: of the headers, of a library, of the compiler."""
-        return is_support(self.name, self.line.file if self.line else "")
+        return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
 def functions_of(module: Module) -> dict[str, Function]:
-    """By symbol, the functions with bodies, in the order of the module."""
+    """By symbol, the functions with bodies, in the order of the module.
+
+    Raises:
+        InputError: when the name of one is not ASCII.
+    """
     text = str(module)
     metadata = Metadata(text)
     bodies = dict(_bodies(text))
     names = {function.name for function in module.functions}
     found = {}
     for function in module.functions:
-        if function.is_declaration or function.name not in bodies:
+        if function.is_declaration:
+            continue
+        if not function.name.isascii():
+            raise _unreadable(function, text, metadata)
+        if function.name not in bodies:
             continue
         at, blocks, section = bodies[function.name]
         made = _function(function, blocks, metadata, at, names)
@@ -132,7 +143,20 @@ def _function(
         frozenset(named & names),
         frozenset(named - names),
         _assembly(blocks, metadata),
+        at is None or metadata.is_own(at),
     )
+
+
+def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
+    """Why a function whose name is not ASCII is not read: its symbol is not written in one way."""
+    escaped = "".join(chr(x) if x < _ASCII else f"\\{x:02X}" for x in function.name.encode())
+    head = re.search(rf'^define .*@"{re.escape(escaped)}"\(.*!dbg !(\d+)', text, re.MULTILINE)
+    node = None if head is None else metadata.node(int(head[1]))
+    file = function.module.source_file
+    if head is None or node is None:
+        return InputError(file, f"names of functions are ASCII here: {function.name}")
+    place = f"{metadata.file(int(head[1]))}:{node.number('line')}"
+    return InputError(file, f"{place}: names of functions are ASCII here: {node.text('name')}")
 
 
 def _parameter(argument: Module, described: Described | None) -> Parameter:

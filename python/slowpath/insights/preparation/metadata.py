@@ -5,6 +5,7 @@ Source: LLVM's language reference, Specialized Metadata Nodes.
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
@@ -128,6 +129,18 @@ class Metadata:
                 return node.text("filename")
             scope = node.reference("file") or node.reference("scope")
         return ""
+
+    def is_own(self, function: int) -> bool:
+        """Whether a function is in the file that was compiled; so, too, where nothing says it."""
+        node = self.node(function)
+        unit = None if node is None else self.node(node.reference("unit"))
+        if node is None or unit is None:
+            return True
+        return self._path(node.reference("file")) == self._path(unit.reference("file"))
+
+    def _path(self, file: int | None) -> Path | None:
+        node = self.node(file)
+        return None if node is None else Path(node.text("directory"), node.text("filename"))
 
     def parameters(self, function: int) -> list[Described]:
         """What a function takes, in order; nothing where debug information does not say it."""

@@ -16,6 +16,7 @@ def run(given: Namespace) -> ExitCode:
     Raises:
         InputError: when the file cannot be read, compiled or used.
         OptionError: when an option makes no sense.
+        StoppedError: when there was not enough time for any of it.
         UnavailableError: when llvmlite is missing.
     """
     need_compiler()

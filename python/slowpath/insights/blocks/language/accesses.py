@@ -18,6 +18,7 @@ from slowpath.insights.preparation.functions import Block, Instruction
 
 _MOST = 8
 """Bytes that one instruction of BPF moves."""
+_ASSEMBLY = re.compile(r'(?<![%@"\w.-])asm (?:\w+ )*"')
 _ALIGNED = re.compile(r"\balign (\d+)")
 _NOTHING = (
     "llvm.lifetime",
@@ -93,6 +94,8 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
         whom = called(one.text)
         if whom.helper is not None:
             found[f"helper {whom.helper}"] += 1
+        elif _ASSEMBLY.search(one.text):
+            found["inline assembly"] += 1
         elif whom.name is None:
             found["through a pointer"] += 1
         elif whom.name.startswith("llvm.mem") and not _has_size(one):
