@@ -179,7 +179,7 @@ def test_plain_c_is_predicted() -> None:
     program = predicted("tests/advice/filter.c", "--entry", "process")
     assert all(b["bpf"] for one in program["functions"] for b in one["blocks"])
     accesses = [b["accesses"] for one in program["functions"] for b in one["blocks"]]
-    assert sum(one["packet"] for one in accesses) > 2
+    assert sum(one["packet"] for one in accesses) >= 2
     assert sum(one["state"] for one in accesses) >= 8
 
 
@@ -209,7 +209,7 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
     file.write_text(f"{HEAD}define nonsense")
     run = slowpath("insights", "blocks", file, "--model", "learnt")
     assert run.returncode == 3
-    assert "cannot read it: line 3" in run.stderr
+    assert "x.ll:3:" in run.stderr
     assert block["instructions"] == pytest.approx(5, abs=1.5)
 
 
