@@ -23,6 +23,7 @@ from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")
+JSON = ("--format", "json")
 HEAD = 'target datalayout = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"\ntarget triple = "bpf"\n'
 GOOD = "define i32 @good(i32 %x) {\nentry:\n  %y = add i32 %x, 7\n  ret i32 %y\n}\n"
 FLOATS = "define double @bad(double %x) {\nentry:\n  %y = fadd double %x, 1.5\n  ret double %y\n}\n"
@@ -178,9 +179,15 @@ def test_plain_c_is_predicted() -> None:
     with_clang()
     program = predicted("tests/advice/filter.c", "--entry", "process")
     assert all(b["bpf"] for one in program["functions"] for b in one["blocks"])
-    accesses = [b["accesses"] for one in program["functions"] for b in one["blocks"]]
-    assert sum(one["packet"] for one in accesses) >= 2
-    assert sum(one["state"] for one in accesses) >= 8
+    run = slowpath("insights", "blocks", "tests/advice/filter.c", "--entry", "process", *JSON)
+    [exact] = json.loads(run.stdout)["programs"]
+    assert exact["model"] == "exact"
+    accesses = [
+        {b["name"]: b["accesses"] for one in each["functions"] for b in one["blocks"]}
+        for each in (program, exact)
+    ]
+    assert accesses[0] == accesses[1]
+    assert sum(one["state"] for one in accesses[0].values()) > 4
 
 
 def test_functions_that_the_back_end_refuses_are_predicted_from_words(tmp_path: Path) -> None:
