@@ -10,7 +10,7 @@ import pytest
 from insights_counted import EXAMPLES
 from oracles import missing
 from slowpath.cli.errors import StoppedError
-from slowpath.insights.blocks.examination import examine
+from slowpath.insights.blocks import examination
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.programs.clang import _find_clang
 from slowpath.programs.sources import Clang
@@ -327,12 +327,12 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
     }
 
 
-def test_without_time_for_any_program_the_command_fails(tmp_path: Path) -> None:
-    file = tmp_path / "f.c"
-    file.write_text("int f(const unsigned char *data, int length) { return data[3]; }\n")
-    asked = Question(str(file), None, "call", Clang(), "auto")
+def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the process that predicts, nothing came."""
+    monkeypatch.setattr(examination, "attempt", lambda *_: "total deadline")
+    asked = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
-        examine(asked, 0.0, None, Stopping())
+        examination.examine(asked, 1.0, None, Stopping())
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
