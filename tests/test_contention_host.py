@@ -182,6 +182,13 @@ def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
     assert 0 < around.elsewhere < 1
 
 
+def test_one_core_is_no_place_though_others_hide_it_now_and_then() -> None:
+    """A loop that others slow down alone, too, does not show that both share a core."""
+    hidden = felt(27e-9, 38e-6, 38e-6, alone=33e-6)
+    around = surroundings(*[NEAR] * 60, *[ONE_CORE, ONE_CORE, hidden] * 30, NEAR)
+    assert [around.quiet() for _ in range(91)] == [False] * 90 + [True]
+
+
 def test_two_threads_of_one_core_are_taken_as_that() -> None:
     around = surroundings(ONE_CORE)
     assert around.quiet()

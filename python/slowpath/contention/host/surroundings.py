@@ -30,6 +30,10 @@ _UNSHARED = 0.05
 _PATIENCE = 0.5  # seconds that are waited for it to be quiet
 
 
+_Look = tuple[float, bool]
+"""How long a line took, and whether a loop is slower while the other CPU has one, too."""
+
+
 class Surroundings:
     """Two CPUs, and what was felt there.
 
@@ -58,8 +62,7 @@ class Surroundings:
         """
         self._cpus, self._look, self._patience = cpus, look, patience
         self._away = self._left = away
-        self._handovers = list[float]()  # in order
-        self._on_one_core = 0
+        self._places = list[_Look]()  # in order
         self._paces = deque[float](maxlen=_KEPT), deque[float](maxlen=_KEPT)
         self._looks = self._elsewhere = 0
         for _ in range(_LOOKS):
@@ -84,9 +87,9 @@ class Surroundings:
             if is_quiet:
                 return True
             go_on()
-            if begun >= until:
-                if in_place or self._left <= 0:
-                    return False
+            if begun >= until if in_place else self._left <= 0:
+                return False
+            if not in_place:  # CPUs stay for seconds or minutes where they are
                 self._left -= time.monotonic() - begun
 
     def _felt(self) -> tuple[bool, bool]:
@@ -97,12 +100,8 @@ class Surroundings:
         handover = found["handover"]
         if handover is None:
             return False, True  # one of them was not there at all
-        one_core = found["paces"][0] > _SLOWER * found["alone"] and handover < _NEAR
-        if one_core:
-            self._on_one_core += 1
-        else:
-            insort(self._handovers, handover)
-        in_place = self._in_place(handover, one_core=one_core)
+        insort(self._places, (handover, found["paces"][0] > _SLOWER * found["alone"]))
+        in_place = self._in_place(handover)
         self._looks += 1
         self._elsewhere += not in_place
         return in_place and all(
@@ -110,22 +109,26 @@ class Surroundings:
             for kept, pace in zip(self._paces, found["paces"], strict=True)
         ), in_place
 
-    def _in_place(self, handover: float, *, one_core: bool) -> bool:
-        if self._on_one_core > len(self._handovers):
-            return one_core  # that is all there is: they are threads of one core
-        usual = _nearest(self._handovers)
+    def _in_place(self, handover: float) -> bool:
+        usual = _nearest(self._places)
         if usual > _NEAR and self._left > self._away * 2 / 3:
             return False  # they may come nearer
-        return not one_core and usual / _ALIKE < handover < usual * _ALIKE
+        return usual / _ALIKE < handover < usual * _ALIKE
 
 
-def _nearest(handovers: Sequence[float]) -> float:
-    """Of the least handovers that are alike and often enough, the median; else that of all."""
-    for first, least in enumerate(handovers):
-        end = bisect_left(handovers, least * _ALIKE)
-        if end - first >= _SEEN:
-            return handovers[(first + end - 1) // 2]
-    return handovers[(len(handovers) - 1) // 2]
+def _nearest(places: Sequence[_Look]) -> float:
+    """Of the least handovers that are alike, often enough and not on one core: the median.
+
+    Where there are none, that of all: they are threads of one core, or have hardly been looked at.
+    """
+    first = 0
+    while first < len(places):
+        end = bisect_left(places, (places[first][0] * _ALIKE, False))
+        count = end - first
+        if count >= _SEEN and 2 * sum(slower for _, slower in places[first:end]) < count:
+            return places[(first + end - 1) // 2][0]
+        first = end if count >= _SEEN else first + 1
+    return places[(len(places) - 1) // 2][0]
 
 
 def _at(values: Sequence[float], share: float) -> float:
