@@ -15,7 +15,6 @@ _PRICES = (
     "prices of memories are round figures of ours, nearer ones cheaper; capacities as published "
     "of a Netronome Agilio CX"
 )
-_SHOWN = 4
 
 
 def assumptions(traced: Traced) -> list[str]:
@@ -27,9 +26,7 @@ def assumptions(traced: Traced) -> list[str]:
         state += ", but for what --placement says"
     found = [f"{_ON_CARD if ran.on_card else _IN_LLVM}, and {state}", _PRICES]
     if ran.refused:
-        few = "; ".join(ran.refused[:_SHOWN])
-        more = len(ran.refused) - _SHOWN
-        found.insert(1, _LACKS.format(refused=f"{few}; {more} more" if more > 0 else few))
+        found.insert(1, _LACKS.format(refused=ran.lacking("; ")))
     return found
 
 

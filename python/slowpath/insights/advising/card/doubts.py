@@ -3,13 +3,12 @@
 from slowpath.insights.advising.advice import Gap
 from slowpath.insights.advising.evidence import Evidence, Traced
 
-_SHOWN = 4
 
-
-def unpriced(evidence: Evidence, what: str) -> Gap | None:
-    """Why nothing can be said of the card as a whole; None where something can."""
+def unsaid(evidence: Evidence, what: str) -> Gap:
+    """Why nothing can be said of the card as a whole, where nothing is."""
     if evidence.statics.floating is None:
-        return None
+        why = "it takes how many instructions and accesses packets make"
+        return Gap(what, why, "a trace: --traffic")
     return Gap(
         what,
         f"{evidence.statics.floating}: it computes with floating-point numbers, which the card "
@@ -22,9 +21,7 @@ def doubts(traced: Traced) -> str:
     """What else an estimate takes for granted, to be put behind what it rests on."""
     ran = traced.executed
     if ran.refused:
-        few = ", ".join(ran.refused[:_SHOWN])
-        more = len(ran.refused) - _SHOWN
-        listed = f"{few}, {more} more" if more > 0 else few
+        listed = ran.lacking(", ")
         return f"; what the card has not ({listed}) is taken for one instruction each"
     if not ran.on_card:
         return "; whether the card has all that it does could not be looked at"

@@ -1,7 +1,7 @@
 """Advice: how many cores the function is worth."""
 
-from slowpath.insights.advising.advice import Advice, Gap, Said
-from slowpath.insights.advising.card.doubts import doubts, unpriced
+from slowpath.insights.advising.advice import Advice, Said
+from slowpath.insights.advising.card.doubts import doubts, unsaid
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardCores
 
@@ -13,16 +13,9 @@ _GIGA = 1e9
 
 def scaling(evidence: Evidence) -> Said:
     """One piece of advice: from all 60 cores to the number where the curve bends."""
-    if (gap := unpriced(evidence, "how many cores it is worth")) is not None:
-        yield gap
-        return
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield Gap(
-            "how many cores it is worth",
-            "it takes how many instructions and accesses packets make",
-            "a trace: --traffic",
-        )
+        yield unsaid(evidence, "how many cores it is worth")
         return
     cores = card["cores"]
     knee, every = cores["knee_cores"], cores["points"][-1]

@@ -2,8 +2,8 @@
 
 from statistics import fmean
 
-from slowpath.insights.advising.advice import Advice, Gap, Said
-from slowpath.insights.advising.card.doubts import doubts, unpriced
+from slowpath.insights.advising.advice import Advice, Said
+from slowpath.insights.advising.card.doubts import doubts, unsaid
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardNeighbour
 
@@ -16,16 +16,9 @@ _SAME = 0.01
 
 def sharing(evidence: Evidence) -> Said:
     """One piece of advice: from any of the neighbours to the one with which it keeps most."""
-    if (gap := unpriced(evidence, "with whom it may share the card")) is not None:
-        yield gap
-        return
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield Gap(
-            "with whom it may share the card",
-            "it takes how many instructions and accesses packets make",
-            "a trace: --traffic",
-        )
+        yield unsaid(evidence, "with whom it may share the card")
         return
     best, worst = card["neighbours"][0], card["neighbours"][-1]
     before = fmean(one["kept"] for one in card["neighbours"])

@@ -105,24 +105,14 @@ def _atomic(text: str) -> Instruction | None:
             "atomic", found[5], int(found[1]), None, int(found[6]), base=int(found[2]), offset=at
         )
     if found := _FETCHED.match(text):
-        at = int(f"{found[4]}{found[5]}")
-        where = int(found[3])
-        return Instruction(
-            *("atomic", "fetch", int(found[2]), int(found[1]), int(found[6])),
-            base=where,
-            offset=at,
-            fetches=True,
-        )
-    if found := _EXCHANGED.match(text):
-        at = int(f"{found[4]}{found[5]}")
-        where = int(found[3])
-        return Instruction(
-            *("atomic", "exchange", _bits(found[1]), int(found[2]), int(found[6])),
-            base=where,
-            offset=at,
-            fetches=True,
-        )
-    return None
+        op, bits, target = "fetch", int(found[2]), found[1]
+    elif found := _EXCHANGED.match(text):
+        op, bits, target = "exchange", _bits(found[1]), found[2]
+    else:
+        return None
+    at = int(f"{found[4]}{found[5]}")
+    base, source = int(found[3]), int(found[6])
+    return Instruction("atomic", op, bits, int(target), source, base=base, offset=at, fetches=True)
 
 
 def _bits(letter: str) -> int:

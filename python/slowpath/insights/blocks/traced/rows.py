@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+_SHOWN = 4
+
 
 class Ran(NamedTuple):
     """A block, as often as it ran."""
@@ -42,6 +44,11 @@ class Executed(NamedTuple):
     """Why they were not counted for the card; empty where they were."""
     refused: list[str]
     """What the card has not, and that is in no number of instructions."""
+
+    def lacking(self, between: str) -> str:
+        """The first few of `refused`, with this between them, and how many more there are."""
+        left = len(self.refused) - _SHOWN
+        return between.join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
         """For each packet: of all functions, or of some, what they call left out."""
