@@ -6,7 +6,6 @@ from statistics import median
 from typing import Any
 
 from blocks.pairs import Slot
-from slowpath.insights.blocks.machine.words import Described
 
 _SEEN = 2
 """How often words are seen before something is learnt of them."""
@@ -47,8 +46,3 @@ def grown(slots: Iterable[Slot]) -> dict[str, Any]:
         "nodes": {" / ".join(words): list(label) for words, label in sorted(nodes.items())},
         "errors": [[1e9, 1.0, 1.0]],
     }
-
-
-def described(slots: Iterable[Slot]) -> list[Described]:
-    """Instructions as the model takes them."""
-    return [Described(one.block, tuple(one.words), one.pieces, one.pointee) for one in slots]

@@ -149,6 +149,6 @@ class AdviceReport(TypedDict):
     loops: list[StaticLoop]
     """Loops of the source's own functions."""
     card: CardUse | None
-    """How many cores it is worth, and with whom it may share the card; null without a trace."""
+    """Its cores and neighbours; null without a trace, or where it has floating-point numbers."""
     lines: list[LineCount]
     """How often lines ran; empty without a trace."""

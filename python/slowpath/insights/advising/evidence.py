@@ -67,4 +67,4 @@ class Evidence(NamedTuple):
     traced: Traced | None
     """None without a trace."""
     card: CardUse | None
-    """What the card as a whole makes of it; None without a trace."""
+    """Its cores and neighbours; None without a trace, or where it has floating-point numbers."""

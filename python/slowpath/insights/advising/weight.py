@@ -49,7 +49,7 @@ def cycles(traced: Traced) -> float:
     )
 
 
-def access(traced: Traced, operation: str, structure: str = "") -> float:
-    """One access to a structure where it is now; without a name, to the farthest memory."""
+def access(traced: Traced, operation: str, structure: str) -> float:
+    """One access to a structure where it is now."""
     placed = traced.placed
     return 0.0 if placed is None else placed.prices.get(operation, {}).get(placed.now(structure), 0)

@@ -17,7 +17,6 @@ _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*?(?:!dbg !(\d
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 _RESULT = re.compile(r"^(%\S+) = ")
 _CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
-_GLOBAL = _CALLED
 _TO = re.compile(r'label %("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _PLACE = re.compile(r"!dbg !(\d+)")
 _SECTION = re.compile(r' section "([^"]*)"')

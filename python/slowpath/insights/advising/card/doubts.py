@@ -1,10 +1,10 @@
-"""What of a source has no price: neither published elements do it, nor has the card it."""
+"""Why nothing is said of the card as a whole, or what is taken for granted where something is."""
 
 from slowpath.insights.advising.advice import Gap
 from slowpath.insights.advising.evidence import Evidence, Traced
 
 
-def unsaid(evidence: Evidence, what: str) -> Gap:
+def gap(evidence: Evidence, what: str) -> Gap:
     """Why nothing can be said of the card as a whole, where nothing is."""
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"

@@ -1,7 +1,7 @@
 """Advice: how many cores the function is worth."""
 
 from slowpath.insights.advising.advice import Advice, Said
-from slowpath.insights.advising.card.doubts import doubts, unsaid
+from slowpath.insights.advising.card.doubts import doubts, gap
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardCores
 
@@ -15,7 +15,7 @@ def scaling(evidence: Evidence) -> Said:
     """One piece of advice: from all 60 cores to the number where the curve bends."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield unsaid(evidence, "how many cores it is worth")
+        yield gap(evidence, "how many cores it is worth")
         return
     cores = card["cores"]
     knee, every = cores["knee_cores"], cores["points"][-1]

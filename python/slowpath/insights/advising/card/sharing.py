@@ -3,7 +3,7 @@
 from statistics import fmean
 
 from slowpath.insights.advising.advice import Advice, Said
-from slowpath.insights.advising.card.doubts import doubts, unsaid
+from slowpath.insights.advising.card.doubts import doubts, gap
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardNeighbour
 
@@ -18,7 +18,7 @@ def sharing(evidence: Evidence) -> Said:
     """One piece of advice: from any of the neighbours to the one with which it keeps most."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield unsaid(evidence, "with whom it may share the card")
+        yield gap(evidence, "with whom it may share the card")
         return
     best, worst = card["neighbours"][0], card["neighbours"][-1]
     before = fmean(one["kept"] for one in card["neighbours"])

@@ -46,11 +46,6 @@ def legal(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stood_in(name: str) -> str | None:
-    """What a function of this name stands in for."""
-    return f"{name.removeprefix(_STOOD)} of unknown length" if name.startswith(_STOOD) else None
-
-
 def _defined(line: str) -> list[str]:
     """The head of a function, and loads of what it gets beyond the fifth parameter."""
     head = _DEFINE.match(line)

@@ -117,10 +117,8 @@ def _continues(
     states: Sequence[State | None], targets: set[int], chain: list[_Pair], pair: _Pair
 ) -> bool:
     last, size = chain[-1], pair.load.bits // 8
-    same = all(
-        (one.load.target, one.load.base, one.store.base, one.load.bits)
-        == (pair.load.target, pair.load.base, pair.store.base, pair.load.bits)
-        for one in (last,)
+    same = (last.load.target, last.load.base, last.store.base, last.load.bits) == (
+        *(pair.load.target, pair.load.base, pair.store.base, pair.load.bits),
     )
     forth = pair.load.offset - last.load.offset, pair.store.offset - last.store.offset
     length = sum(one.load.bits // 8 for one in chain)

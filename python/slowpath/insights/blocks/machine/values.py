@@ -202,8 +202,6 @@ def _executed(one: Instruction, at: int, state: State, given: Given) -> State:
             return _called(one, at, state, given)
         case "store":
             return _stored(one, state)
-        case _ if one.target is None:
-            return state
     if one.target is None:
         return state
     return _with(state, one.target, _computed(one, at, state, given))
