@@ -107,6 +107,43 @@ def test_compositions_begin_at_the_throughput_alone_that_was_measured(pattern: P
         assert found.throughput[0] == pytest.approx(min(300.0, found.memory[0]))
 
 
+def test_ours_keeps_the_share_of_the_throughput_alone_that_was_measured() -> None:
+    of = model(1, 2e-4, pattern="run-to-completion")
+    asked = query(of)
+    nobody = asked.without_clients()._replace(columns=of.without_competitors(asked.columns))
+    alone = predict(of, nobody, 0.9).throughput
+    plain = predict_by("slowpath", of, asked, 0.9)
+    slower = predict_by("slowpath", of, asked._replace(alone=alone / 2), 0.9)
+    for one, half in zip(plain, slower, strict=True):
+        if isinstance(one, np.ndarray):
+            assert half == pytest.approx(one / 2)
+        else:
+            assert half == one
+    assert (plain.throughput < alone).any()
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(2e-4, "memory"), (2e-2, "regex")])
+def test_of_a_pipeline_the_stage_that_limits_it_alone_is_what_was_measured(
+    seconds: float, limit: str
+) -> None:
+    of = model(1, seconds, pattern="pipeline")
+    asked = query(of)
+    nobody = asked.without_clients()._replace(columns=of.without_competitors(asked.columns))
+    alone = predict(of, nobody, 0.9)
+    plain = predict_by("slowpath", of, asked, 0.9)
+    slower = predict_by("slowpath", of, asked._replace(alone=alone.throughput / 2), 0.9)
+    assert alone.bottleneck == [limit] * 6
+    limits = limit == "regex"
+    assert plain.accelerator is not None
+    memory = plain.memory / np.where(limits, 1, 2)
+    accelerator = plain.accelerator / np.where(limits, 2, 1)
+    assert slower.memory == pytest.approx(memory)
+    assert slower.accelerator == pytest.approx(accelerator)
+    assert slower.throughput == pytest.approx(np.minimum(memory, accelerator))
+    assert slower.bottleneck == ["regex" if one else "memory" for one in accelerator < memory]
+    assert slower.low / slower.throughput == pytest.approx(plain.low / plain.throughput)
+
+
 def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryProfile:
     """The same, and rows without competitors."""
     count = len(throughput)
@@ -203,14 +240,17 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     assert (said in notes) == (method == "slomo")
 
 
+@pytest.mark.parametrize("method", ["slowpath", "slomo"])
 @pytest.mark.usefixtures("folder")
-def test_the_throughput_alone_is_an_option_under_traffic() -> None:
-    words = f"predict nf.json {TRAFFIC} --method slomo --format json"
-    plain, told = (
+def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
+    words = f"predict nf.json {TRAFFIC} --method {method} --format json"
+    plain, told, twice = (
         json.loads(ran(f"{words}{more}")[1])["predictions"][0]["throughput"]
-        for more in ("", " --alone 450")
+        for more in ("", " --alone 450", " --alone 900")
     )
-    assert told == pytest.approx(plain / 2)
+    assert twice == pytest.approx(2 * told)
+    if method == "slomo":
+        assert told == pytest.approx(plain / 2)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +258,6 @@ def test_the_throughput_alone_is_an_option_under_traffic() -> None:
     [
         ("nf.json --query query.csv --method slomos", "--method", "'slomos'"),
         ("nf.json --query query.csv --method sum --alone 3", "--alone", "a query has a column"),
-        (f"nf.json {TRAFFIC} --alone 3", "--alone", "is of use for --method sum, min and"),
         (
             "--memory memory.csv --query query.csv --method slomo --recipe slomo",
             "--recipe",
@@ -242,8 +281,8 @@ def test_contradicting_options(words: str, option: str, said: str) -> None:
 def test_a_wrong_throughput_alone(folder: Path, text: str, said: str) -> None:
     told = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
     (folder / "told.csv").write_text(told)
-    assert said in said_by("predict nf.json --query told.csv --method sum", 3)
-    said_by("predict nf.json --query told.csv", 0)  # where nobody reads it
+    for method in METHODS:
+        assert said in said_by(f"predict nf.json --query told.csv --method {method}", 3)
 
 
 @pytest.mark.usefixtures("folder")

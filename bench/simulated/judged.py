@@ -87,8 +87,10 @@ def judged(
         beside: how many others there are.
     """
     told = query._replace(alone=solo)
-    methods: tuple[Method, ...] = ("slowpath", "sum", "min")
-    by = {method: predict_by(method, target.model, told, CONFIDENCE) for method in methods}
+    asked: dict[Method, Query] = {"slowpath": query, "sum": told, "min": told}
+    by = {
+        method: predict_by(method, target.model, one, CONFIDENCE) for method, one in asked.items()
+    }
     found = by["slowpath"]
     predicted: dict[str, Floats] = {
         **{str(method): one.throughput for method, one in by.items()},

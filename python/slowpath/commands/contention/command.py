@@ -74,8 +74,8 @@ _ALONE = option(
     "--alone",
     metavar="RATE",
     type=within(float, 1e-13, 1e13),
-    help="For `--method` sum, min and slomo: the throughput alone under `--traffic`, as measured; "
-    "a query has a column `alone` instead.",
+    help="The throughput alone under `--traffic`, as measured, where predictions then begin; a "
+    "query has a column `alone` instead. It is what tells how a machine is at the time.",
 )
 CONFIDENCE = option(
     MODEL,

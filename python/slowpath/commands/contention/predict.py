@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PARQUET = ".parquet"
 _WRITTEN = (".csv", ".json", _PARQUET)
 _SHOWN = 3
-_OURS, _SLOMO = "slowpath", "slomo"
+_SLOMO = "slomo"
 
 
 def predict(given: Namespace) -> ExitCode:
@@ -71,8 +71,6 @@ def _check(given: Namespace) -> None:
             raise OptionError(name, "the model has been trained already")
     if given.recipe is not None and given.method == _SLOMO:
         raise OptionError("--recipe", "SLOMO has a memory model of its own")
-    if given.alone is not None and given.method == _OURS:
-        raise OptionError("--alone", "is of use for --method sum, min and slomo only")
     if given.alone is not None and given.query is not None:
         raise OptionError("--alone", "is for --traffic; a query has a column `alone`")
     if given.output is not None and not given.output.endswith(_WRITTEN):
@@ -105,7 +103,6 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
         given.query,
         read_memory(given.memory),
         accelerator=len(tables) > len(given.memory),
-        alone=given.method != _OURS,
     )
     if given.method == _SLOMO:
         given.recipe = "constant"  # SLOMO learns from the rows itself: nothing is to be chosen
@@ -121,8 +118,7 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     model = read(given.model)
     if given.query is not None:
         accelerator = model.accelerator is not None
-        alone = given.method != _OURS
-        return model, read_query(given.query, model.memory, accelerator=accelerator, alone=alone)
+        return model, read_query(given.query, model.memory, accelerator=accelerator)
     traffic = read_traffic(given.traffic)
     if traffic.mtbr is None and model.accelerator is not None:
         raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")

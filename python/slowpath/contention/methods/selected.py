@@ -3,7 +3,7 @@
 `sum` and `min` are compositions of what our models say of each resource, whatever the execution
 pattern; `slomo` knows memory only. None of them tells how sure it is: their intervals are not
 numbers. Where the throughput alone was measured under the traffic that is asked about
-(`Query.alone`), the compositions begin there, and SLOMO extrapolates to it.
+(`Query.alone`), ours and the compositions begin there, and SLOMO extrapolates to it.
 """
 
 from typing import Literal, NamedTuple
@@ -46,7 +46,7 @@ def predict_by(
         InputError: when SLOMO is to extrapolate, and no row says from where.
     """
     if method == "slowpath":
-        return predict(model, query, confidence)
+        return told(model, query, predict(model, query, confidence), confidence)
     if method == "slomo":
         return _slomo(model, query)
     whole = predict(model, query, confidence)
@@ -64,14 +64,56 @@ def predict_by(
     )
 
 
+def told(model: FunctionModel, query: Query, found: Predictions, confidence: float) -> Predictions:
+    """What our model says, where the throughput alone is known: the share of it that is left.
+
+    What a machine does at another time than when its profile was measured, functions alone show as
+    well: other tenants of its caches, another clock. Their share beside others is left by that.
+    Intervals keep their width as a share, which has what the throughput alone is uncertain by in it
+    and so is wider than it need be.
+    """
+    if query.alone is None:
+        return found
+    alone = predict(model, _nobody(model, query), confidence)
+    by = query.alone / alone.throughput
+    memory, accelerator, names, throughput = (
+        found.memory * by,
+        found.accelerator,
+        found.bottleneck,
+        found.throughput * by,
+    )
+    if accelerator is not None and model.pattern == "pipeline":
+        # Alone, it is one stage that limits, and that is the one of which something was measured.
+        limits = np.array([name == ACCELERATOR for name in alone.bottleneck])
+        memory = found.memory * np.where(limits, 1.0, by)
+        accelerator = accelerator * np.where(limits, by, 1.0)
+        throughput = np.minimum(memory, accelerator)
+        names = [(MEMORY, ACCELERATOR)[int(one)] for one in accelerator < memory]
+    elif accelerator is not None:
+        accelerator = accelerator * by
+    moved = throughput / found.throughput
+    return found._replace(
+        throughput=throughput,
+        low=found.low * moved,
+        high=found.high * moved,
+        bottleneck=names,
+        memory=memory,
+        accelerator=accelerator,
+    )
+
+
+def _nobody(model: FunctionModel, query: Query) -> Query:
+    """The same traffic without others."""
+    return query.without_clients()._replace(columns=model.without_competitors(query.columns))
+
+
 def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: float) -> Partial:
     """What each resource leaves; `whole` is what our model says of the query.
 
     Of a pipeline this is what its stages let through. Of run-to-completion, each resource is asked
     about without the contention of the other.
     """
-    without = query.without_clients()
-    nobody = without._replace(columns=model.without_competitors(query.columns))
+    without, nobody = query.without_clients(), _nobody(model, query)
     solo = query.alone
     if solo is None:
         solo = predict(model, nobody, confidence).throughput

@@ -158,14 +158,13 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
         raise InputError(own_contention.origin.files[0], reason)
 
 
-def read_query(file: str, like: MemoryProfile, *, accelerator: bool, alone: bool = False) -> Query:
+def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     """What predictions are asked for, with the columns of a profile.
 
     Args:
         file: the table.
         like: has the columns.
         accelerator: whether an accelerator is asked about.
-        alone: whether the throughput alone is of use, if the table has it.
 
     Raises:
         InputError: when the file cannot be used.
@@ -175,7 +174,7 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool, alone: bool
     check_same(like.origin, own.origin(table))
     own.check_times(table, like.origin.unit)
     columns = columns_of(table, wanted)
-    solo = column_of(table, ALONE) if alone and has(table, ALONE) else None
+    solo = column_of(table, ALONE) if has(table, ALONE) else None
     if accelerator:
         mtbr, queued = column_of(table, MTBR), column_of(table, QUEUED)
         return Query(file, table.names(), columns, mtbr, queued, (), solo)
