@@ -147,7 +147,7 @@ test-rust: | oracle
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
 test-python: setup wheel
-	$(BIN)/pytest $(PYTEST_FLAGS)
+	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(PYTEST_FLAGS)
 
 # Advisories are looked at where cargo-deny has their database; it is in no registry.
 deny: | system
