@@ -38,6 +38,8 @@ _HEAD = """#include <click/element.hh>
 """
 _TAIL = '#pragma pop_macro("EXPORT_ELEMENT")\n'
 """What stands around the sources that one needs: only its own element is made."""
+_OURS = ("AddressInfo", "AlignmentInfo", "ScheduleInfo")
+"""What our headers have of Click's elements."""
 _WAYS = ("push", "simple_action", "pull")
 _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+)'|'([^']+)'")
 
@@ -101,7 +103,9 @@ def _run(
 ) -> dict[str, object]:
     """What becomes of packets: of the classes that a source exports, the first that takes them."""
     stopped = "exports no element"
-    for exported in _EXPORTED.findall(source.read_text(errors="replace")):
+    every = _EXPORTED.findall(source.read_text(errors="replace"))
+    alone = len(every) == 1 and not needed
+    for exported in every:
         wish = wishes.get(exported, Wish("", "", 0, 0))
         with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
             file = source
@@ -111,7 +115,7 @@ def _run(
                 file.write_text("".join([*lines, f'#include "{source}"\n']))
             more = aliases(source.read_bytes())
             more += (f"-DSLOWPATH_OUTPUTS={wish.outputs}",) if wish.outputs else ()
-            entries = [wish.entry] if wish.entry else _entries(exported, needed)
+            entries = [wish.entry] if wish.entry else _entries(exported, needed, alone)
             for entry in entries:
                 setting = Setting(entry=entry, config=wish.config, strip=wish.strip)
                 try:
@@ -125,9 +129,9 @@ def _run(
     return {"stopped": stopped}
 
 
-def _entries(exported: str, needed: list[Path]) -> list[str | None]:
+def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
     """What may take packets: methods of the class, or of those that it may be derived from."""
-    if not needed:
+    if alone:
         return [None]
     others = [
         name
@@ -140,12 +144,13 @@ def _entries(exported: str, needed: list[Path]) -> list[str | None]:
 
 def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
     """Which source has a class, or what it says it provides."""
-    every = [*sources, *elements.glob("userlevel/*.cc")]
+    every = [*sources, *elements.glob("simple/*.cc"), *elements.glob("userlevel/*.cc")]
     return {
         name: source
         for source in every
         for words in _NAMES.findall(source.read_text(errors="replace"))
         for name in words.replace("-", " ").split()
+        if name not in _OURS
     }
 
 

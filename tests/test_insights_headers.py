@@ -20,7 +20,7 @@ from insights_native import native
 from support import ROOT
 
 FOLDER = ROOT / "tests/click"
-LONG = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "deadline": None}
+LONG = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ STEPS = st.lists(
 )
 
 
-@settings(**LONG)
+@LONG
 @given(steps=STEPS)
 def test_a_container_of_objects_is_a_dict_with_an_order(
     containers: ctypes.CDLL, steps: list[tuple[str, int]]
@@ -105,7 +105,7 @@ def test_a_container_of_objects_is_a_dict_with_an_order(
     assert containers.refused() == refused
 
 
-@settings(**LONG)
+@LONG
 @given(steps=st.lists(st.tuples(st.sampled_from(("push", "pop", "remove")), st.integers(0, 63))))
 def test_a_heap_gives_the_least_first_and_knows_places(
     containers: ctypes.CDLL, steps: list[tuple[str, int]]
@@ -126,7 +126,7 @@ def test_a_heap_gives_the_least_first_and_knows_places(
         assert containers.heap_is_right()
 
 
-@settings(**LONG)
+@LONG
 @given(
     items=st.lists(st.integers(-99, 99), min_size=1, max_size=30),
     at=st.integers(0, 29),
@@ -166,7 +166,7 @@ def test_bits_in_a_row(containers: ctypes.CDLL) -> None:
     assert (containers.bits_weight(), containers.bits_zero()) == (33, 0)
 
 
-@settings(**LONG)
+@LONG
 @given(steps=st.lists(st.booleans(), max_size=80))
 def test_a_ring_has_as_many_as_fit(containers: ctypes.CDLL, steps: list[bool]) -> None:
     containers.reset()
@@ -236,7 +236,7 @@ def test_integers_that_do_not_fit_are_told(texts: Any) -> None:
     assert [library.integer_begins(*one) for one in begins] == [2, 4, 4, 0, 2]
 
 
-@settings(**LONG)
+@LONG
 @given(
     value=st.decimals(min_value=0, max_value=100000, places=7),
     unit=st.sampled_from(("", "s", " sec", "ms", "us", "m", "h")),
@@ -259,7 +259,7 @@ def test_what_is_no_time(texts: Any, text: str) -> None:
     assert texts("moment", text) is None
 
 
-@settings(**LONG)
+@LONG
 @given(value=st.decimals(min_value=0, max_value=1000, places=6), bits=st.integers(1, 28))
 def test_fixed_points(texts: Any, value: Decimal, bits: int) -> None:
     found = int(texts("fixed", f"{value:f}", bits))
@@ -286,7 +286,7 @@ def test_bandwidths(texts: Any, text: str, expected: int | None) -> None:
     assert texts("bandwidth", text) == (None if expected is None else str(expected))
 
 
-@settings(**LONG)
+@LONG
 @given(address=st.ip_addresses(v=6), form=st.sampled_from(("compressed", "exploded")))
 def test_addresses_of_ipv6(texts: Any, address: ipaddress.IPv6Address, form: str) -> None:
     found = texts("address6", getattr(address, form))
@@ -399,7 +399,7 @@ def test_texts_are_put_together(texts: Any) -> None:
     assert texts.library.found_last(b"abc", ord("x")) == -1
 
 
-@settings(**LONG)
+@LONG
 @given(x=st.integers(0, 2**64 - 1), y=st.integers(1, 2**32 - 1))
 def test_whole_numbers(numbers: ctypes.CDLL, x: int, y: int) -> None:
     small = x & 0xFFFFFFFF
@@ -418,7 +418,7 @@ def test_whole_numbers(numbers: ctypes.CDLL, x: int, y: int) -> None:
     assert product == small * y
 
 
-@settings(**LONG)
+@LONG
 @given(items=st.lists(st.integers(-(10**6), 10**6), max_size=40), up=st.booleans())
 def test_sorting(numbers: ctypes.CDLL, items: list[int], up: bool) -> None:
     room = (ctypes.c_int * 64)(*items)
@@ -440,7 +440,7 @@ def swapped(x: int) -> int:
     return int.from_bytes(x.to_bytes(2, "little"), "big")
 
 
-@settings(**LONG)
+@LONG
 @given(
     data=st.binary(min_size=8, max_size=80),
     ends=st.binary(min_size=32, max_size=32),
@@ -471,7 +471,7 @@ def test_which_zero_a_sum_is(numbers: ctypes.CDLL) -> None:
     assert found == [0xFFFF, 0xFFFF, 0, 0, 7]
 
 
-@settings(**LONG)
+@LONG
 @given(data=st.binary(max_size=200), first=st.integers(0, 200))
 def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
     assert numbers.ethernet_sum(data, len(data)) ^ 0xFFFFFFFF == zlib.crc32(data)
@@ -484,7 +484,7 @@ def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
     assert text.value.decode() == expected
 
 
-@settings(**LONG)
+@LONG
 @given(steps=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 1500)), max_size=60))
 def test_averages_of_what_comes_in_a_jiffy(
     numbers: ctypes.CDLL, steps: list[tuple[int, int]]
@@ -520,7 +520,7 @@ def test_gaps_let_a_rate_through(numbers: ctypes.CDLL) -> None:
     assert not any(numbers.allowed() for _ in range(10))
 
 
-@settings(**LONG)
+@LONG
 @given(
     rate=st.integers(1, 10**6),
     capacity=st.integers(1, 10**5),
@@ -543,7 +543,7 @@ def test_a_bucket_of_tokens(
         assert numbers.until(tokens) == math.ceil(missing * 1000 / rate) % 2**32
 
 
-@settings(**LONG)
+@LONG
 @given(
     routes=st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 32)), max_size=30),
     addresses=st.lists(st.integers(0, 2**32 - 1), max_size=20),

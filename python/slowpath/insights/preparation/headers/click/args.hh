@@ -157,7 +157,10 @@ struct AnnoArg {  // an annotation of so many bytes: its place, or its name
             {"AGGREGATE", AGGREGATE_ANNO_OFFSET},
             {"FWD_RATE", FWD_RATE_ANNO_OFFSET},
             {"EXTRA_LENGTH", EXTRA_LENGTH_ANNO_OFFSET},
+            {"EXTRA_PACKETS", EXTRA_PACKETS_ANNO_OFFSET},
             {"FIRST_TIMESTAMP", FIRST_TIMESTAMP_ANNO_OFFSET},
+            {"SEQUENCE_NUMBER", SEQUENCE_NUMBER_ANNO_OFFSET},
+            {"PACKET_NUMBER", PACKET_NUMBER_ANNO_OFFSET},
         };
         for (const auto &one : known)
             if (text == one.name) {

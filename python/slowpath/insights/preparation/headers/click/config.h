@@ -1,5 +1,6 @@
 // Part of slowpath's own headers for elements in the manner of Click, written from the documentation
-// of its interface: what they do not have, a source that uses it is not compiled with.
+// of its interface and the names that elements use: what they do not have, a source that uses it is
+// not compiled with.
 #ifndef SLOWPATH_CLICK_CONFIG_H
 #define SLOWPATH_CLICK_CONFIG_H
 #define CLICK_DECLS

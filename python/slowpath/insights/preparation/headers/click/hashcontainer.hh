@@ -24,11 +24,16 @@ class HashContainer {
     typedef T value_type;
     typedef size_t size_type;
 
-    // Where an object is linked, or where one of that key would be.
+    // Where an object is linked, or where one of that key would be. Behind one that was taken out,
+    // the next one is looked for when somebody asks: that may be many buckets away.
     class iterator {
       public:
-        iterator() : _table(0), _link(0), _bucket(Buckets) {}
-        SLOWPATH_INLINE T *get() const { return _link ? *_link : 0; }
+        iterator() : _table(0), _link(0), _bucket(Buckets), _taken_out(false) {}
+        SLOWPATH_INLINE T *get() const {
+            if (_taken_out)
+                settle();
+            return _link ? *_link : 0;
+        }
         SLOWPATH_INLINE bool live() const { return get(); }
         SLOWPATH_INLINE operator bool() const { return get(); }
         SLOWPATH_INLINE bool operator!() const { return !get(); }
@@ -37,18 +42,20 @@ class HashContainer {
         SLOWPATH_INLINE bool operator==(const iterator &x) const { return get() == x.get(); }
         SLOWPATH_INLINE bool operator!=(const iterator &x) const { return get() != x.get(); }
         void operator++() {
-            if (*_link)
-                _link = &A::hashnext(*_link);
+            if (T *here = get())
+                _link = &A::hashnext(here);
             settle();
         }
         void operator++(int) { ++*this; }
 
       private:
         iterator(const HashContainer *table, T **link, unsigned bucket)
-            : _table(const_cast<HashContainer *>(table)), _link(link), _bucket(bucket) {}
+            : _table(const_cast<HashContainer *>(table)), _link(link), _bucket(bucket),
+              _taken_out(false) {}
         // On to the next object, in whatever bucket that is.
-        void settle() {
-            while (!*_link) {
+        void settle() const {
+            _taken_out = false;
+            while (_link && !*_link) {
                 if (++_bucket >= Buckets) {
                     _link = 0;
                     return;
@@ -57,8 +64,9 @@ class HashContainer {
             }
         }
         HashContainer *_table;
-        T **_link;
-        unsigned _bucket;
+        mutable T **_link;
+        mutable unsigned _bucket;
+        mutable bool _taken_out;
         friend class HashContainer;
     };
     typedef iterator const_iterator;
@@ -127,7 +135,7 @@ class HashContainer {
         if (old) {
             *at._link = A::hashnext(old);
             _size--;
-            at.settle();
+            at._taken_out = true;
         }
         return old;
     }

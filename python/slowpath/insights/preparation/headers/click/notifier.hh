@@ -1,5 +1,5 @@
-// Signals of elements that have packets, or room for some. What is in front of the element of the run
-// always has one, and what is behind it has room.
+// Signals of elements that have packets, or room for some. What is in front of the element of the
+// run always has one, and what is behind it has room.
 #ifndef SLOWPATH_CLICK_NOTIFIER_HH
 #define SLOWPATH_CLICK_NOTIFIER_HH
 #include <click/element.hh>
