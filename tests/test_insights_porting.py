@@ -1,8 +1,6 @@
 """Parts of reverse porting: operands, layouts, records, and the tables of the headers."""
 
 import ctypes
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from insights_counted import FOLDER
-from oracles import missing
+from insights_native import native
 from slowpath.engine.captures import captured
 from slowpath.packet.pcap import write_pcap
 
@@ -25,7 +23,6 @@ from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, Site
 from slowpath.insights.porting.instrumentation.operands import Touch, called, touches  # noqa: E402
 from slowpath.insights.porting.memory import Area, Memory, Structure  # noqa: E402
 from slowpath.insights.porting.recording import RECORDS, Recorder  # noqa: E402
-from slowpath.insights.preparation.framework import HEADERS  # noqa: E402
 from slowpath.insights.preparation.layouts import Field, Spot, Type, descend, locate  # noqa: E402
 
 
@@ -215,14 +212,7 @@ def _expected(
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The tables of the headers, in this process."""
-    names = ("clang++", "clang++-16", "g++")
-    compiler = next((name for name in names if shutil.which(name)), None)
-    if compiler is None:
-        missing("compiler", "there is no C++ compiler")
-    made = tmp_path_factory.mktemp("tables") / "tables.so"
-    words = ("-std=gnu++17", "-O1", "-fno-rtti", "-shared", "-fPIC", "-w", "-isystem", HEADERS)
-    subprocess.run([compiler, *words, "-o", made, FOLDER / "tables.cc"], check=True)
-    library = ctypes.CDLL(str(made))
+    library = native(tmp_path_factory.mktemp("tables"), FOLDER / "tables.cc")
     for name in ("map_find", "map_size", "map_sum", "table_get", "table_size", "table_sum"):
         getattr(library, name).restype = ctypes.c_long
     library.refused.restype = library.evicted.restype = ctypes.c_long

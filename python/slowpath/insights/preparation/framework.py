@@ -9,6 +9,7 @@ ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
+_EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)
 _BITS, _INCLUDED = "/bits/", "/include/"
 FIND = ("-isystem", str(HEADERS))
 """How clang finds the headers, in C, too."""
@@ -17,6 +18,17 @@ FLAGS = (
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
 )
 """How C++ is compiled: what cards do not have (exceptions, types at run time) is an error there."""
+
+
+def aliases(source: bytes) -> tuple[str, ...]:
+    """Flags of clang for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
+
+    No macro can take the first of two words.
+    """
+    exported = _EXPORTED.findall(source)
+    if len(exported) != 1 or len(exported[0].split()) == 1:
+        return ()
+    return (f"-DSLOWPATH_ELEMENT={exported[0].split()[0].decode()}",)
 
 
 def is_ours(file: str) -> bool:

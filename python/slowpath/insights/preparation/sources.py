@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_program
-from slowpath.insights.preparation.framework import FIND, FLAGS
+from slowpath.insights.preparation.framework import FIND, FLAGS, aliases
 from slowpath.programs.clang import BITCODE, compile_c
 from slowpath.programs.sources import Clang, kind_of
 
@@ -42,7 +42,7 @@ def load_source(file: str, clang: Clang) -> Source:
         return Source(file, data, "bitcode", compiled=False)
     extension = Path(file).suffix
     if extension in _COMPILED:
-        own = FLAGS if extension in CPLUSPLUS else FIND
+        own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
         flags = (*_COMPILED[extension], *own, *clang.flags)
         made = compile_c(file, clang._replace(flags=flags), BITCODE)
         return Source(file, made, "bitcode", compiled=True)

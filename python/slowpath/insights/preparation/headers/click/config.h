@@ -1,5 +1,6 @@
 // Part of slowpath's own headers for elements in the manner of Click, written from the documentation
-// of its interface: what they do not have, a source that uses it is not compiled with.
+// of its interface and the names that elements use: what they do not have, a source that uses it is
+// not compiled with.
 #ifndef SLOWPATH_CLICK_CONFIG_H
 #define SLOWPATH_CLICK_CONFIG_H
 #define CLICK_DECLS
@@ -11,6 +12,9 @@
 #define CLICK_LITTLE_ENDIAN 1234
 #define CLICK_BIG_ENDIAN 4321
 #define HAVE_INT64_TYPES 1
+#define HAVE_INDIFFERENT_ALIGNMENT 1
+#define CLICK_CXX_PROTECT
+#define CLICK_CXX_UNPROTECT
 #define CLICK_COLD
 #define CLICK_DEPRECATED
 #define CLICK_SIZE_PACKED_ATTRIBUTE __attribute__((packed))

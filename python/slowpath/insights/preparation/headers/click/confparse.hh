@@ -1,4 +1,4 @@
-// Arguments are read with Args.
+// Arguments and their texts.
 #ifndef SLOWPATH_CLICK_CONFPARSE_HH
 #define SLOWPATH_CLICK_CONFPARSE_HH
 #include <click/args.hh>

@@ -7,17 +7,39 @@
 #include <click/straccum.hh>
 #include <click/vector.hh>
 
-class Timer;
+class Master;
+class Router;
 class Task;
+class Timer;
 
-struct Handler {
+class Handler {
+  public:
     enum { OP_READ = 0, OP_WRITE = 1, READ_PARAM = 4 };
     enum { f_read = 1, f_write = 2, f_read_param = 4, f_exclusive = 8, f_button = 32 };
     enum { f_calm = 64, f_expensive = 128, f_raw = 256, f_checkbox = 512, f_nonexclusive = 0 };
+    enum { f_uncommon = 1024, f_deprecated = 2048, f_read_private = 4096, f_write_private = 8192 };
+    enum { h_nonexclusive = 0, h_deprecated = f_deprecated, RAW = f_raw, NONEXCLUSIVE = 0 };
+    enum { EXCLUSIVE = f_exclusive };
     enum { h_read = f_read, h_write = f_write, h_button = f_button, h_calm = f_calm };
     enum { h_expensive = f_expensive, h_raw = f_raw, h_checkbox = f_checkbox };
+    const String &name() const { return _name; }
+    void *user_data(int) const { return 0; }
+    void *read_user_data() const { return 0; }
+    void *write_user_data() const { return 0; }
+    bool readable() const { return false; }
+    bool writable() const { return false; }
+    template <class... A> String call_read(A...) const { return String(); }
+    template <class... A> int call_write(A &&...) const { return 0; }
     enum { BUTTON = f_button, CALM = f_calm, EXPENSIVE = f_expensive, CHECKBOX = f_checkbox };
+
+  private:
+    String _name;
 };
+
+class Element;
+typedef String (*ReadHandlerCallback)(Element *, void *);
+typedef int (*WriteHandlerCallback)(const String &, Element *, void *, ErrorHandler *);
+typedef int (*HandlerCallback)(int, String &, Element *, const Handler *, ErrorHandler *);
 
 class Element {
   public:
@@ -25,6 +47,9 @@ class Element {
       public:
         SLOWPATH_INLINE Port(int number) : _number(number) {}
         SLOWPATH_INLINE bool active() const { return true; }
+        Element *element() const { return 0; }  // nobody else is there
+        int port() const { return -1; }
+        void assign(bool, Element *, int) {}
         SLOWPATH_INLINE void push(Packet *p) const { Element::sent(_number, p); }
         SLOWPATH_INLINE Packet *pull() const { return Element::fetched(); }
 
@@ -45,7 +70,15 @@ class Element {
         CONFIGURE_PHASE_DEFAULT = 100,
         CONFIGURE_PHASE_LAST = 2000
     };
-    enum CleanupStage { CLEANUP_NO_ROUTER, CLEANUP_MANUAL };
+    enum CleanupStage {
+        CLEANUP_NO_ROUTER,
+        CLEANUP_CONFIGURE_FAILED,
+        CLEANUP_CONFIGURED,
+        CLEANUP_INITIALIZE_FAILED,
+        CLEANUP_INITIALIZED,
+        CLEANUP_ROUTER_INITIALIZED,
+        CLEANUP_MANUAL
+    };
 
     Element() {}
     virtual ~Element() {}
@@ -58,6 +91,13 @@ class Element {
     virtual int configure(Vector<String> &, ErrorHandler *) { return 0; }
     virtual int initialize(ErrorHandler *) { return 0; }
     virtual bool can_live_reconfigure() const { return false; }
+    virtual int live_reconfigure(Vector<String> &conf, ErrorHandler *errh) {
+        return configure(conf, errh);
+    }
+    virtual int llrpc(unsigned, void *) { return -EINVAL; }
+    virtual int local_llrpc(unsigned, void *) { return -EINVAL; }
+    virtual void selected(int, int) {}
+    virtual void *port_cast(bool, int, const char *) { return 0; }
     virtual void cleanup(CleanupStage) {}
     virtual void add_handlers() {}
     virtual void push(int, Packet *p) {
@@ -77,6 +117,17 @@ class Element {
 
     SLOWPATH_INLINE int noutputs() const { return _outputs; }
     SLOWPATH_INLINE int ninputs() const { return _inputs; }
+    SLOWPATH_INLINE int nports(bool isoutput) const { return isoutput ? _outputs : _inputs; }
+    const Port &port(bool, int number) const {
+        static Port asked(0);
+        asked = Port(number);
+        return asked;
+    }
+    // Packets come and go as the run has it: pushed where the element is entered by push().
+    bool input_is_push(int) const { return true; }
+    bool input_is_pull(int) const { return false; }
+    bool output_is_push(int) const { return true; }
+    bool output_is_pull(int) const { return false; }
     SLOWPATH_INLINE Port output(int number) const { return Port(number); }
     SLOWPATH_INLINE Port input(int number) const { return Port(number); }
     SLOWPATH_INLINE void checked_output_push(int number, Packet *p) const {
@@ -91,9 +142,34 @@ class Element {
         return 0;
     }
     static String read_keyword_handler(Element *, void *) { return String(); }
-    void add_read_handler(const char *, ...) {}
-    void add_write_handler(const char *, ...) {}
-    void add_data_handlers(const char *, ...) {}
+    static int reconfigure_positional_handler(const String &, Element *, void *, ErrorHandler *) {
+        return 0;
+    }
+    static String read_positional_handler(Element *, void *) { return String(); }
+    template <class U>
+    void add_read_handler(const String &, ReadHandlerCallback, U, uint32_t = 0) {}
+    void add_read_handler(const String &, ReadHandlerCallback) {}
+    template <class U>
+    void add_write_handler(const String &, WriteHandlerCallback, U, uint32_t = 0) {}
+    void add_write_handler(const String &, WriteHandlerCallback) {}
+    template <class... A> void set_handler(const String &, int, HandlerCallback, A...) {}
+    void set_handler(const String &, int) {}
+    void set_handler_flags(const String &, int, int = 0) {}
+    template <class... A> void add_data_handlers(const String &, int, const A &...) {}
+    template <class... A> void add_net_order_data_handlers(const String &, int, const A &...) {}
+    template <class... A> void add_task_handlers(const A &...) {}
+    template <class... A> int add_select(const A &...) { return 0; }
+    template <class... A> int remove_select(const A &...) { return 0; }
+
+    inline Router *router() const;
+    void attach_router(Router *, int) {}
+    Master *master() const { return 0; }
+    int eindex() const { return 0; }
+    int eindex(Router *) const { return 0; }
+    int home_thread_id() const { return 0; }
+    String id() const { return name(); }
+    String landmark() const { return String(); }
+    String configuration() const { return String(); }
 
     static Packet *_waiting;  // what input(0).pull() has
     static int _inputs, _outputs;
@@ -128,6 +204,8 @@ SLOWPATH_ONE const char *const Element::PULL_TO_PUSH = "l/h";
 SLOWPATH_ONE const char *const Element::PROCESSING_A_AH = "a/ah";
 SLOWPATH_ONE const char *const Element::COMPLETE_FLOW = "x/x";
 
+#include <click/router.hh>
+
 // The arguments of a configuration, at commas outside of quotes, without blanks around them.
 inline void slowpath_click_split(const char *text, Vector<String> &words) {
     bool quoted = false;
@@ -153,13 +231,20 @@ inline void slowpath_click_split(const char *text, Vector<String> &words) {
 inline int slowpath_click_ports(const char *&text) {
     int number = 0;
     for (; *text && *text != '/'; text++)
-        if (*text == '-')
+        if (*text == '-') {
+            number = number ? number : 1;
             while (text[1] && text[1] != '/')
                 text++;
-        else if (*text >= '0' && *text <= '9')
+        } else if (*text >= '0' && *text <= '9')
             number = 10 * number + *text - '0';
     return number;
 }
+
+// What a class does once, before its first element is configured.
+template <class E> inline auto slowpath_click_class(int) -> decltype(E::static_initialize()) {
+    E::static_initialize();
+}
+template <class E> inline void slowpath_click_class(long) {}
 
 inline int slowpath_click_prepare(Element *element, const char *text) {
     const char *ports = element->port_count();
@@ -173,7 +258,9 @@ inline int slowpath_click_prepare(Element *element, const char *text) {
     ErrorHandler errors;
     slowpath_click_split(text, words);
     int code = element->configure(words, &errors);
-    return code < 0 ? code : element->initialize(&errors);
+    code = code < 0 ? code : element->initialize(&errors);
+    slowpath_click_router._initialized = true;
+    return code;
 }
 
 // A packet that a function has given back goes to output 0; one that is waiting was not fetched.
@@ -186,12 +273,19 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Element::_waiting = p; }
 
 // The element of the run; methods that the run enters get it.
-#define EXPORT_ELEMENT(name)                                                                     \
+#define SLOWPATH_EXPORT(name)                                                                    \
     name slowpath_element_##name __attribute__((no_destroy));                                    \
     extern "C" __attribute__((used)) int slowpath_click_start_##name(const char *text) {         \
+        slowpath_click_class<name>(0);                                                           \
         return slowpath_click_prepare(&slowpath_element_##name, text);                           \
     }                                                                                            \
     extern "C" __attribute__((used)) void slowpath_click_push_##name(int port, Packet *p) {      \
         slowpath_element_##name.push(port, p);                                                   \
     }
+#ifdef SLOWPATH_ELEMENT  // the first of several names
+#define SLOWPATH_EXPORT_OF(name) SLOWPATH_EXPORT(name)
+#define EXPORT_ELEMENT(name) SLOWPATH_EXPORT_OF(SLOWPATH_ELEMENT)
+#else
+#define EXPORT_ELEMENT(name) SLOWPATH_EXPORT(name)
+#endif
 #endif

@@ -3,13 +3,17 @@
 #define SLOWPATH_CLICK_GLUE_HH
 #include <click/config.h>
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <clicknet/ip.h>
 #if __has_include(<new>)
 #include <new>
 #else
@@ -36,6 +40,7 @@ inline void *operator new(size_t, void *at) noexcept { return at; }
 #define assert(x) ((x) ? (void) 0 : __builtin_trap())
 #define static_assert_click(x) static_assert(x, #x)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define ignore_result(x) ((void) (x))
 #define likely(x) __builtin_expect(!!(x), 1)
 
 #define SLOWPATH_PORTS 64
@@ -97,13 +102,59 @@ SLOWPATH_KEPT inline uint32_t click_random() {
 SLOWPATH_INLINE uint32_t click_random(uint32_t low, uint32_t high) {
     return low + click_random() % (high - low + 1);
 }
+#define CLICK_RAND_MAX 0x7fffffffu
 SLOWPATH_INLINE void click_srandom(uint32_t seed) { slowpath_click_seed = seed ? seed : 1; }
 
 typedef uint32_t click_jiffies_t;
 #define CLICK_HZ 1000
 SLOWPATH_INLINE click_jiffies_t click_jiffies() { return slowpath_click_now / 1000000; }
+SLOWPATH_INLINE bool click_jiffies_less(click_jiffies_t x, click_jiffies_t y) {
+    return (int32_t) (x - y) < 0;
+}
+typedef int64_t click_intmax_t;
+typedef uint64_t click_uintmax_t;
+typedef uint64_t click_cycles_t;
+SLOWPATH_INLINE click_cycles_t click_get_cycles() { return slowpath_click_now; }
+
+// One core runs here.
+#define CLICK_CPU_MAX 1
+typedef int click_processor_t;
+SLOWPATH_INLINE click_processor_t click_current_cpu_id() { return 0; }
+SLOWPATH_INLINE click_processor_t click_get_processor() { return 0; }
+SLOWPATH_INLINE void click_put_processor() {}
+SLOWPATH_INLINE unsigned click_max_cpu_ids() { return 1; }
+SLOWPATH_INLINE void click_compiler_fence() {}
+
+#define CLICK_LALLOC(size) malloc(size)
+#define CLICK_LFREE(at, size) ((void) (size), free((void *) (at)))
+
+// As qsort() of the C library, and with something that the comparison gets, too.
+typedef int (*slowpath_click_order)(const void *, const void *, void *);
+SLOWPATH_KEPT inline int click_qsort(void *base, size_t count, size_t size,
+                                     slowpath_click_order order, void *thunk = 0) {
+    unsigned char *bytes = (unsigned char *) base;
+    for (size_t at = 1; at < count; at++)  // few things are put in order, and once
+        for (size_t to = at; to > 0; to--) {
+            unsigned char *one = bytes + to * size;
+            if (order(one - size, one, thunk) <= 0)
+                break;
+            for (size_t byte = 0; byte < size; byte++) {
+                unsigned char kept = one[byte];
+                one[byte] = one[byte - size];
+                one[byte - size] = kept;
+            }
+        }
+    return 0;
+}
 
 inline void click_chatter(const char *, ...) {}
+// Numbers, the least one first.
+template <class T> inline int click_qsort(T *numbers, size_t count) {
+    for (size_t at = 1; at < count; at++)
+        for (size_t to = at; to > 0 && numbers[to] < numbers[to - 1]; to--)
+            click_swap(numbers[to], numbers[to - 1]);
+    return 0;
+}
 
 // Sum of 16-bit words, its carries added, complemented (RFC 1071).
 SLOWPATH_KEPT inline uint16_t click_in_cksum(const unsigned char *data, int length) {
@@ -125,5 +176,29 @@ SLOWPATH_INLINE void click_update_in_cksum(uint16_t *sum, uint16_t before, uint1
     uint32_t changed = (uint16_t) ~*sum + (uint32_t) (uint16_t) ~before + after;
     changed = (changed & 0xffff) + (changed >> 16);
     *sum = ~(changed + (changed >> 16));
+}
+
+// What of the two zeros a sum is, after a change: data without a bit set has 0xffff.
+inline void click_update_zero_in_cksum(uint16_t *sum, const unsigned char *data, int length) {
+    if (*sum != 0 && *sum != 0xffff)
+        return;
+    *sum = 0xffff;
+    for (int at = 0; at < length; at++)
+        if (data[at])
+            *sum = 0;
+}
+
+// The sum of the data, complemented as given, with that of a pseudo header (RFC 9293, 3.1).
+SLOWPATH_INLINE uint16_t click_in_cksum_pseudohdr_raw(uint32_t data, uint32_t from, uint32_t to,
+                                                      int protocol, int length) {
+    uint32_t sum = (uint16_t) ~data;
+    sum += (from & 0xffff) + (from >> 16) + (to & 0xffff) + (to >> 16);
+    sum += htons((uint16_t) protocol) + htons((uint16_t) length);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return ~(sum + (sum >> 16)) & 0xffff;
+}
+SLOWPATH_INLINE uint16_t click_in_cksum_pseudohdr(uint32_t data, const click_ip *ip, int length) {
+    return click_in_cksum_pseudohdr_raw(data, ip->ip_src.s_addr, ip->ip_dst.s_addr, ip->ip_p,
+                                        length);
 }
 #endif

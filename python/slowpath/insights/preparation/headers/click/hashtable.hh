@@ -1,7 +1,7 @@
 // HashTable of keys and values on a NIC's table.
 #ifndef SLOWPATH_CLICK_HASHTABLE_HH
 #define SLOWPATH_CLICK_HASHTABLE_HH
-#include <nic/table.hh>
+#include <click/hashcontainer.hh>
 
 template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS> class HashTable {
     typedef nic::Table<K, V, Buckets> Table;

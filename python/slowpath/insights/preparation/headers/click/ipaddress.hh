@@ -23,19 +23,37 @@ class IPAddress {
         return -1;
     }
     bool mask_as_specific(IPAddress mask) const { return (_addr & mask._addr) == mask._addr; }
-    String unparse() const { return String(); }  // texts are of handlers, which never run
-    String unparse_with_mask(IPAddress) const { return String(); }
-    String unparse_mask() const { return String(); }
-    String s() const { return String(); }
+    bool mask_more_specific(IPAddress mask) const {
+        return mask_as_specific(mask) && _addr != mask._addr;
+    }
+    String unparse() const {
+        String made;
+        for (int at = 0; at < 4; at++)
+            made += (at ? "." : "") + String((int) data()[at]);
+        return made;
+    }
+    String unparse_mask() const {
+        int length = mask_to_prefix_len();
+        return length < 0 ? unparse() : String(length);
+    }
+    String unparse_with_mask(IPAddress mask) const { return unparse() + "/" + mask.unparse_mask(); }
+    String s() const { return unparse(); }
     SLOWPATH_INLINE uint32_t addr() const { return _addr; }
     SLOWPATH_INLINE operator uint32_t() const { return _addr; }
+    SLOWPATH_INLINE operator struct in_addr() const { return in_addr(); }
     SLOWPATH_INLINE struct in_addr in_addr() const {
         struct in_addr made;
         made.s_addr = _addr;
         return made;
     }
     SLOWPATH_INLINE const unsigned char *data() const { return (const unsigned char *) &_addr; }
+    SLOWPATH_INLINE unsigned char *data() { return (unsigned char *) &_addr; }
     SLOWPATH_INLINE bool empty() const { return _addr == 0; }
+    SLOWPATH_INLINE static IPAddress make_broadcast() { return IPAddress(0xffffffffu); }
+    SLOWPATH_INLINE bool is_broadcast() const { return _addr == 0xffffffffu; }
+    SLOWPATH_INLINE bool is_link_local() const {
+        return (_addr & htonl(0xffff0000u)) == htonl(0xa9fe0000u);
+    }
     SLOWPATH_INLINE bool is_multicast() const { return (_addr & htonl(0xf0000000u)) == htonl(0xe0000000u); }
     SLOWPATH_INLINE bool matches_prefix(IPAddress addr, IPAddress mask) const {
         return ((_addr ^ addr._addr) & mask._addr) == 0;
@@ -48,6 +66,8 @@ class IPAddress {
     SLOWPATH_INLINE IPAddress operator&(IPAddress x) const { return IPAddress(_addr & x._addr); }
     SLOWPATH_INLINE IPAddress operator|(IPAddress x) const { return IPAddress(_addr | x._addr); }
     SLOWPATH_INLINE IPAddress operator~() const { return IPAddress(~_addr); }
+    SLOWPATH_INLINE IPAddress operator^(IPAddress x) const { return IPAddress(_addr ^ x._addr); }
+    SLOWPATH_INLINE IPAddress &operator|=(IPAddress x) { _addr |= x._addr; return *this; }
     SLOWPATH_INLINE IPAddress &operator&=(IPAddress x) { _addr &= x._addr; return *this; }
 
   private:

@@ -6,6 +6,7 @@
 #include <clicknet/ether.h>
 #include <clicknet/icmp.h>
 #include <clicknet/ip.h>
+#include <clicknet/ip6.h>
 #include <clicknet/tcp.h>
 #include <clicknet/udp.h>
 
@@ -62,6 +63,17 @@ class Packet {
         _length += length;
         return this;
     }
+    // All bytes moved by so many.
+    Packet *shift_data(int offset, bool = true) {
+        if (offset < 0 ? (uint32_t) -offset > headroom() : (uint32_t) offset > tailroom())
+            slowpath_click_buffer_is_full();
+        memmove(_data + offset, _data, _length);
+        _data += offset;
+        _mac = _mac ? _mac + offset : 0;
+        _network = _network ? _network + offset : 0;
+        _transport = _transport ? _transport + offset : 0;
+        return this;
+    }
     SLOWPATH_INLINE void take(uint32_t length) { _length -= length; }
 
     SLOWPATH_INLINE bool has_mac_header() const { return _mac; }
@@ -70,6 +82,8 @@ class Packet {
     SLOWPATH_INLINE const unsigned char *mac_header() const { return _mac; }
     SLOWPATH_INLINE const unsigned char *network_header() const { return _network; }
     SLOWPATH_INLINE const unsigned char *transport_header() const { return _transport; }
+    SLOWPATH_INLINE int mac_header_offset() const { return _mac - _data; }
+    SLOWPATH_INLINE uint32_t mac_header_length() const { return _network - _mac; }
     SLOWPATH_INLINE int network_header_offset() const { return _network - _data; }
     SLOWPATH_INLINE int transport_header_offset() const { return _transport - _data; }
     SLOWPATH_INLINE uint32_t network_header_length() const { return _transport - _network; }
@@ -77,6 +91,7 @@ class Packet {
     SLOWPATH_INLINE int transport_length() const { return end_data() - _transport; }
     SLOWPATH_INLINE const click_ether *ether_header() const { return (const click_ether *) _mac; }
     SLOWPATH_INLINE const click_ip *ip_header() const { return (const click_ip *) _network; }
+    SLOWPATH_INLINE const click_ip6 *ip6_header() const { return (const click_ip6 *) _network; }
     SLOWPATH_INLINE const click_tcp *tcp_header() const { return (const click_tcp *) _transport; }
     SLOWPATH_INLINE const click_udp *udp_header() const { return (const click_udp *) _transport; }
     SLOWPATH_INLINE const click_icmp *icmp_header() const { return (const click_icmp *) _transport; }
@@ -98,6 +113,9 @@ class Packet {
     SLOWPATH_INLINE void set_network_header_length(uint32_t length) {
         _transport = _network + length;
     }
+    SLOWPATH_INLINE void set_ip6_header(const click_ip6 *at, uint32_t length = 40) {
+        set_network_header((const unsigned char *) at, length);
+    }
     SLOWPATH_INLINE void set_ip_header(const click_ip *at, uint32_t length) {
         set_network_header((const unsigned char *) at, length);
     }
@@ -113,16 +131,40 @@ class Packet {
     SLOWPATH_INLINE IPAddress dst_ip_anno() const { return IPAddress(anno_u32(0)); }
     SLOWPATH_INLINE void set_dst_ip_anno(IPAddress x) { set_anno_u32(0, x.addr()); }
 
+    SLOWPATH_INLINE uint8_t *anno_u8() { return _anno.u8; }
+    SLOWPATH_INLINE const uint8_t *anno_u8() const { return _anno.u8; }
     SLOWPATH_INLINE uint8_t anno_u8(int at) const { return _anno.u8[at]; }
     SLOWPATH_INLINE void set_anno_u8(int at, uint8_t x) { _anno.u8[at] = x; }
+    SLOWPATH_INLINE uint16_t *anno_u16() { return _anno.u16; }
+    SLOWPATH_INLINE const uint16_t *anno_u16() const { return _anno.u16; }
     SLOWPATH_INLINE uint16_t anno_u16(int at) const { return _anno.u16[at / 2]; }
     SLOWPATH_INLINE void set_anno_u16(int at, uint16_t x) { _anno.u16[at / 2] = x; }
+    SLOWPATH_INLINE uint32_t *anno_u32() { return _anno.u32; }
+    SLOWPATH_INLINE const uint32_t *anno_u32() const { return _anno.u32; }
     SLOWPATH_INLINE uint32_t anno_u32(int at) const { return _anno.u32[at / 4]; }
     SLOWPATH_INLINE void set_anno_u32(int at, uint32_t x) { _anno.u32[at / 4] = x; }
     SLOWPATH_INLINE int32_t anno_s32(int at) const { return _anno.u32[at / 4]; }
     SLOWPATH_INLINE void set_anno_s32(int at, int32_t x) { _anno.u32[at / 4] = x; }
+    SLOWPATH_INLINE uint64_t *anno_u64() { return _anno.u64; }
+    SLOWPATH_INLINE const uint64_t *anno_u64() const { return _anno.u64; }
     SLOWPATH_INLINE uint64_t anno_u64(int at) const { return _anno.u64[at / 8]; }
     SLOWPATH_INLINE void set_anno_u64(int at, uint64_t x) { _anno.u64[at / 8] = x; }
+    SLOWPATH_INLINE unsigned char *anno() { return _anno.u8; }
+    SLOWPATH_INLINE const unsigned char *anno() const { return _anno.u8; }
+    SLOWPATH_INLINE void copy_annotations(const Packet *p) {
+        _anno = p->_anno;
+        _type = p->_type;
+        _time = p->_time;
+    }
+    SLOWPATH_INLINE void *device_anno() const { return 0; }
+    SLOWPATH_INLINE void set_device_anno(void *) {}
+    // Packets in a row, as who keeps them links them.
+    SLOWPATH_INLINE Packet *next() const { return _next; }
+    SLOWPATH_INLINE Packet *prev() const { return _prev; }
+    SLOWPATH_INLINE Packet *&next() { return _next; }
+    SLOWPATH_INLINE Packet *&prev() { return _prev; }
+    SLOWPATH_INLINE void set_next(Packet *p) { _next = p; }
+    SLOWPATH_INLINE void set_prev(Packet *p) { _prev = p; }
     SLOWPATH_INLINE void clear_annotations() { memset(&_anno, 0, sizeof _anno); }
 
     unsigned char *_buffer;
@@ -140,6 +182,8 @@ class Packet {
         uint32_t u32[anno_size / 4];
         uint64_t u64[anno_size / 8];
     } _anno;
+    Packet *_next;
+    Packet *_prev;
 };
 
 class WritablePacket : public Packet {
@@ -152,6 +196,7 @@ class WritablePacket : public Packet {
     SLOWPATH_INLINE unsigned char *transport_header() const { return _transport; }
     SLOWPATH_INLINE click_ether *ether_header() const { return (click_ether *) _mac; }
     SLOWPATH_INLINE click_ip *ip_header() const { return (click_ip *) _network; }
+    SLOWPATH_INLINE click_ip6 *ip6_header() const { return (click_ip6 *) _network; }
     SLOWPATH_INLINE click_tcp *tcp_header() const { return (click_tcp *) _transport; }
     SLOWPATH_INLINE click_udp *udp_header() const { return (click_udp *) _transport; }
     SLOWPATH_INLINE click_icmp *icmp_header() const { return (click_icmp *) _transport; }

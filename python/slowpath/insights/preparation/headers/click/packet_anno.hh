@@ -24,4 +24,31 @@
 #define EXTRA_LENGTH_ANNO_OFFSET 28
 #define EXTRA_LENGTH_ANNO(p) ((p)->anno_u32(EXTRA_LENGTH_ANNO_OFFSET))
 #define SET_EXTRA_LENGTH_ANNO(p, x) ((p)->set_anno_u32(EXTRA_LENGTH_ANNO_OFFSET, (x)))
+#define REV_RATE_ANNO_OFFSET 28
+#define REV_RATE_ANNO(p) ((p)->anno_s32(REV_RATE_ANNO_OFFSET))
+#define SET_REV_RATE_ANNO(p, x) ((p)->set_anno_s32(REV_RATE_ANNO_OFFSET, (x)))
+#define EXTRA_PACKETS_ANNO_OFFSET 24
+#define EXTRA_PACKETS_ANNO(p) ((p)->anno_u32(EXTRA_PACKETS_ANNO_OFFSET))
+#define SET_EXTRA_PACKETS_ANNO(p, x) ((p)->set_anno_u32(EXTRA_PACKETS_ANNO_OFFSET, (x)))
+#define FIRST_TIMESTAMP_ANNO_OFFSET 32
+#define FIRST_TIMESTAMP_ANNO(p) (*(Timestamp *) ((p)->anno() + FIRST_TIMESTAMP_ANNO_OFFSET))
+#define CONST_FIRST_TIMESTAMP_ANNO(p)                                                            \
+    (*(const Timestamp *) ((p)->anno() + FIRST_TIMESTAMP_ANNO_OFFSET))
+#define SET_FIRST_TIMESTAMP_ANNO(p, x) (FIRST_TIMESTAMP_ANNO(p) = (x))
+#define SEQUENCE_NUMBER_ANNO_OFFSET 40
+#define SEQUENCE_NUMBER_ANNO(p) ((p)->anno_u32(SEQUENCE_NUMBER_ANNO_OFFSET))
+#define SET_SEQUENCE_NUMBER_ANNO(p, x) ((p)->set_anno_u32(SEQUENCE_NUMBER_ANNO_OFFSET, (x)))
+#define PACKET_NUMBER_ANNO_OFFSET 40
+#define PACKET_NUMBER_ANNO(p) ((p)->anno_u64(PACKET_NUMBER_ANNO_OFFSET))
+#define SET_PACKET_NUMBER_ANNO(p, x) ((p)->set_anno_u64(PACKET_NUMBER_ANNO_OFFSET, (x)))
+#define ICMP_PARAMPROB_ANNO_OFFSET 19
+#define ICMP_PARAMPROB_ANNO(p) ((p)->anno_u8(ICMP_PARAMPROB_ANNO_OFFSET))
+#define SET_ICMP_PARAMPROB_ANNO(p, x) ((p)->set_anno_u8(ICMP_PARAMPROB_ANNO_OFFSET, (x)))
+#define IPREASSEMBLER_ANNO_OFFSET 40
+#define IPREASSEMBLER_ANNO_SIZE 4
+
+// Place and size of an annotation in one number.
+#define MAKE_ANNOTATIONINFO(offset, size) ((size) << 16 | (offset))
+#define ANNOTATIONINFO_SIZE(x) ((x) >> 16 & 0xffff)
+#define ANNOTATIONINFO_OFFSET(x) ((x) & 0xffff)
 #endif

@@ -3,13 +3,28 @@
 #define SLOWPATH_CLICK_TASK_HH
 #include <click/element.hh>
 
+// Which of two passes is the later one.
+#define PASS_GT(x, y) ((int) ((x) - (y)) > 0)
+
+typedef bool (*TaskCallback)(Task *, void *);
+
 class Task {
   public:
+    enum { DEFAULT_TICKETS = 1024, MAX_TICKETS = 1 << 15 };
+
     Task(Element *) {}
+    Task(TaskCallback, void *) {}
     void initialize(Element *, bool) {}
+    bool initialized() const { return true; }
     bool scheduled() const { return false; }
+    int tickets() const { return DEFAULT_TICKETS; }
+    void set_tickets(int) {}
+    int home_thread_id() const { return 0; }
+    void move_thread(int) {}
     void reschedule() {}
     void fast_reschedule() {}
     void unschedule() {}
+    void strong_reschedule() {}
+    void strong_unschedule() {}
 };
 #endif

@@ -10,7 +10,11 @@ class Timer {
   public:
     Timer() : _expiry(), _scheduled(false) {}
     Timer(Element *) : _expiry(), _scheduled(false) {}
+    Timer(Task *) : _expiry(), _scheduled(false) {}
     Timer(TimerCallback, void *) : _expiry(), _scheduled(false) {}
+    static Timestamp adjustment() { return Timestamp(); }  // no timer comes late
+    static void do_nothing_hook(Timer *, void *) {}
+    void assign() {}
     void assign(Element *) {}
     void assign(TimerCallback, void *) {}
     void initialize(Element *, bool = false) {}
@@ -41,6 +45,9 @@ class Timer {
     SLOWPATH_INLINE void reschedule_after_msec(uint32_t time) {
         reschedule_after(Timestamp::make_msec((int64_t) time));
     }
+    SLOWPATH_INLINE void reschedule_at_steady(const Timestamp &at) { schedule_at(at); }
+    SLOWPATH_INLINE void schedule_after_s(uint32_t time) { schedule_after_sec(time); }
+    SLOWPATH_INLINE void schedule_after_ms(uint32_t time) { schedule_after_msec(time); }
     SLOWPATH_INLINE void unschedule() { _scheduled = false; }
     SLOWPATH_INLINE void clear() { _scheduled = false; }
 

@@ -1,13 +1,34 @@
 // A list with a fixed number of slots.
 #ifndef SLOWPATH_CLICK_VECTOR_HH
 #define SLOWPATH_CLICK_VECTOR_HH
-#include <click/glue.hh>
+#include <click/algorithm.hh>
 
 #ifndef SLOWPATH_VECTOR
 #define SLOWPATH_VECTOR 256
 #endif
 
+// What a slot is: something that cannot be made out of nothing is only bytes at first.
+template <class T, bool Made = __is_constructible(T)> struct slowpath_click_slot {
+    typedef T type;
+};
+template <class T> struct slowpath_click_slot<T, false> {
+    struct type {
+        alignas(T) unsigned char bytes[sizeof(T)];
+        SLOWPATH_INLINE void operator=(const T &value) { *(T *) this = value; }
+        SLOWPATH_INLINE operator const T &() const { return *(const T *) this; }
+    };
+};
+// How something is passed on.
+template <class T, bool Plain = __is_scalar(T)> struct slowpath_click_passed {
+    typedef const T &type;
+};
+template <class T> struct slowpath_click_passed<T, true> {
+    typedef T type;
+};
+
 template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
+    typedef typename slowpath_click_passed<T>::type Passed;
+
   public:
     typedef T value_type;
     typedef int size_type;
@@ -20,21 +41,31 @@ template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
     SLOWPATH_INLINE int size() const { return _size; }
     SLOWPATH_INLINE bool empty() const { return _size == 0; }
     SLOWPATH_INLINE int capacity() const { return Slots; }
-    SLOWPATH_INLINE T &operator[](int at) { return _slots[at]; }
-    SLOWPATH_INLINE const T &operator[](int at) const { return _slots[at]; }
-    SLOWPATH_INLINE T &at(int at) { return _slots[at]; }
-    SLOWPATH_INLINE const T &at(int at) const { return _slots[at]; }
-    SLOWPATH_INLINE T &front() { return _slots[0]; }
-    SLOWPATH_INLINE const T &front() const { return _slots[0]; }
-    SLOWPATH_INLINE T &back() { return _slots[_size - 1]; }
-    SLOWPATH_INLINE const T &back() const { return _slots[_size - 1]; }
-    SLOWPATH_INLINE iterator begin() { return _slots; }
-    SLOWPATH_INLINE iterator end() { return _slots + _size; }
-    SLOWPATH_INLINE const_iterator begin() const { return _slots; }
-    SLOWPATH_INLINE const_iterator end() const { return _slots + _size; }
-    SLOWPATH_INLINE T *data() { return _slots; }
+    SLOWPATH_INLINE T &operator[](int at) { return begin()[at]; }
+    SLOWPATH_INLINE const T &operator[](int at) const { return begin()[at]; }
+    SLOWPATH_INLINE T &at(int at) { return begin()[at]; }
+    SLOWPATH_INLINE const T &at(int at) const { return begin()[at]; }
+    SLOWPATH_INLINE T &front() { return *begin(); }
+    SLOWPATH_INLINE const T &front() const { return *begin(); }
+    SLOWPATH_INLINE T &back() { return begin()[_size - 1]; }
+    SLOWPATH_INLINE const T &back() const { return begin()[_size - 1]; }
+    SLOWPATH_INLINE iterator begin() { return (T *) _slots; }
+    SLOWPATH_INLINE iterator end() { return begin() + _size; }
+    SLOWPATH_INLINE const_iterator begin() const { return (const T *) _slots; }
+    SLOWPATH_INLINE const_iterator end() const { return begin() + _size; }
+    SLOWPATH_INLINE T *data() { return begin(); }
+    SLOWPATH_INLINE const T *data() const { return begin(); }
+    SLOWPATH_INLINE T &unchecked_at(int at) { return begin()[at]; }
+    SLOWPATH_INLINE const T &unchecked_at(int at) const { return begin()[at]; }
+    bool operator==(const Vector &x) const {
+        for (int at = 0; at < _size; at++)
+            if (_size != x._size || !((*this)[at] == x[at]))
+                return false;
+        return _size == x._size;
+    }
+    bool operator!=(const Vector &x) const { return !(*this == x); }
 
-    SLOWPATH_KEPT void push_back(const T &value) {
+    SLOWPATH_KEPT void push_back(Passed value) {
         if (_size >= (int) Slots)
             slowpath_click_vector_is_full();
         _slots[_size++] = value;
@@ -51,17 +82,33 @@ template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
         _size = 0;
         resize(size, value);
     }
+    void push_front(const T &value) { insert(begin(), value); }
+    void pop_front() { erase(begin()); }
+    iterator insert(iterator before, const T &value) {
+        T kept = value;
+        push_back(kept);
+        for (iterator at = end() - 1; at > before; --at)
+            *at = at[-1];
+        *before = kept;
+        return before;
+    }
+    void swap(Vector &x) {
+        Vector kept = *this;
+        *this = x;
+        x = kept;
+    }
     bool reserve(int size) { return size <= (int) Slots; }
     void clear() { _size = 0; }
-    iterator erase(iterator one) {
-        for (iterator at = one; at + 1 < end(); ++at)
-            *at = at[1];
-        _size--;
-        return one;
+    iterator erase(iterator one) { return one < end() ? erase(one, one + 1) : one; }
+    iterator erase(iterator first, iterator last) {
+        for (iterator to = first, at = last; at < end(); ++to, ++at)
+            *to = *at;
+        _size -= last - first;
+        return first;
     }
 
   private:
-    T _slots[Slots];
+    typename slowpath_click_slot<T>::type _slots[Slots];
     int _size;
 };
 #endif

@@ -1,4 +1,4 @@
-// The header of IPv4 (RFC 791).
+// The header of IPv4 (RFC 791), and its options.
 #ifndef SLOWPATH_CLICKNET_IP_H
 #define SLOWPATH_CLICKNET_IP_H
 #include <netinet/in.h>
@@ -30,8 +30,36 @@ struct click_ip {
 #define IP_OFFMASK 0x1fff
 #define IP_ISFRAG(ip) (((ip)->ip_off & htons(IP_MF | IP_OFFMASK)) != 0)
 #define IP_FIRSTFRAG(ip) (((ip)->ip_off & htons(IP_OFFMASK)) == 0)
+#define IPTOS_LOWDELAY 0x10
+#define IPTOS_THROUGHPUT 0x08
+#define IPTOS_RELIABILITY 0x04
 #define IP_PROTO_ICMP 1
+#define IP_PROTO_IGMP 2
+#define IP_PROTO_GGP 3
+#define IP_PROTO_IPIP 4
+#define IP_PROTO_ST 5
 #define IP_PROTO_TCP 6
+#define IP_PROTO_EGP 8
 #define IP_PROTO_UDP 17
+#define IP_PROTO_DCCP 33
+#define IP_PROTO_IP6 41
+#define IP_PROTO_GRE 47
+#define IP_PROTO_ESP 50
+#define IP_PROTO_AH 51
+#define IP_PROTO_ICMP6 58
+#define IP_PROTO_SCTP 132
+#define IP_PROTO_UDPLITE 136
+// More than one of them, or none.
+#define IP_PROTO_NONE 256
 #define IP_PROTO_TCP_OR_UDP 256
+#define IP_PROTO_TRANSP 257
+#define IP_PROTO_PAYLOAD 258
+
+#define IPOPT_EOL 0
+#define IPOPT_NOP 1
+#define IPOPT_RR 7
+#define IPOPT_TS 68
+#define IPOPT_LSRR 131
+#define IPOPT_SSRR 137
+#define IPOPT_RA 148
 #endif

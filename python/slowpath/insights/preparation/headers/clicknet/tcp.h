@@ -1,4 +1,4 @@
-// The header of TCP (RFC 9293).
+// The header of TCP (RFC 9293), and its options (also RFC 7323, RFC 2018).
 #ifndef SLOWPATH_CLICKNET_TCP_H
 #define SLOWPATH_CLICKNET_TCP_H
 #include <stdint.h>
@@ -24,6 +24,19 @@ struct click_tcp {
 #define TH_PUSH 0x08
 #define TH_ACK 0x10
 #define TH_URG 0x20
+#define TH_ECE 0x40
+#define TH_CWR 0x80
+#define TCPOPT_EOL 0
+#define TCPOPT_NOP 1
+#define TCPOPT_MAXSEG 2
+#define TCPOLEN_MAXSEG 4
+#define TCPOPT_WSCALE 3
+#define TCPOLEN_WSCALE 3
+#define TCPOPT_SACK_PERMITTED 4
+#define TCPOLEN_SACK_PERMITTED 2
+#define TCPOPT_SACK 5
+#define TCPOPT_TIMESTAMP 8
+#define TCPOLEN_TIMESTAMP 10
 #define SEQ_LT(x, y) ((int) ((x) - (y)) < 0)
 #define SEQ_LEQ(x, y) ((int) ((x) - (y)) <= 0)
 #define SEQ_GT(x, y) ((int) ((x) - (y)) > 0)

@@ -13,6 +13,14 @@
 
 namespace nic {
 
+// So that all bits of a hash, such as a sum of fields, choose the bucket.
+SLOWPATH_INLINE uint32_t spread(uint32_t hash) {
+    hash ^= hash >> 16;
+    hash *= 0x85ebca6b;
+    hash ^= hash >> 13;
+    return hash;
+}
+
 template <class K, class V, unsigned Buckets = SLOWPATH_BUCKETS, unsigned Slots = SLOWPATH_SLOTS>
 class Table {
   public:
@@ -133,11 +141,7 @@ class Table {
 
   private:
     SLOWPATH_INLINE static uint32_t hash_of(const K &key) {
-        uint32_t hash = (uint32_t) hashcode(key);
-        hash ^= hash >> 16;  // so that all bits of a sum of fields choose the bucket
-        hash *= 0x85ebca6b;
-        hash ^= hash >> 13;
-        return hash;
+        return spread((uint32_t) hashcode(key));
     }
 
     Bucket _buckets[Buckets];

@@ -1,0 +1,2 @@
+/* Nothing is to be done where only C++ is compiled. */
+#include <click/config.h>

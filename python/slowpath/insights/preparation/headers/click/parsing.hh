@@ -1,0 +1,171 @@
+// Texts of numbers and addresses.
+#ifndef SLOWPATH_CLICK_PARSING_HH
+#define SLOWPATH_CLICK_PARSING_HH
+#include <click/atomic.hh>
+#include <click/etheraddress.hh>
+#include <click/ipaddress.hh>
+#include <click/timestamp.hh>
+
+// In base 10, or 16 where "0x" says so, or the one that is given.
+inline bool slowpath_click_number(const String &text, uint64_t most, uint64_t &value,
+                                  unsigned base = 0) {
+    int at = 0;
+    if (base != 10 && text.length() > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
+        base = 16;
+        at = 2;
+    }
+    base = base ? base : 10;
+    if (at == text.length())
+        return false;
+    value = 0;
+    for (; at < text.length(); at++) {
+        char c = text[at] | 0x20;
+        unsigned digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
+        if (digit >= base || digit > most || value > (most - digit) / base)
+            return false;
+        value = value * base + digit;
+    }
+    return true;
+}
+
+#define SLOWPATH_UNSIGNED(type)                                                                  \
+    inline bool slowpath_click_parse(const String &text, type &value, unsigned base = 0) {       \
+        uint64_t found;                                                                          \
+        if (!slowpath_click_number(text, (type) ~(type) 0, found, base))                         \
+            return false;                                                                        \
+        value = found;                                                                           \
+        return true;                                                                             \
+    }
+#define SLOWPATH_SIGNED(type)                                                                    \
+    inline bool slowpath_click_parse(const String &text, type &value, unsigned base = 0) {       \
+        bool negative = text.length() > 1 && text[0] == '-';                                     \
+        uint64_t found, most = ((uint64_t) 1 << (8 * sizeof(type) - 1)) - !negative;             \
+        if (!slowpath_click_number(negative ? text.substring(1) : text, most, found, base))      \
+            return false;                                                                        \
+        value = negative ? -(int64_t) found : (int64_t) found;                                   \
+        return true;                                                                             \
+    }
+SLOWPATH_UNSIGNED(unsigned char)
+SLOWPATH_UNSIGNED(unsigned short)
+SLOWPATH_UNSIGNED(unsigned)
+SLOWPATH_UNSIGNED(unsigned long)
+SLOWPATH_UNSIGNED(unsigned long long)
+SLOWPATH_SIGNED(signed char)
+SLOWPATH_SIGNED(short)
+SLOWPATH_SIGNED(int)
+SLOWPATH_SIGNED(long)
+SLOWPATH_SIGNED(long long)
+#undef SLOWPATH_UNSIGNED
+#undef SLOWPATH_SIGNED
+
+inline bool slowpath_click_parse(const String &text, bool &value) {
+    value = text == "true" || text == "1" || text == "yes";
+    return value || text == "false" || text == "0" || text == "no";
+}
+inline bool slowpath_click_parse(const String &text, atomic_uint32_t &value) {
+    uint32_t found;
+    if (!slowpath_click_parse(text, found))
+        return false;
+    value = found;
+    return true;
+}
+inline bool slowpath_click_parse(const String &text, char &value) {
+    value = text.length() == 1 ? text[0] : 0;
+    return value;
+}
+// Numbers with a character between them: addresses.
+inline bool slowpath_click_numbers(const String &text, char between, int base, int count,
+                                   unsigned char *to) {
+    int at = 0;
+    for (int part = 0; part < count; part++) {
+        if (part && (at >= text.length() || text[at++] != between))
+            return false;
+        int value = 0, digits = 0;
+        for (; at < text.length() && digits < 3; at++, digits++) {
+            char c = text[at] | 0x20;
+            int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+            if (digit >= base)
+                break;
+            value = value * base + digit;
+        }
+        if (!digits || value > 255)
+            return false;
+        to[part] = value;
+    }
+    return at == text.length();
+}
+inline bool slowpath_click_parse(const String &text, IPAddress &value) {
+    unsigned char bytes[4];
+    if (!slowpath_click_numbers(text, '.', 10, 4, bytes))
+        return false;
+    value = IPAddress(bytes);
+    return true;
+}
+inline bool slowpath_click_parse(const String &text, struct in_addr &value) {
+    IPAddress found;
+    if (!slowpath_click_parse(text, found))
+        return false;
+    value = found;
+    return true;
+}
+inline bool slowpath_click_parse(const String &text, EtherAddress &value) {
+    char between = text.find_left('-') < 0 ? ':' : '-';
+    return slowpath_click_numbers(text, between, 16, 6, value.data());
+}
+// Numbers with a point, in units of a power of ten; what is finer than that is left out.
+inline bool slowpath_click_decimal(const String &text, int digits, int64_t &value) {
+    bool negative = text.length() > 1 && text[0] == '-';
+    int at = negative, seen = 0;
+    value = 0;
+    for (; at < text.length() && text[at] >= '0' && text[at] <= '9'; at++, seen++)
+        if (__builtin_mul_overflow(value, 10, &value)
+            || __builtin_add_overflow(value, text[at] - '0', &value))
+            return false;
+    bool fraction = at < text.length() && text[at] == '.';
+    at += fraction;
+    for (int place = 0; place < digits; place++) {
+        bool more = fraction && at < text.length() && text[at] >= '0' && text[at] <= '9';
+        if (__builtin_mul_overflow(value, 10, &value)
+            || __builtin_add_overflow(value, more ? text[at] - '0' : 0, &value))
+            return false;
+        at += more;
+        seen += more;
+    }
+    for (; fraction && at < text.length() && text[at] >= '0' && text[at] <= '9'; at++)
+        seen++;
+    value = negative ? -value : value;
+    return seen && at == text.length();
+}
+// The same with a unit: seconds, or with "ms", "us", "ns", "s", "m", "h" behind it.
+inline bool slowpath_click_seconds(const String &text, int digits, int64_t &value) {
+    int end = text.length();
+    while (end && text[end - 1] >= 'a' && text[end - 1] <= 'z')
+        end--;
+    String unit = text.substring(end), number = text.substring(0, end).trim_space();
+    int finer = unit == "ms" || unit == "msec" ? 3 : unit == "us" || unit == "usec" ? 6
+                : unit == "ns" || unit == "nsec" ? 9 : 0;
+    int times = unit == "m" || unit == "min" ? 60 : unit == "h" || unit == "hr" ? 3600 : 1;
+    if (!finer && times == 1 && unit && unit != "s" && unit != "sec")
+        return false;
+    if (!slowpath_click_decimal(number, digits > finer ? digits - finer : 0, value))
+        return false;
+    for (; finer > digits; finer--)
+        value /= 10;
+    value *= times;
+    return true;
+}
+inline bool slowpath_click_parse(const String &text, Timestamp &value) {
+    int64_t found;
+    if (!slowpath_click_seconds(text, 9, found))
+        return false;
+    value = Timestamp::make_nsec(found);
+    return true;
+}
+inline bool slowpath_click_parse(const String &text, double &value) {
+    int64_t found;
+    if (!slowpath_click_decimal(text, 6, found))
+        return false;
+    value = found / 1e6;
+    return true;
+}
+#endif

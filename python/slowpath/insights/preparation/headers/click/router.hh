@@ -1,0 +1,69 @@
+// The router of the run: it has one element, and nothing is found in it.
+#include <click/element.hh>  // which needs what is here, so it comes first
+#ifndef SLOWPATH_CLICK_ROUTER_HH
+#define SLOWPATH_CLICK_ROUTER_HH
+
+class Master;
+class RouterVisitor;
+
+class Router {
+  public:
+    enum { slots = 8 };
+
+    bool initialized() const { return _initialized; }
+    bool handlers_ready() const { return _initialized; }
+    bool running() const { return _initialized; }
+    Master *master() const { return 0; }
+    int nelements() const { return 1; }
+    Element *find(const String &, Element *, ErrorHandler *errh = 0) const {
+        if (errh)
+            errh->error("another element is named, and there is none in this run");
+        return 0;
+    }
+    Element *find(const String &name, ErrorHandler *errh = 0) const { return find(name, 0, errh); }
+    Element *find(const String &name, const String &, ErrorHandler *errh = 0) const {
+        return find(name, 0, errh);
+    }
+    String ename(int) const { return String(); }
+    int visit(Element *, bool, int, RouterVisitor *) const { return 0; }
+    int visit_downstream(Element *, int, RouterVisitor *) const { return 0; }
+    int visit_upstream(Element *, int, RouterVisitor *) const { return 0; }
+    int downstream_elements(Element *, int, Vector<Element *> &) const { return 0; }
+    int upstream_elements(Element *, int, Vector<Element *> &) const { return 0; }
+    void set_flow_code_override(int, const String &) {}
+    void please_stop_driver() {}  // the run ends with the trace
+    void adjust_runcount(int32_t) {}
+    ErrorHandler *chatter_channel(const String &) const { return ErrorHandler::default_handler(); }
+
+    // What elements of a router share, by name.
+    void *attachment(const String &name) const {
+        for (int at = 0; at < slots; at++)
+            if (_names[at] && name == _names[at])
+                return _values[at];
+        return 0;
+    }
+    void *&force_attachment(const String &name) {
+        int at = 0;
+        while (at < slots - 1 && _names[at] && !(name == _names[at]))
+            at++;
+        if (!_names[at]) {
+            char *kept = (char *) malloc(name.length() + 1);
+            memcpy(kept, name.c_str(), name.length() + 1);
+            _names[at] = kept;
+        }
+        return _values[at];
+    }
+    void *set_attachment(const String &name, void *value) {
+        void *&place = force_attachment(name), *old = place;
+        place = value;
+        return old;
+    }
+
+    const char *_names[slots];
+    void *_values[slots];
+    bool _initialized;
+};
+extern "C" SLOWPATH_ONE Router slowpath_click_router = {};
+
+inline Router *Element::router() const { return &slowpath_click_router; }
+#endif

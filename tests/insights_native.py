@@ -1,0 +1,21 @@
+"""The headers for elements, compiled for this process, so that tests can call what is in them."""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+from oracles import missing
+from slowpath.insights.preparation.framework import HEADERS
+
+
+def native(folder: Path, source: Path) -> ctypes.CDLL:
+    """A source in C++ with the headers, as a library of this process."""
+    names = ("clang++", "clang++-16", "g++")
+    compiler = next((name for name in names if shutil.which(name)), None)
+    if compiler is None:
+        missing("compiler", "there is no C++ compiler")
+    made = folder / f"{source.stem}.so"
+    words = ("-std=gnu++17", "-O1", "-fno-rtti", "-shared", "-fPIC", "-w", "-isystem", HEADERS)
+    subprocess.run([compiler, *words, "-o", made, source], check=True)
+    return ctypes.CDLL(str(made))

@@ -1,0 +1,137 @@
+"""Elements that use what is around elements of Click, run over traces."""
+
+import shutil
+import struct
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from insights_counted import EXAMPLES, counted, structures, trace
+from oracles import missing
+from slowpath.engine.captures import captured
+from slowpath.insights.preparation.framework import aliases
+from support import ROOT, slowpath
+
+pytest.importorskip("llvmlite.binding")
+FOLDER = ROOT / "tests/click"
+NAT = EXAMPLES / "nat.pcap"
+
+
+@pytest.fixture(autouse=True)
+def _with_clang() -> None:
+    if not any(shutil.which(name) for name in ("clang", "clang-16")):
+        missing("clang", "there is no clang")
+
+
+def fate_of(report: dict[str, object]) -> dict[int, int]:
+    """Packets by output."""
+    fate = report["fate"]
+    assert isinstance(fate, dict)
+    return {one["output"]: one["packets"] for one in fate["outputs"]}
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 15])
+def test_a_queue_keeps_as_many_as_fit(tmp_path: Path, capacity: int) -> None:
+    """Beside the same in Python; the element is also known by a second name."""
+    frames = [bytes(60 + at) for at in range(50)]
+    report = counted(
+        FOLDER / "queue.cc",
+        trace(tmp_path, frames),
+        *("--config", f"CAPACITY {capacity}, FULL x.y", "--cflags=-DSLOWPATH_OUTPUTS=2"),
+    )
+    kept, out, lost = list[int](), 0, 0
+    for number, frame in enumerate(frames, 1):
+        if number % 4 == 0 and kept:
+            kept.pop(0)
+            out += 1
+        if len(kept) == capacity:
+            lost += 1
+        else:
+            kept.append(len(frame))
+    expected = {0: out, 1: lost}
+    assert fate_of(report) == {port: count for port, count in expected.items() if count}
+    assert out > 0
+    assert report["fate"]["killed"] == len(frames)
+    assert report["fate"]["made"] == out + lost
+    found = structures(report)
+    assert found["Keeper::_seen"] == (50, 50)
+    assert found.get("Keeper::_dropped", (0, 0)) == (lost, lost)
+    assert found["Keeper::_lengths"] == (out, len(frames) - lost)
+
+
+def test_a_queue_says_what_it_does_not_take(tmp_path: Path) -> None:
+    frames = trace(tmp_path, [bytes(60)])
+    for config, reason in (("16", "CAPACITY is at most 15"), ("x", "CAPACITY")):
+        words = ("--traffic", frames, "--config", config)
+        run = slowpath("insights", "counts", FOLDER / "queue.cc", *words)
+        assert run.returncode == 3
+        assert f"Keeper does not take its configuration ({config}): {reason}" in run.stderr
+
+
+def test_a_meter_lets_a_rate_through() -> None:
+    """Beside the flows, and the tokens, of the trace in Python."""
+    report = counted(
+        FOLDER / "rates.cc",
+        NAT,
+        *("--config", "service, 100, BURST 2", "--cflags=-DSLOWPATH_BUCKETS=16"),
+    )
+    flows, packets = dict[bytes, int](), Counter[str]()
+    level, filled = 2000, 0  # thousandths of tokens; milliseconds
+    for frame, _, nanoseconds in captured(str(NAT)):
+        tcp = frame[12:14] == b"\x08\0" and frame[23] == 6
+        at = 14 + 4 * (frame[14] & 15)
+        if not tcp or struct.unpack_from(">H", frame, at + 2)[0] != 443:
+            packets["killed"] += 1
+            continue
+        flow = frame[26:34] + frame[at : at + 4]
+        if flow not in flows and len(flows) == 64:
+            packets["killed"] += 1
+            packets["refused"] += 1
+            continue
+        flows[flow] = flows.get(flow, 0) + 1
+        jiffies = (nanoseconds or 0) // 1_000_000
+        level, filled = min(2000, level + (jiffies - filled) * 100), jiffies
+        enough = level >= 1000
+        level -= 1000 * enough
+        packets["0" if enough else "1"] += 1
+    assert len(flows) > 3
+    assert fate_of(report) == {int(at): packets[at] for at in "01" if packets[at]}
+    assert {"killed": packets["killed"], "refused": packets["refused"]} == {
+        name: report["fate"][name] for name in ("killed", "refused")
+    }
+    by_name = {one["structure"]: one for one in report["structures"]}
+    through = sum(flows.values())
+    assert by_name["Meter::_flows"]["entries_written"] in range(1, len(flows) + 1)
+    assert by_name["Meter::_tokens"]["writes"] >= through
+
+
+def test_a_meter_knows_the_names_of_its_class() -> None:
+    words = ("--traffic", NAT, "--config", "nobody, 100")
+    run = slowpath("insights", "counts", FOLDER / "rates.cc", *words)
+    assert "Meter does not take its configuration (nobody, 100): PORT" in run.stderr
+
+
+def test_headers_that_are_made_are_right(tmp_path: Path) -> None:
+    frames = [one for one, _, _ in captured(str(NAT)) if one[12:14] == b"\x08\0" and one[23] == 17]
+    report = counted(
+        FOLDER / "headers.cc",
+        trace(tmp_path, frames),
+        *("--config", "192.0.2.1, 2001:db8::1, 02:00:00:00:00:01", "--entry", "Answers::check"),
+    )
+    assert report["fate"]["results"] == [{"result": 0, "packets": len(frames)}]
+    assert fate_of(report) == dict.fromkeys(range(3), len(frames))
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("EXPORT_ELEMENT(A)", ()),
+        ("EXPORT_ELEMENT( A A-B )", ("-DSLOWPATH_ELEMENT=A",)),
+        ("EXPORT_ELEMENT(Tee PullTee)", ("-DSLOWPATH_ELEMENT=Tee",)),
+        ("EXPORT_ELEMENT(A A-B)\nEXPORT_ELEMENT(C)", ()),
+        ("#define EXPORT_ELEMENT(name) x", ()),
+    ],
+)
+def test_elements_with_two_names_are_found(text: str, flags: tuple[str, ...]) -> None:
+    assert aliases(text.encode()) == flags
