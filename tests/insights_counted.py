@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from slowpath.packet.pcap import write_pcap
 from support import ROOT, slowpath
@@ -27,6 +29,30 @@ def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]
     assert run.returncode == 0, run.stderr
     read: dict[str, Any] = json.loads(run.stdout)
     return read
+
+
+class Example(NamedTuple):
+    """What was counted of an example over its trace."""
+
+    report: dict[str, Any]
+    placement: Path
+    coalescing: Path
+
+
+_KEPT = TemporaryDirectory()
+
+
+@cache
+def example(name: str) -> Example:
+    """Counts one of CONFIGURATIONS; whoever asks again gets the same."""
+    files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
+    report = counted(
+        EXAMPLES / f"{name}.cc",
+        EXAMPLES / f"{name}.pcap",
+        *("--config", CONFIGURATIONS[name]),
+        *("--placement-out", files[0], "--coalescing-out", files[1]),
+    )
+    return Example(report, *files)
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:
