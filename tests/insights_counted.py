@@ -46,13 +46,29 @@ _KEPT = TemporaryDirectory()
 def example(name: str) -> Example:
     """Counts one of CONFIGURATIONS; whoever asks again gets the same."""
     files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
-    report = counted(
-        EXAMPLES / f"{name}.cc",
-        EXAMPLES / f"{name}.pcap",
-        *("--config", CONFIGURATIONS[name]),
-        *("--placement-out", files[0], "--coalescing-out", files[1]),
-    )
+    _, traffic, *config = setting(name)
+    outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
+    report = counted(EXAMPLES / f"{name}.cc", Path(traffic), *config, *outputs)
     return Example(report, *files)
+
+
+def setting(name: str) -> tuple[str | Path, ...]:
+    """How an example runs."""
+    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
+
+
+def reported(*words: str | Path) -> dict[str, Any]:
+    """The report of all advice."""
+    run = slowpath("insights", *words, "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+@cache
+def as_it_is(name: str) -> dict[str, Any]:
+    """The same of an example; whoever asks again gets the same."""
+    return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:

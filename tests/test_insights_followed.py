@@ -1,13 +1,20 @@
 """Advice that is followed: what was announced is what the report then has as the present state."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from insights_counted import CONFIGURATIONS, EXAMPLES, counted, example
+from insights_counted import (
+    CONFIGURATIONS,
+    EXAMPLES,
+    as_it_is,
+    counted,
+    example,
+    reported,
+    setting,
+)
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
@@ -18,26 +25,10 @@ KINDS = ("accelerator", "coalescing", "placement")
 """What is followed here."""
 
 
-def reported(*words: str | Path) -> dict[str, Any]:
-    run = slowpath("insights", *words, "--format", "json", timeout=300)
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
-    return read
-
-
 @cache
 def filtered() -> dict[str, Any]:
     """The report on the filter as it is."""
     return reported(FILTER, "--entry", "process", "--traffic", TRACE)
-
-
-def setting(name: str) -> tuple[str | Path, ...]:
-    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
-
-
-@cache
-def as_it_is(name: str) -> dict[str, Any]:
-    return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 @cache
