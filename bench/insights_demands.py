@@ -17,32 +17,24 @@ from pathlib import Path
 import numpy as np
 
 from slowpath.insights.colocation import saved as pairing
-from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
-from slowpath.insights.colocation.scores import FIRST, SECOND
+from slowpath.insights.colocation.groups import read_measured
 from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.evaluation import taken
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.evaluation import (
-    Fits,
     Outcome,
     Way,
     beside_others,
+    chosen,
     compared,
     left_out,
     without_filters,
 )
-from slowpath.insights.demands.prices import prices_of
+from slowpath.insights.demands.prices import prices_of, shipped_fits
 
 CONFIDENCE = 0.9
-
-
-def shipped() -> Fits:
-    """What the report uses: the fits to both kinds of traffic."""
-    models = [saved.shipped(traffic) for traffic in saved.TRAFFIC]
-    parameters = tuple(one for model in models for one in model.members)
-    return Fits(parameters, np.mean([model.spread for model in models], 0))
 
 
 def row(name: str, one: Outcome) -> str:
@@ -71,7 +63,7 @@ def head() -> str:
 def tables(curves: dict[str, Curves], way: Way, details: bool) -> None:
     """What is said of all functions, of those without filters, and with an element unknown."""
     print(head())
-    fits = shipped()
+    fits = shipped_fits()
     for traffic, one in curves.items():
         print(row(f"{traffic}, all", compared(fits, one, way)), flush=True)
         print(row(f"{traffic}, without filters", compared(fits, without_filters(one), way)))
@@ -85,33 +77,20 @@ def neighbours(folder: Path, way: Way) -> None:
     """What published functions keep beside others."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     found = beside_others(pairing.shipped().parameters, groups, pairs, way)
-    off = np.abs(found.predicted - found.measured)
-    shape = (2, groups.size, len(FIRST))
-    said, true = found.predicted.reshape(shape), found.measured.reshape(shape)
-    right, lost, lot = list[bool](), list[float](), list[float]()
-    for group in range(groups.size):
-        for one in range(FUNCTIONS):
-            at = [np.flatnonzero(place == one) for place in (FIRST, SECOND)]
-            mine = [
-                np.concatenate([part[k, group, at[k]] for k in (0, 1)]) for part in (said, true)
-            ]
-            chosen = mine[1][mine[0].argmax()]
-            right.append(bool(mine[0].argmax() == mine[1].argmax()))
-            lost.append(mine[1].max() - chosen)
-            lot.append(mine[1].max() - mine[1].mean())
+    off, true, best = np.abs(found.predicted - found.measured), found.measured, chosen(found)
     print(
         f"\n{groups.size} groups: what is kept is off by {100 * off.mean():.2f} points in the mean, "
         f"{100 * np.median(found.predicted - found.measured):+.2f} in the median "
         f"(as it is everywhere: {100 * np.abs(true - true.mean()).mean():.2f}), correlation "
         f"{np.corrcoef(found.predicted, found.measured)[0, 1]:.2f}; {100 * found.covered.mean():.1f} % "
-        f"in 90 % intervals; the best of three neighbours is found for {100 * np.mean(right):.1f} %, "
-        f"what is lost by others is {100 * np.mean(lost):.2f} points, by lot {100 * np.mean(lot):.2f}"
+        f"in 90 % intervals; the best of three neighbours is found for {100 * best.right.mean():.1f} %, "
+        f"what is lost by others is {100 * best.lost.mean():.2f} points, by lot {100 * best.lot.mean():.2f}"
     )
 
 
 def prices() -> None:
     """What is derived, beside how far elements are apart."""
-    found = prices_of(shipped().parameters)
+    found = prices_of(shipped_fits().parameters)
     names = ("instruction", "waiting, IMEM", "waiting, EMEM", "busy, IMEM", "busy, EMEM", "way")
     every = (found.instruction, *found.waiting, *found.service, found.way)
     print("| | ns | between fits | between elements |\n|---|---|---|---|")

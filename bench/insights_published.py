@@ -27,7 +27,7 @@ from slowpath.insights.colocation.model import shared
 from slowpath.insights.colocation.scores import FIRST, NAMES, SECOND, Scores, friendlier, scores
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.evaluation import Outcome, compared, taken
-from slowpath.insights.cores.knee import CORES, knees
+from slowpath.insights.cores.knee import CORES, at_cores, knees
 from slowpath.insights.cores.learning import MEMBERS, cross, model_of
 from slowpath.insights.cores.model import predict
 from slowpath.insights.functions.functions import Functions
@@ -48,11 +48,12 @@ def columns(functions: Functions) -> np.ndarray:
     return np.stack([known[name] for name in names], 1)
 
 
-def boosted(x: np.ndarray, y: np.ndarray) -> HistGradientBoostingRegressor:
+def boosted(x: np.ndarray, y: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """What trees learn of each column of y, said of others."""
     trees = HistGradientBoostingRegressor(
         max_depth=4, learning_rate=0.05, max_iter=200, min_samples_leaf=10, random_state=0
     )
-    return trees.fit(x, y)
+    return np.stack([trees.fit(x, one).predict(asked) for one in y.T], 1)
 
 
 def cores(folder: Path, traffic: str, seeds: int) -> None:
@@ -78,7 +79,7 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
     mean = Outcome(
         *(np.array([one.mean() for one in part]) for part in zip(*outcomes, strict=True))
     )
-    best = interpolated(curves, truth)
+    best = (at_cores(curves.throughput, truth.astype(float)) / curves.throughput.max(1)).mean()
     print(f"\n{traffic}: {len(curves.names)} functions, {seeds} seeds, {FOLDS} folds\n")
     print("| | predicted | target | published script |")
     print("|---|---|---|---|")
@@ -99,12 +100,6 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
         print(f"| {name} | {told(knee)} | {curve} |")
 
 
-def interpolated(curves: Curves, knee: np.ndarray) -> float:
-    """The share of the most throughput at measured knees."""
-    at = [np.interp(one, CORES, curve) for one, curve in zip(knee, curves.throughput, strict=True)]
-    return float((np.array(at) / curves.throughput.max(1)).mean())
-
-
 def crossed(curves: Curves, seed: int) -> tuple[Outcome, dict]:
     """The model; the network with trees on what it leaves; trees alone: by function."""
     count = len(curves.names)
@@ -123,13 +118,11 @@ def crossed(curves: Curves, seed: int) -> tuple[Outcome, dict]:
         points = predict(model, asked.functions, CORES).throughput
         off = np.log(part.throughput / members.throughput)
         x, y = seen_columns[seen], seen_columns[left]
-        trees = np.stack([boosted(x, off[:, at]).predict(y) for at in range(len(CORES))], 1)
-        corrected[left] = points * np.exp(trees)
-        direct[left] = np.clip(np.rint(boosted(x, knees(part.throughput)).predict(y)), 24, 60)
-        logs = np.log(part.throughput)
-        curve[left] = np.exp(
-            np.stack([boosted(x, logs[:, at]).predict(y) for at in range(len(CORES))], 1)
+        corrected[left] = points * np.exp(boosted(x, off, y))
+        direct[left] = np.clip(
+            np.rint(boosted(x, knees(part.throughput)[:, None], y)[:, 0]), CORES[0], CORES[-1]
         )
+        curve[left] = np.exp(boosted(x, np.log(part.throughput), y))
     found = Outcome(*(np.concatenate(one)[order] for one in zip(*parts, strict=True)))
     return found, {
         "one fit of the network rather than the mean of five": (knees(single), single),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from compiler import needs_clang
 from support import ROOT
 
 # A shell that runs the tests in the background may have them ignore these, which programs inherit;
@@ -24,6 +25,12 @@ sys.path.append(str(ROOT / "bench"))
 def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the machine of the tests was calibrated to plays no part."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def with_clang() -> None:
+    """Leaves tests out where there is no clang."""
+    needs_clang()
 
 
 @pytest.fixture(scope="module")

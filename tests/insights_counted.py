@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from slowpath.packet.pcap import write_pcap
 from support import ROOT, slowpath
@@ -27,6 +29,46 @@ def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]
     assert run.returncode == 0, run.stderr
     read: dict[str, Any] = json.loads(run.stdout)
     return read
+
+
+class Example(NamedTuple):
+    """What was counted of an example over its trace."""
+
+    report: dict[str, Any]
+    placement: Path
+    coalescing: Path
+
+
+_KEPT = TemporaryDirectory()
+
+
+@cache
+def example(name: str) -> Example:
+    """Counts one of CONFIGURATIONS; whoever asks again gets the same."""
+    files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
+    _, traffic, *config = setting(name)
+    outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
+    report = counted(EXAMPLES / f"{name}.cc", Path(traffic), *config, *outputs)
+    return Example(report, *files)
+
+
+def setting(name: str) -> tuple[str | Path, ...]:
+    """How an example runs."""
+    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
+
+
+def reported(*words: str | Path) -> dict[str, Any]:
+    """The report of all advice."""
+    run = slowpath("insights", *words, "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    read: dict[str, Any] = json.loads(run.stdout)
+    return read
+
+
+@cache
+def as_it_is(name: str) -> dict[str, Any]:
+    """The same of an example; whoever asks again gets the same."""
+    return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:

@@ -1,8 +1,13 @@
 """Files of `slowpath insights` that tests change."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from slowpath.cli.errors import InputError
 
 
 def small() -> dict[str, Any]:
@@ -29,6 +34,13 @@ def small() -> dict[str, Any]:
             }
         ],
     }
+
+
+def refusal(use: Callable[[str], object], file: Path) -> str:
+    """What is said of a file that cannot be used."""
+    with pytest.raises(InputError) as caught:
+        use(str(file))
+    return str(caught.value)
 
 
 def write(folder: Path, found: object) -> Path:

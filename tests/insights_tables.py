@@ -5,17 +5,40 @@ import gzip
 import io
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slowpath.insights.colocation.groups import FUNCTIONS, PAIRS
+import oracles
+from slowpath.insights.colocation.groups import (
+    FUNCTIONS,
+    PAIRS,
+    Groups,
+    Paired,
+    read_measured,
+)
+from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.functions import vocabulary
 from slowpath.insights.functions.vocabulary import COMPUTE, CRC, ELEMENTS, flag
 
 Function = dict[str, int]
+
+
+@cache
+def published_curves(traffic: str) -> Curves:
+    """The table of training functions; without it, tests are left out."""
+    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
+    return read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
+
+
+@cache
+def published_groups() -> tuple[Groups, Paired]:
+    """The same of groups."""
+    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
+    return read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
 
 
 def plain(**changes: int) -> Function:

@@ -2,18 +2,19 @@
 
 import csv
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oracles import missing
 from slowpath.programs.clang import BITCODE, compile_c
 from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")
 modules = pytest.importorskip("slowpath.insights.preparation.modules")
+pytestmark = pytest.mark.usefixtures("with_clang")
 FOLDER = ROOT / "tests/accelerators"
 FILES = ("crc", "sums", "hashes", "digests", "ciphers", "lpm")
 
@@ -58,16 +59,16 @@ PLACES = {
 """Where the result is that was described; of the others, it is what they return."""
 
 
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
-        missing("clang", "there is no clang")
+@cache
+def _said(file: Path, *options: str) -> str:
+    run = slowpath("insights", "accelerators", file, "--format", "json", *options, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:
-    run = slowpath("insights", "accelerators", file, "--format", "json", *options, timeout=300)
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
+    """The report; of the same file it is made once."""
+    read: dict[str, Any] = json.loads(_said(file, *options))
     return read
 
 

@@ -4,35 +4,37 @@ import csv
 import io
 import json
 import re
+import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from insights_counted import CONFIGURATIONS, trace
-from oracles import missing
+from insights_counted import as_it_is, trace
 from slowpath.insights.blocks.traced.rows import Ran
 from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_html import parsed, texts
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 SOURCE = "tests/advice/filter.c"
 TRACE = "examples/insights/udp_counter.pcap"
 TRACED = (SOURCE, "--entry", "process", "--traffic", TRACE)
 
 
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", "tests/advice/none.c").returncode != 3:
-        missing("clang", "there is no clang")
+@cache
+def said(*words: str) -> subprocess.CompletedProcess[str]:
+    """A report, which the same words make once."""
+    run = slowpath("insights", *words)
+    assert run.returncode == 0, run.stderr
+    return run
 
 
 def advised(*words: object) -> dict[str, Any]:
-    run = slowpath("insights", *map(str, words), "--format", "json")
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
+    read: dict[str, Any] = json.loads(said(*map(str, words), "--format", "json").stdout)
     Draft202012Validator(schema("advice")).validate(read)
     return read
 
@@ -40,9 +42,10 @@ def advised(*words: object) -> dict[str, Any]:
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
 @pytest.mark.parametrize(("name", "words"), [("advice", TRACED), ("advice_plain", (SOURCE,))])
 def test_reports_are_as_expected(form: str, name: str, words: tuple[str, ...]) -> None:
-    run = slowpath("insights", *words, "--format", form)
-    assert (run.returncode, run.stderr) == (0, "")
-    check_golden(GOLDEN / f"insights/{name}.{form.replace('text', 'txt')}", run.stdout)
+    file = GOLDEN / f"insights/{name}.{form.replace('text', 'txt')}"
+    run = said(*words, "--format", form)
+    assert run.stderr == ""
+    check_golden(file, run.stdout)
 
 
 def test_the_page_is_as_expected_and_links_lead_somewhere(tmp_path: Path) -> None:
@@ -135,15 +138,6 @@ def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -
     lines = {one["line"]: one["instructions_per_packet"] for one in found["lines"]}
     assert 0 < lines[5] <= blocks["if.then"] / 3 + 1e-4
     assert sum(lines.values()) == pytest.approx(found["traffic"]["instructions"], abs=1e-3)
-
-
-def test_elements_have_instructions_of_the_card() -> None:
-    source = ROOT / "examples/insights/udp_counter.cc"
-    words = ("--config", CONFIGURATIONS["udp_counter"], "--packets", "50")
-    found = advised(source, "--traffic", TRACE, *words)
-    assert found["traffic"]["unit"] == "instructions of the card"
-    assert found["traffic"]["instructions"] > 100
-    assert any("counted in generated code" in one for one in found["assumptions"])
 
 
 def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
@@ -333,9 +327,18 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
     assert f"<li>nic_engine_checksum {said}</li>" in shown
 
 
+def test_the_only_function_that_no_other_calls_gets_the_packets() -> None:
+    run = slowpath("insights", SOURCE, "--traffic", TRACE, "--format", "json")
+    taken, named = json.loads(run.stdout), advised(*TRACED)
+    (note,) = taken["traffic"].pop("notes")
+    assert note.startswith("process got the packets, as no other function calls it; --entry")
+    assert run.stderr == f"warning: {SOURCE}: {note}\n"
+    assert named["traffic"].pop("notes") == []
+    assert taken == named
+
+
 def test_csv_has_the_advice_of_json() -> None:
-    run = slowpath("insights", *TRACED, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(run.stdout)))
+    rows = list(csv.DictReader(io.StringIO(said(*TRACED, "--format", "csv").stdout)))
     known = advised(*TRACED)["advice"]
     assert [one["title"] for one in rows] == [one["title"] for one in known]
     assert [float(one["effect"]) for one in rows] == [one["effect"] for one in known]
@@ -387,7 +390,12 @@ WRONG = {
     "no_source": (("missing.c",), 3, "missing.c: no such file"),
     "no_trace": ((*TRACED[:-1], "missing.pcap"), 3, "error: missing.pcap: "),
     "no_capture": ((*TRACED[:-1], SOURCE), 3, SOURCE),
-    "several": ((SOURCE, "--traffic", TRACE), 3, "name the one that gets packets with --entry"),
+    "several": (
+        ("tests/advice/elements.c", "--traffic", TRACE),
+        3,
+        "has several functions that no other calls; name the one that gets packets with --entry: "
+        "avgcounter, compute, counter,",
+    ),
     "page": ((SOURCE, "--html", "page.txt"), 2, "the file has to end in .html"),
     "target": ((SOURCE, "--target", "ebpf"), 2, "invalid choice: 'ebpf'"),
     "config": ((SOURCE, "--config", "A 1"), 2, "--traffic is missing"),
@@ -437,14 +445,17 @@ def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) ->
 
 
 def test_an_element_in_the_manner_of_click_gets_advice() -> None:
-    config = ("--config", CONFIGURATIONS["udp_counter"])
-    found = advised("examples/insights/udp_counter.cc", "--traffic", TRACE, *config)
+    found, file = as_it_is("udp_counter"), "examples/insights/udp_counter.cc"
+    Draft202012Validator(schema("advice")).validate(found)
     assert found["traffic"]["entry"] == "UDPCounter::simple_action"
+    assert found["traffic"]["unit"] == "instructions of the card"
+    assert found["traffic"]["instructions"] > 100
+    assert any("counted in generated code" in one for one in found["assumptions"])
     kinds = {"cores", "neighbour"}
     first, second, third, *_ = (one for one in found["advice"] if one["kind"] not in kinds)
     assert (first["what"], second["what"]) == ("UDPCounter::_flows", "UDPCounter::_rules")
     assert (first["kind"], first["certainty"]) == ("placement", "assumption")
     assert (third["what"], third["kind"]) == ("UDPCounter::_flows value (Flow)", "coalescing")
-    assert {one["file"] for one in found["structures"]} == {"examples/insights/udp_counter.cc"}
-    assert {one["file"] for one in found["lines"]} == {"examples/insights/udp_counter.cc"}
+    assert {one["file"] for one in found["structures"]} == {file}
+    assert {one["file"] for one in found["lines"]} == {file}
     assert "this" in {one["of"] for one in found["accesses"]}

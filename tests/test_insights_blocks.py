@@ -3,22 +3,23 @@
 import csv
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oracles import missing
 from slowpath.commands.insights.blocks.report import blocks_text
 from slowpath.insights.blocks.exact.elf import Code
 from slowpath.insights.blocks.exact.layout import Placed, layout, linked
 from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
 from slowpath.insights.blocks.exact.steps import language, lowered
-from slowpath.programs.clang import _find_clang, compile_c
+from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 EXAMPLES = sorted(
     path.relative_to(ROOT)
     for folder in ("examples", "examples/chain")
@@ -26,16 +27,16 @@ EXAMPLES = sorted(
 )
 
 
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
+@cache
+def _said(file: str, _content: bytes, *options: str) -> str:
+    run = slowpath("insights", "blocks", file, "--format", "json", *options)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def predicted(file: Path | str, *options: str) -> dict[str, Any]:
-    run = slowpath("insights", "blocks", file, "--format", "json", *options)
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
+    """The report; of the same source it is made once."""
+    read: dict[str, Any] = json.loads(_said(str(file), (ROOT / file).read_bytes(), *options))
     return read
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from oracles import missing
+from compiler import needs_clang
 from slowpath.insights.blocks.language.program import Language
 from slowpath.insights.blocks.learnt.model import Model, group, shipped
 from slowpath.insights.blocks.learnt.words import Describer
 from slowpath.insights.preparation.functions import functions_of
-from slowpath.programs.clang import _find_clang
 from support import ROOT, slowpath
+from test_insights_blocks import blocks_of, predicted
 
 llvm = pytest.importorskip("llvmlite.binding")
 MODULE = """
@@ -112,19 +112,14 @@ def test_shipped_model_is_small_and_knows_words() -> None:
 @pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
 def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
     """By block and of whole programs; docs/insights.md has more of them."""
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
+    needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
-        run = slowpath(
-            *("insights", "blocks", f"examples/{name}.bpf.c", "--model", model),
-            *("--format", "json"),
-        )
-        assert run.returncode == 0, run.stderr
-        [program] = json.loads(run.stdout)["programs"]
+        options = () if model == "exact" else ("--model", model)
+        [program] = predicted(Path(f"examples/{name}.bpf.c"), *options)["programs"]
         assert program["model"] == model
         sums[model] = program["instructions"]
-        blocks = [block for one in program["functions"] for block in one["blocks"]]
+        blocks = blocks_of(program)
         accesses[model] = sum(one["accesses"]["state"] for one in blocks)
         by_block[model] = {one["name"]: one["instructions"] for one in blocks}
     assert sums["learnt"] == pytest.approx(sums["exact"], rel=0.1)
@@ -134,8 +129,7 @@ def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
 
 
 def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
+    needs_clang()
     file = tmp_path / "plain.c"
     file.write_text(
         "struct flow { unsigned packets, bytes; };\n"
@@ -159,19 +153,17 @@ def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
 
 def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
     """The bench's labels, by instruction and by block, add up to what the command says."""
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
-    file = "examples/flow_monitor.bpf.c"
+    needs_clang()
+    file = Path("examples/flow_monitor.bpf.c")
     manifest, out = tmp_path / "manifest.json", tmp_path / "pairs.jsonl"
-    manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
+    manifest.write_text(json.dumps([{"name": "it", "file": str(file), "flags": []}]))
     words = ["bench/insights_blocks.py", "pairs", str(out), "--manifest", str(manifest)]
     run = subprocess.run(
         [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stderr) == (0, "")
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    counted = json.loads(slowpath("insights", "blocks", file, "--format", "json").stdout)
-    [program] = counted["programs"]
+    [program] = predicted(file)["programs"]
     assert {row[1] for row in rows} == {"block", "instruction"}
     for what in ("block", "instruction"):  # the seventh is what is counted
         assert sum(row[6] for row in rows if row[1] == what) == program["instructions"]

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
+from compiler import needs_clang
 from insights_counted import EXAMPLES
-from oracles import missing
 from slowpath.cli.errors import StoppedError
 from slowpath.insights.blocks import examination
 from slowpath.insights.blocks.predictions.question import Question
-from slowpath.programs.clang import _find_clang
 from slowpath.programs.sources import Clang
 from slowpath.work.stopping import Stopping
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 HEADERS = """
     #include <linux/bpf.h>
     #include <linux/types.h>
@@ -39,12 +39,6 @@ BODY = """
         data[22]--;
     return data[23] == 6 ? 2 : 3;
 """
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
 
 
 def test_a_function_takes_what_its_twin_that_is_a_program_takes(tmp_path: Path) -> None:
@@ -99,8 +93,10 @@ def test_elements_are_counted(name: str) -> None:
 @pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
 def test_the_model_sees_accesses_of_elements_as_they_are_counted(name: str) -> None:
     """Which are its object's and which its packets' stands in the source; and how many."""
-    [exact] = predicted(EXAMPLES / f"{name}.cc", "--model", "exact")["programs"]
+    [exact] = predicted(EXAMPLES / f"{name}.cc")["programs"]
     [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
+    assert exact["model"] == "exact"
+    assert not any("Packet" in one["name"] for one in learnt["functions"])  # which is apart
     counted = {one["name"]: one for one in exact["functions"][0]["blocks"]}
     said = {one["name"]: one for one in learnt["functions"][0]["blocks"]}
     both = counted.keys() & said.keys()
@@ -215,7 +211,7 @@ def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: P
         "{ if (length < 34) return 0; hits[data[20] & 3]++; return hits[0] & 1; }\n"
     )
     words = ("-O1", "-g", kind[0], "-emit-llvm", str(source), "-o", str(module))
-    subprocess.run([*(_find_clang() or []), *words], check=True)
+    subprocess.run([*needs_clang(), *words], check=True)
     [one], [other] = predicted(source)["programs"], predicted(module)["programs"]
     assert other["model"] == "exact"
     assert other["instructions"] == one["instructions"]

@@ -10,11 +10,10 @@ import pytest
 
 from insights_counted import CONFIGURATIONS, EXAMPLES
 from insights_counted import counted as counts
-from oracles import missing
-from slowpath.programs.clang import _find_clang
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 FOLDER = EXAMPLES / "card"
 TARGET = "agilio-cx-2x40"
 FETCHED = {
@@ -26,12 +25,6 @@ FETCHED = {
 """What has neighbours fetched with one command, and state where it was."""
 ORDERED = ("nat", "web_generator")
 SUMMED = ("dns_proxy", "web_generator")
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if _find_clang() is None:
-        missing("clang", "there is no clang")
 
 
 def reported(*words: object) -> dict[str, Any]:

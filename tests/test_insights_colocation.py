@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oracles
-from insights_tables import drawn, group_rows, plain, write_lines
+from insights_tables import drawn, group_rows, plain, published_groups, write_lines
 from slowpath.insights.colocation import saved
 from slowpath.insights.colocation.evaluation import agreement, taken, truth, without_solo
 from slowpath.insights.colocation.groups import PAIRS, Groups, read_groups, read_measured
@@ -184,8 +184,7 @@ def test_the_shipped_model_is_small_and_holds_parameters_only() -> None:
 
 def test_published_groups_that_were_left_out() -> None:
     """The targets of cross-validation, on one part of the groups."""
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
-    groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
+    groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
     model = learn(*taken(groups, pairs, np.sort(order[:200])))
     left = taken(groups, pairs, np.sort(order[200:]))

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import oracles
-from insights_tables import Function, curve_rows, drawn, plain, query_rows, write_csv
+from insights_tables import (
+    Function,
+    curve_rows,
+    drawn,
+    plain,
+    published_curves,
+    query_rows,
+    write_csv,
+)
 from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import read_asked, read_curves
 from slowpath.insights.cores.evaluation import compared, taken
@@ -200,8 +208,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 @pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
 def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
     """The targets of cross-validation, on one part of the functions and two members."""
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
-    curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
+    curves = published_curves(traffic)
     order = np.random.default_rng(0).permutation(len(curves.names))
     left = taken(curves, np.sort(order[seen:]))
     model = learn(taken(curves, np.sort(order[:seen])), members=2)
@@ -216,9 +223,8 @@ def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: f
 
 def test_labels_of_published_functions_are_those_described() -> None:
     """The counts and percentiles that the description of the tables has."""
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
-        curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
+        curves = published_curves(traffic)
         found = knees(curves.throughput)
         assert (found == 60).sum() == most
         assert np.median(found) == median
@@ -226,9 +232,8 @@ def test_labels_of_published_functions_are_those_described() -> None:
 
 
 def test_the_shipped_model_knows_its_functions() -> None:
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
     for traffic in saved.TRAFFIC:
-        curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
+        curves = published_curves(traffic)
         found = compared(saved.shipped(traffic), curves, 0.9)
         assert found.knee.mean() < 1.1
         assert found.throughput.mean() < 0.016

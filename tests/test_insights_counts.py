@@ -17,6 +17,7 @@ from insights_counted import (
     FOLDER,
     calls,
     counted,
+    example,
     structures,
     trace,
 )
@@ -27,14 +28,9 @@ from slowpath.insights.porting.running import run
 from support import GOLDEN, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 
 NAT = EXAMPLES / "nat.pcap"
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
-        missing("clang", "there is no clang")
 
 
 def frames(count: int, seed: int) -> list[bytes]:
@@ -96,7 +92,7 @@ def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: 
 
 def test_tables_and_members_of_an_element_are_told_apart() -> None:
     """What the NAT of the examples must do follows from its trace alone."""
-    report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"])
+    report = example("nat").report
     fate, found = report["fate"], structures(report)
     sent = {one["output"]: one["packets"] for one in fate["outputs"]}
     packets = report["traffic"]["packets"]
@@ -132,14 +128,8 @@ def frames_of(file: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_whole_way_from_source_to_advice(name: str, tmp_path: Path) -> None:
-    placement, coalescing = tmp_path / "placement.json", tmp_path / "coalescing.json"
-    report = counted(
-        EXAMPLES / f"{name}.cc",
-        EXAMPLES / f"{name}.pcap",
-        *("--config", CONFIGURATIONS[name]),
-        *("--placement-out", placement, "--coalescing-out", coalescing),
-    )
+def test_the_whole_way_from_source_to_advice(name: str) -> None:
+    report, placement, coalescing = example(name)
     assert report["notes"] == []
     run = slowpath("insights", "placement", placement, "--format", "json")
     assert run.returncode == 0, run.stderr
@@ -155,16 +145,14 @@ def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
     """The struct of the NAT in the advised order: what was announced for it is then counted."""
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
-    def advised(file: Path) -> dict[str, object]:
-        out = tmp_path / "coalescing.json"
-        counted(file, NAT, "--config", CONFIGURATIONS["nat"], "--coalescing-out", out)
+    def advised(out: Path) -> dict[str, object]:
         run = slowpath("insights", "coalescing", out, "--format", "json")
         assert run.returncode == 0, run.stderr
         found = {one["element"]: one for one in json.loads(run.stdout)["elements"]}
         element: dict[str, object] = found[name]
         return element
 
-    before = advised(EXAMPLES / "nat.cc")
+    before = advised(example("nat").coalescing)
     members = [one["variable"] for one in before["members"]]  # type: ignore[attr-defined]
     start = source.index("struct Mapping {\n") + len("struct Mapping {\n")
     end = source.index("};", start)
@@ -173,7 +161,9 @@ def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
     assert order != lines
     ported = tmp_path / "ported.cc"
     ported.write_text(source[:start] + "\n".join(order) + "\n" + source[end:])
-    after = advised(ported)
+    out = tmp_path / "coalescing.json"
+    counted(ported, NAT, "--config", CONFIGURATIONS["nat"], "--coalescing-out", out)
+    after = advised(out)
     compared = {one["layout"]: one["accesses"] for one in after["compared"]}  # type: ignore[attr-defined]
     assert compared["source"] == pytest.approx(before["accesses"])
     earlier = {one["layout"]: one["accesses"] for one in before["compared"]}  # type: ignore[attr-defined]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, FOLDER
-from oracles import missing
 from support import slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 
 TRAFFIC = EXAMPLES / "nat.pcap"
 HEAD = "int process(unsigned char *p, int n) "
@@ -24,12 +24,6 @@ ELEMENT = (
     "return p; }\n"
     "int n; Vector<int, 8> v; };\n"
 )
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", str(FOLDER / "none.c")).returncode != 3:
-        missing("clang", "there is no clang")
 
 
 def said(folder: Path, name: str, text: str, *options: str) -> str:
@@ -70,7 +64,8 @@ def said(folder: Path, name: str, text: str, *options: str) -> str:
         (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
         (
             f"{HEAD}{{ return 1; }}\nint other(void) {{ return 2; }}\n",
-            "has several functions; name",
+            "has several functions that no other calls; name the one that gets packets with "
+            "--entry: other, process",
         ),
         ("int other(void) { return 2; }\n", "nf.c:1: other takes no packet; methods of a Click"),
         (

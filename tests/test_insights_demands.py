@@ -8,40 +8,41 @@ import numpy as np
 import pytest
 
 import oracles
+from compiler import needs_clang
 from insights_tables import drawn as drawn_functions
-from insights_tables import group_rows, query_rows, write_csv, write_lines
+from insights_tables import (
+    group_rows,
+    published_curves,
+    published_groups,
+    query_rows,
+    write_csv,
+    write_lines,
+)
 from slowpath.cli.errors import InputError
 from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.colocation.evaluation import taken as grouped
-from slowpath.insights.colocation.groups import FUNCTIONS, read_measured
-from slowpath.insights.colocation.scores import FIRST, SECOND
-from slowpath.insights.cores import saved
-from slowpath.insights.cores.curves import read_curves
 from slowpath.insights.cores.evaluation import taken
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.assessment import assess, card
 from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
-from slowpath.insights.demands.draws import Draws, drawn, throughput
-from slowpath.insights.demands.evaluation import (
-    Fits,
-    Way,
-    beside_others,
-    compared,
-    left_out,
-)
-from slowpath.insights.demands.neighbours import KINDS, typical
+from slowpath.insights.demands.draws import PLACES, Draws, drawn, throughput
+from slowpath.insights.demands.evaluation import Way, beside_others, chosen, compared, left_out
+from slowpath.insights.demands.neighbours import typical
 from slowpath.insights.demands.packets import packets_of
-from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
+from slowpath.insights.demands.prices import EMEM, IMEM, prices_of, shipped_fits
 from slowpath.insights.demands.published import ELEMENTS, HALF, published
 from slowpath.insights.demands.reading import numbered, read_neighbours
 from slowpath.insights.demands.scaling import EVERY, LIMITS, advise, curve
 from slowpath.insights.demands.sharing import beside
 from slowpath.insights.functions.functions import functions_of
 from slowpath.insights.network.parameters import TIMES
-from support import slowpath
+from slowpath.insights.porting.running import run
+from slowpath.insights.porting.setting import Setting
+from support import ROOT
 
 KNOWN = card()
-TRACE = "examples/insights/udp_counter.pcap"
+TWIN = ROOT / "tests/advice/elements.c"
+TRACE = ROOT / "examples/insights/udp_counter.pcap"
 
 
 def part(memory: str = "emem", most: float = 2.0, fewest: float | None = None) -> CardPart:
@@ -91,10 +92,11 @@ def test_more_cores_never_lower_throughput_and_the_knee_is_in_its_interval() -> 
         assert (np.diff(found, axis=1) > 0).all()
         assert (found[0] < found[1]).all()
         assert (found[1] < found[2]).all()
-        advice, narrow = advise(draws, KNOWN.noise, 0.9), advise(draws, KNOWN.noise, 0.5)
+        advice, limits = advise(draws, KNOWN.noise, 0.9)
+        narrow = advise(draws, KNOWN.noise, 0.5).advice
         assert CORES[0] <= advice.low[0] <= narrow.low[0] <= advice.cores[0]
         assert advice.cores[0] <= narrow.high[0] <= advice.high[0] <= CORES[-1]
-        assert sum(advice.limits[0].values()) == pytest.approx(1)
+        assert sum(limits[0].values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_two_of_a_kind_share_evenly_and_a_memory_that_both_fill_costs_most() -> 
 
 def test_typical_neighbours_are_held_back_by_what_they_stand_for() -> None:
     found = typical(KNOWN.parameters, 1)
-    assert [one.about.rpartition(": ")[2].partition(" ")[0] for one in found] == list(KINDS)
+    assert [one.about.rpartition(": ")[2].partition(" ")[0] for one in found] == list(PLACES)
     shares = [int(one.about.rpartition(" % busy")[0].rpartition(" ")[2]) for one in found]
     assert min(shares) >= 60
 
@@ -190,14 +192,9 @@ def test_published_chains_have_the_work_of_all_their_elements() -> None:
 
 
 def counted(entry: str, amount: int) -> float:
-    """Instructions of a twin for each packet, without those that find the headers."""
-    run = slowpath(
-        *("insights", "counts", "tests/advice/elements.c", "--entry", entry, "--traffic", TRACE),
-        *("--cflags", f"-DAMOUNT={amount}", "--format", "json"),
-    )
-    assert run.returncode == 0, run.stderr
-    blocks = json.loads(run.stdout)["blocks"]
-    return float(sum(one["instructions"] * one["per_packet"] for one in blocks))
+    """Instructions of a twin for each packet."""
+    found = run(str(TWIN), str(TRACE), Setting(entry), flags=(f"-DAMOUNT={amount}",)).report
+    return float(sum(one["instructions"] * one["per_packet"] for one in found["blocks"]))
 
 
 TWINS = {
@@ -216,8 +213,7 @@ TWINS = {
 
 def test_instructions_of_elements_are_those_of_their_twins() -> None:
     pytest.importorskip("llvmlite.binding")
-    if slowpath("insights", "accelerators", "tests/advice/none.c").returncode != 3:
-        oracles.missing("clang", "there is no clang")
+    needs_clang()
     without = {looks: counted("headers" if looks else "nothing", 1) for looks in (True, False)}
     for entry, (name, looks, amount) in TWINS.items():
         one, first = ELEMENTS[name], counted(entry, 1)
@@ -228,18 +224,12 @@ def test_instructions_of_elements_are_those_of_their_twins() -> None:
             assert one.instructions == pytest.approx(first - without[looks], rel=0.05), name
 
 
-def fits() -> Fits:
-    models = [saved.shipped(traffic) for traffic in saved.TRAFFIC]
-    return Fits(tuple(one for model in models for one in model.members), KNOWN.noise)
-
-
 @pytest.mark.parametrize("traffic", ["hit", "miss"])
 def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
     """Training functions, as if nobody knew their elements, or even had no prices of one."""
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
-    every = read_curves(str(folder / f"netronome-scaling/{traffic}.csv.gz"))
-    curves = taken(every, np.arange(0, len(every.names), 8))
-    found = compared(fits(), curves, Way(0.9, 60))
+    every = published_curves(traffic)
+    curves, fits = taken(every, np.arange(0, len(every.names), 8)), shipped_fits()
+    found = compared(fits, curves, Way(0.9, 60))
     # From 24 to 60 would have all of them.
     assert found.covered.mean() > 0.8
     assert found.width.mean() < 26
@@ -247,29 +237,20 @@ def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str
     assert found.share.mean() > 0.9
     assert abs(np.median(found.throughput)) < 0.2
     few = taken(curves, np.arange(0, len(curves.names), 4))
-    unknown = left_out(fits(), few, Way(0.9, 40))
+    unknown = left_out(fits, few, Way(0.9, 40))
     assert np.concatenate([one.covered for one in unknown.values()]).mean() > 0.75
     oracles.compared("insights", len(curves.names), "cores from counts")
 
 
 def test_the_best_neighbours_of_published_functions_are_found_without_their_columns() -> None:
-    folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
-    groups, pairs = read_measured(str(folder / "netronome-colocation/train.jsonl.gz"))
+    groups, pairs = published_groups()
     few = np.arange(0, groups.size, 4)
     groups, pairs = grouped(groups, pairs, few)
     found = beside_others(KNOWN.parameters, groups, pairs, Way(0.9, 60))
     assert found.covered.mean() > 0.8
     assert np.corrcoef(found.predicted, found.measured)[0, 1] > 0.75
-    # What is lost beside the neighbour that is advised, of the three in the group, and by lot.
-    shape = (2, groups.size, len(FIRST))
-    said, true = found.predicted.reshape(shape), found.measured.reshape(shape)
-    lost, lot = list[float](), list[float]()
-    for group, one in np.ndindex(groups.size, FUNCTIONS):
-        mine = np.array([one == FIRST, one == SECOND])
-        kept = true[:, group][mine]
-        lost.append(float(kept.max() - kept[said[:, group][mine].argmax()]))
-        lot.append(float(kept.max() - kept.mean()))
-    assert np.mean(lost) < 0.25 * np.mean(lot)
+    best = chosen(found)
+    assert best.lost.mean() < 0.25 * best.lot.mean()
     oracles.compared("insights", groups.size, "groups from counts")
 
 

@@ -1,43 +1,34 @@
 """Advice that is followed: what was announced is what the report then has as the present state."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from insights_counted import CONFIGURATIONS, EXAMPLES, counted
-from oracles import missing
+from insights_counted import (
+    CONFIGURATIONS,
+    EXAMPLES,
+    as_it_is,
+    counted,
+    example,
+    reported,
+    setting,
+)
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 FILTER = ROOT / "tests/advice/filter.c"
 TRACE = EXAMPLES / "udp_counter.pcap"
 KINDS = ("accelerator", "coalescing", "placement")
 """What is followed here."""
 
 
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", "tests/advice/none.c").returncode != 3:
-        missing("clang", "there is no clang")
-
-
-def reported(*words: str | Path) -> dict[str, Any]:
-    run = slowpath("insights", *words, "--format", "json", timeout=300)
-    assert run.returncode == 0, run.stderr
-    read: dict[str, Any] = json.loads(run.stdout)
-    return read
-
-
-def setting(name: str) -> tuple[str | Path, ...]:
-    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
-
-
 @cache
-def as_it_is(name: str) -> dict[str, Any]:
-    return reported(EXAMPLES / f"{name}.cc", *setting(name))
+def filtered() -> dict[str, Any]:
+    """The report on the filter as it is."""
+    return reported(FILTER, "--entry", "process", "--traffic", TRACE)
 
 
 @cache
@@ -118,11 +109,9 @@ def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_variants_do_the_same(name: str) -> None:
     """Packets go where they went, and each structure is touched as often, but for copies."""
-    config = ("--config", CONFIGURATIONS[name])
-    before, after = (
-        counted(EXAMPLES / folder / f"{name}.cc", EXAMPLES / f"{name}.pcap", *config)
-        for folder in (".", "followed")
-    )
+    before = example(name).report
+    _, traffic, *config = setting(name)
+    after = counted(EXAMPLES / f"followed/{name}.cc", Path(traffic), *config)
     assert after["fate"] == before["fate"]
     touched = [
         {one["structure"]: (one["reads"], one["entries"], one["entries_written"]) for one in each}
@@ -131,17 +120,15 @@ def test_variants_do_the_same(name: str) -> None:
     assert touched[0] == touched[1]
 
 
-def _check_saved(engine: dict[str, Any], before: Path, after: Path, *words: str | Path) -> None:
+def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
     """Without what the engine does, there are as many instructions less as that took."""
-    traffic, *options = words
-    reports = [counted(one, Path(traffic), *options) for one in (before, after)]
     was, is_now = (
         sum(one["instructions"] * one["per_packet"] for one in report["blocks"])
-        for report in reports
+        for report in (before, after)
     )
     taken = sum(
         one["instructions"] * one["per_packet"]
-        for one in reports[0]["blocks"]
+        for one in before["blocks"]
         if one["function"] == engine["what"]
     )
     assert was - is_now == pytest.approx(taken, abs=1e-9)
@@ -163,7 +150,8 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
     (engine,) = advice(before, "accelerator")
     assert (engine["what"], engine["after"]) == ("NAT::rewrite", 0)
     assert not advice(after, "accelerator")
-    _check_saved(engine, EXAMPLES / "nat.cc", file, *setting("nat")[1:])
+    _, traffic, *config = setting("nat")
+    _check_saved(engine, example("nat").report, counted(file, Path(traffic), *config))
     assert after["traffic"]["notes"] == [
         "nic_engine_correct_checksum is what an engine does, 1 times for each packet; what that "
         "takes is in no number"
@@ -177,12 +165,12 @@ def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
     file = tmp_path / "engine.c"
     file.write_text(f"#include <nic/engine.h>\n{changed}")
     words = ("--entry", "process", "--traffic", TRACE)
-    before, after = reported(FILTER, *words), reported(file, *words)
+    before, after = filtered(), reported(file, *words)
     (engine,) = advice(before, "accelerator")
     assert not advice(after, "accelerator")
-    _check_saved(engine, FILTER, file, TRACE, "--entry", "process")
-    results = [counted(one, TRACE, "--entry", "process")["fate"] for one in (FILTER, file)]
-    assert results[0] == results[1]
+    reports = [counted(one, TRACE, "--entry", "process") for one in (FILTER, file)]
+    _check_saved(engine, *reports)
+    assert reports[0]["fate"] == reports[1]["fate"]
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -226,7 +214,7 @@ def test_wrong_placements_are_named(content: str, reason: str, tmp_path: Path) -
 
 def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
     words = ("--entry", "process", "--traffic", TRACE)
-    nowhere = reported(FILTER, *words)
+    nowhere = filtered()
     file = tmp_path / "placement.json"
     file.write_text('{"entries": "imem"}')
     report = reported(FILTER, *words, "--placement", file)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from insights_files import small, write
+from insights_files import refusal, small, write
+from slowpath.insights.placement.advice.advising import Rules, advise
+from slowpath.insights.placement.reading import read_cases
 from support import slowpath
 
 Found = dict[str, Any]
@@ -116,11 +118,16 @@ def test_wrong_files_are_named_with_case_and_structure(tmp_path: Path, name: str
     change, said = WRONG[name]
     found = small()
     change(found)
-    run = slowpath("insights", "placement", write(tmp_path, found))
-    assert (run.returncode, run.stdout) == (3, "")
-    assert len(run.stderr.splitlines()) == 1
-    assert "in.json" in run.stderr
-    assert said in run.stderr
+    file = write(tmp_path, found)
+    reason = refusal(placed, file)
+    assert reason.startswith(str(file))
+    assert said in reason
+    assert "\n" not in reason
+
+
+def placed(file: str) -> None:
+    for one in read_cases(file):
+        advise(file, one, Rules())
 
 
 @pytest.mark.parametrize(
@@ -136,14 +143,13 @@ def test_wrong_files_are_named_with_case_and_structure(tmp_path: Path, name: str
     ],
 )
 def test_files_that_are_no_placements_are_refused(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "in.json").write_text(text)
-    run = slowpath("insights", "placement", tmp_path / "in.json")
-    assert (run.returncode, run.stdout) == (3, "")
-    assert said in run.stderr
+    file = tmp_path / "in.json"
+    file.write_text(text)
+    assert said in refusal(placed, file)
 
 
 def test_throughput_of_a_case_without_cores_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, small())
     run = slowpath("insights", "placement", file, "--objective", "throughput")
     assert (run.returncode, run.stdout) == (3, "")
-    assert "case small: lacks cores, which throughput takes" in run.stderr
+    assert run.stderr == f"error: {file}: case small: lacks cores, which throughput takes\n"

@@ -10,10 +10,11 @@ preparation = pytest.importorskip("slowpath.insights.program")
 from slowpath.cli.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators import candidates  # noqa: E402
 from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
-from slowpath.insights.preparation.calls import find_entry, reached, recursive  # noqa: E402
+from slowpath.insights.preparation.calls import find_entry, reached, recursive, roots  # noqa: E402
 from slowpath.insights.preparation.entry import choose  # noqa: E402
 from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
 from slowpath.insights.preparation.graph import loops  # noqa: E402
+from slowpath.insights.preparation.kernel import is_xdp, may_have_programs  # noqa: E402
 from slowpath.insights.preparation.sources import Source, load_source  # noqa: E402
 from slowpath.programs.sources import Clang  # noqa: E402
 
@@ -111,6 +112,27 @@ def test_an_export_is_only_missed_in_cplusplus() -> None:
         choose("nf.c", {}, None)
 
 
+def seeming(folder: Path, name: str, text: str) -> tuple[bool, bool]:
+    file = folder / name
+    file.write_text(text)
+    return is_xdp(str(file)), may_have_programs(str(file))
+
+
+def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path: Path) -> None:
+    whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
+    plain = "int f(const unsigned char *data, int length) { return length; }\n"
+    attribute = whole.replace('SEC("xdp")', '__attribute__((section("xdp"), used))')
+    for text in (whole, attribute, f'const char *c = "//"; /* */ {whole}'):
+        assert seeming(tmp_path, "f.c", text) == (True, True)
+    assert seeming(tmp_path, "f.h", whole) == (False, True)
+    for comment in (f"/* once:\n{whole}*/\n", f"// {whole}"):
+        assert seeming(tmp_path, "f.c", comment + plain) == (False, False)
+    assert seeming(tmp_path, "f.c", f"struct xdp_md; /* {whole} */ {plain}") == (False, True)
+    assert seeming(tmp_path, "f.c", f'SEC("tc") {plain}') == (False, True)
+    kept = f'int x __attribute__((section("mine")));\n{plain}'
+    assert seeming(tmp_path, "f.c", kept) == (False, False)
+
+
 def graph(edges: dict[str, tuple[str, ...]]) -> Function:
     blocks = tuple(Block(name, (), after) for name, after in edges.items())
     nothing = frozenset[str]()
@@ -166,6 +188,9 @@ def test_calls_are_followed() -> None:
     assert reached(functions, "a") == {"a", "b", "c"}
     assert recursive(functions) == {"d", "e", "g"}
     assert find_entry("nf.c", functions, "a") == "a"
+    assert roots("nf.c", functions) == ["a", "g"]  # d and e are called by each other
+    with pytest.raises(InputError, match="it has no function that no other calls"):
+        roots("nf.c", {name: functions[name] for name in "de"})
     with pytest.raises(InputError, match="there is no function 'z'; it has a, b, c, d, e, g"):
         find_entry("nf.c", functions, "z")
     with pytest.raises(InputError, match="d is recursive"):

@@ -7,7 +7,7 @@ import pytest
 
 from insights_counted import EXAMPLES, calls, counted, structures, trace
 from insights_xdp import HERE, ran, requests, traffic
-from oracles import compared, missing
+from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LRU
 from slowpath.programs.clang import compile_c
@@ -16,16 +16,11 @@ from support import ROOT, slowpath
 from xdp_kernel import Loaded
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
 SHOWN = ROOT / "examples"
 PROGRAMS = sorted(path.name for path in SHOWN.glob("*.bpf.c"))
 _TIMED = {"flows": 16}
 """By map, the first bytes of values that do not depend on the clock."""
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if slowpath("insights", "accelerators", str(HERE.parent / "none.c")).returncode != 3:
-        missing("clang", "there is no clang")
 
 
 def compare(source: Path, packets: list[bytes], folder: Path) -> None:

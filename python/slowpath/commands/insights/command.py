@@ -13,6 +13,14 @@ FORMAT = option(
     default="table",
     help="How to write to standard output; json and csv are stable (default: %(default)s).",
 )
+PREDICTIONS = option(
+    OUTPUT,
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the predictions to a file that ends in .csv or .json, rather than to standard "
+    "output.",
+)
 
 INSIGHTS = Group(
     (

@@ -13,7 +13,7 @@ ENTRY = option(
     "--entry",
     metavar="FUNCTION",
     help="The function that gets the packets: 'NAT::push' (default: push, simple_action or pull of "
-    "the element that the source exports, else its only function).",
+    "the element that the source exports, else the only function that no other calls).",
 )
 CONFIG = option(
     TRAFFIC,

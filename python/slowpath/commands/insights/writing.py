@@ -7,11 +7,15 @@ from typing import TypeVar
 from slowpath.cli import inputs
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import write_text
+from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import Line, note, out_lines
 
 _WRITTEN = (".csv", ".json")
 _SHOWN = 3
+GUESS = "what is said of them is a guess"
 Report = TypeVar("Report")
+Forms = Mapping[str, Callable[[Report], Iterable[Line | str]]]
+"""How a report is written, by format; as JSON, all are one document."""
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
@@ -27,27 +31,46 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
     inputs.check_output("--output", output, read)
 
 
-def write(
-    given: Namespace,
-    forms: Mapping[str, Callable[[Report], Iterable[Line | str]]],
-    report: Report,
-) -> None:
+def show(given: Namespace, forms: Forms[Report], report: Report) -> None:
+    """Writes a report to standard output as `--format` says."""
+    out_lines(_lines(given.format, forms, report))
+
+
+def write(given: Namespace, forms: Forms[Report], report: Report) -> None:
     """Writes a report to the file of `--output`, or to standard output as `--format` says.
 
     Raises:
         InputError: when it cannot be written.
     """
     if given.output is None:
-        out_lines(forms[given.format](report))
+        show(given, forms, report)
         return
-    lines = forms[given.output.rpartition(".")[2]](report)
+    lines = _lines(given.output.rpartition(".")[2], forms, report)
     texts = [line.text if isinstance(line, Line) else line for line in lines]
     write_text(given.output, "".join(f"{text}\n" for text in texts))
+
+
+def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | str]:
+    return [json_line(report)] if form == "json" else forms[form](report)
 
 
 def told(many: Sequence[str]) -> str:
     """The first of several things, and that there are more."""
     return ", ".join(many[:_SHOWN]) + (", ..." if len(many) > _SHOWN else "")
+
+
+def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Warns of what is unlike all that was measured.
+
+    Args:
+        file: where it is.
+        what: it, as a sentence goes on behind a number: `functions are`.
+        unusual: names, and in what each is unlike: nothing, of most.
+    """
+    odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
+    if odd:
+        text = f"{len(odd)} of {len(unusual)} {what} unlike those that were measured: {told(odd)}"
+        warn(file, f"{text}; {GUESS}")
 
 
 def warn(file: str, text: str) -> None:

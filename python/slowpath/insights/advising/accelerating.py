@@ -10,9 +10,9 @@ from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.evidence import Evidence, Traced
 from slowpath.insights.advising.weight import instructions
 from slowpath.insights.blocks.traced.running import in_llvm
+from slowpath.insights.numbers import percent
 from slowpath.insights.preparation.calls import only_through
 
-_PERCENT = 100
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
 
@@ -68,7 +68,7 @@ def _on_card(traced: Traced | None, symbols: frozenset[str]) -> str:
 
 
 def _alike(one: Alike) -> Advice:
-    sure = f"the classifier is {_PERCENT * one['confidence']:.0f} % sure; nothing is proved"
+    sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
     return Advice(
         "accelerator",
         f"See whether {one['function']} is a {_NAMES.get(one['kind'], one['kind'])}",

@@ -72,7 +72,7 @@ class AdviceTraffic(TypedDict):
     cycles: float
     """All that a packet takes, by the assumptions of the report."""
     notes: list[str]
-    """What the counts do not know, or a card does not have."""
+    """What the counts do not know, a card does not have, or was taken for granted."""
 
 
 class LineCount(TypedDict):

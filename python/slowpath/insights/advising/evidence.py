@@ -1,7 +1,7 @@
 """What advice rests on: everything that is known of a source, by those who find it out."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advising.statics import Statics
@@ -27,10 +27,15 @@ class Placed(NamedTuple):
         """The level that a structure is on now."""
         return self.standing.get(structure, self.farthest)
 
-    def cost(self, one: CountedStructure, level: str) -> float:
-        """What the accesses of a structure cost there, for each packet."""
-        reads = one["reads_per_packet"] * self.prices["read"][level]
-        return reads + one["writes_per_packet"] * self.prices["write"][level]
+    def price(self, operation: Literal["read", "write"], structure: str) -> float:
+        """What an access to a structure costs now."""
+        return self.prices[operation][self.now(structure)]
+
+    def cost(self, one: CountedStructure) -> float:
+        """What all accesses to a structure cost now, for each packet."""
+        name = one["structure"]
+        reads = one["reads_per_packet"] * self.price("read", name)
+        return reads + one["writes_per_packet"] * self.price("write", name)
 
 
 class Traced(NamedTuple):

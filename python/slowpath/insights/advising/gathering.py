@@ -25,7 +25,8 @@ from slowpath.insights.placement.reading import Standing, cases_of, read_standin
 from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
-from slowpath.insights.porting.xdp.sources import is_xdp, load_runnable
+from slowpath.insights.porting.xdp.sources import load_runnable
+from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message

@@ -1,8 +1,9 @@
 """Advice: the order of variables in which one access fetches most."""
 
+from collections.abc import Sequence
+
 from slowpath.insights.advising.advice import Advice, Gap, Said
-from slowpath.insights.advising.evidence import Evidence
-from slowpath.insights.advising.weight import access
+from slowpath.insights.advising.evidence import Evidence, Placed
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.porting.documents import CountedStructure, CountsReport
 
@@ -17,12 +18,12 @@ def packing(evidence: Evidence) -> Said:
             "a trace: --traffic",
         )
         return
+    placed = traced.placed
     for one in traced.layouts:
         before = now(one)
         if not before > one["accesses"]:
             continue
         those = _structures(traced.counts, one)
-        price = max((access(traced, "read", each["structure"]) for each in those), default=0.0)
         file, line = (those[0]["file"], those[0]["line"]) if those else ("", 0)
         proved = one["verdict"] == "optimal"
         searched = (
@@ -38,12 +39,17 @@ def packing(evidence: Evidence) -> Said:
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
-            None if traced.placed is None else (before - one["accesses"]) * price,
+            None if placed is None else (before - one["accesses"]) * _price(placed, those),
             "proved" if proved else "predicted",
             f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
             f"window once and to keep it{_apart(one)}",
             one["struct"],
         )
+
+
+def _price(placed: Placed, those: Sequence[CountedStructure]) -> float:
+    """What an access costs, at most."""
+    return max((placed.price("read", one["structure"]) for one in those), default=0.0)
 
 
 def _apart(layout: ElementLayout) -> str:

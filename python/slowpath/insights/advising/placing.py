@@ -30,16 +30,15 @@ def placing(evidence: Evidence) -> Said:
         return
     placed = traced.placed
     counted = {one["structure"]: one for one in traced.counts["structures"]}
-    now = math.fsum(placed.cost(one, placed.now(name)) for name, one in counted.items())
+    now = math.fsum(map(placed.cost, counted.values()))
     if now <= placed.case["cost"] * (1 + _EQUAL):
         return
     small = dict[str, list[PlacedPart]]()
     least = _SMALL * cycles(traced)
     for part in placed.case["structures"]:
-        at = placed.now(part["structure"])
-        if part["level"] == at:
+        if part["level"] == placed.now(part["structure"]):
             continue
-        saved = placed.cost(counted[part["structure"]], at) - part["cost"]
+        saved = placed.cost(counted[part["structure"]]) - part["cost"]
         if 0 <= saved < least:
             small.setdefault(part["level"], []).append(part)
         else:
@@ -53,7 +52,7 @@ def _advice(
 ) -> Advice:
     """To put structures on the level of the first of them."""
     those = [counted[part["structure"]] for part in parts]
-    before = math.fsum(placed.cost(one, placed.now(one["structure"])) for one in those)
+    before = math.fsum(map(placed.cost, those))
     after = math.fsum(part["cost"] for part in parts)
     names = ", ".join(one["structure"] for one in those)
     reads = math.fsum(one["reads_per_packet"] for one in those)

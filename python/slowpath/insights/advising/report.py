@@ -114,13 +114,12 @@ def _present(traced: Traced) -> Present:
 
 
 def _standing(placed: Placed, one: CountedStructure) -> PresentStructure:
-    level = placed.now(one["structure"])
     return {
         "structure": one["structure"],
-        "level": level,
+        "level": placed.now(one["structure"]),
         "reads_per_packet": one["reads_per_packet"],
         "writes_per_packet": one["writes_per_packet"],
-        "cycles": placed.cost(one, level),
+        "cycles": placed.cost(one),
     }
 
 

@@ -42,14 +42,6 @@ def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float
 
 def cycles(traced: Traced) -> float:
     """All that a packet takes."""
-    return instructions(traced) + sum(
-        one["reads_per_packet"] * access(traced, "read", one["structure"])
-        + one["writes_per_packet"] * access(traced, "write", one["structure"])
-        for one in traced.counts["structures"]
-    )
-
-
-def access(traced: Traced, operation: str, structure: str) -> float:
-    """One access to a structure where it is now."""
     placed = traced.placed
-    return 0.0 if placed is None else placed.prices.get(operation, {}).get(placed.now(structure), 0)
+    costs = [] if placed is None else [placed.cost(one) for one in traced.counts["structures"]]
+    return instructions(traced) + sum(costs)

@@ -1,28 +1,20 @@
 """Which way the blocks of a source are said: counted where that can be done, else learnt."""
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
 from slowpath.cli.errors import InputError, StoppedError
-from slowpath.cli.inputs import read_program
 from slowpath.insights.blocks.counted import counted_programs
-from slowpath.insights.blocks.exact.steps import language
+from slowpath.insights.blocks.exact.steps import language, programs
 from slowpath.insights.blocks.functions import Plain, counted_functions, load_plain
 from slowpath.insights.blocks.lowering.modules import Prepared
 from slowpath.insights.blocks.predicted import Lowered, loaded, models, predict, predicted_programs
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
+from slowpath.insights.preparation.kernel import may_have_programs
 from slowpath.insights.preparation.sources import CPLUSPLUS
 from slowpath.work.stopping import Stopping
-
-_PROGRAM = re.compile(rb'\bSEC\s*\(\s*"|\bxdp_md\b')
-_COMMENT = re.compile(
-    rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
-)
-"""Comments; or what is in quotes, where there are none."""
-_SECTION = re.compile(r'^define [^\n]*\bsection "', re.MULTILINE)
 
 
 def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
@@ -165,14 +157,13 @@ def _with_programs(asked: Question) -> str | None:
     """
     if Path(asked.file).suffix in CPLUSPLUS:
         return None
-    source = _COMMENT.sub(rb" \1", read_program(asked.file))
-    programs = _PROGRAM.search(source) is not None
+    seem = may_have_programs(asked.file)
     try:
         text = language(asked.file, asked.clang)
     except StoppedError:
         raise
     except InputError:
-        if programs:
+        if seem:
             raise
         return None
-    return text if asked.way == "learnt" or programs or _SECTION.search(text) else None
+    return text if asked.way == "learnt" or seem or programs(text) else None

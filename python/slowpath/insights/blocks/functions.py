@@ -17,10 +17,10 @@ from slowpath.insights.blocks.language.provenance import Kind
 from slowpath.insights.blocks.plain.framework import RECEIVE
 from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.plain.steps import optimised, packed, read
-from slowpath.insights.blocks.plain.wrapping import Sizes, wrapped
+from slowpath.insights.blocks.plain.wrapping import wrapped
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.calls import find_entry, roots
 from slowpath.insights.preparation.entry import WAYS, Entry, Role, choose
 from slowpath.insights.preparation.functions import Function, functions_of
 from slowpath.insights.preparation.modules import variables_of
@@ -44,7 +44,8 @@ class Plain(NamedTuple):
     read: str
     """As the LLVM that reads it here does."""
     functions: Mapping[str, Function]
-    sizes: Sizes
+    sizes: Mapping[str, int]
+    """Bytes of variables."""
     entries: list[Entry]
     others: list[tuple[str, Uncounted]]
     """By symbol, functions that cannot be given a packet."""
@@ -87,7 +88,7 @@ def load_plain(asked: Question) -> Plain:
     module = _parsed(asked, text)
     after = functions_of(module)
     entries = [one._replace(function=after[one.function.name]) for one in entries]
-    sizes = Sizes(dict(variables_of(module)))
+    sizes = dict(variables_of(module))
     return Plain(text, str(module), after, sizes, entries, others)
 
 
@@ -121,13 +122,7 @@ def _wanted(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     elements = any(name.startswith("slowpath_click_start_") for name in functions)
     if elements:
         return [choose(asked.file, functions, None).function.name]
-    users = {name: one for name, one in functions.items() if not one.supports}
-    own = {name: one for name, one in users.items() if one.own} or users
-    called = {name for one in own.values() for name in one.calls}
-    found = [name for name in own if name not in called]
-    if not found:
-        raise InputError(asked.file, "it has no function that no other calls; name one: --entry")
-    return found
+    return roots(asked.file, functions)
 
 
 def _check_bytes(file: str, entry: Entry) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.cli.errors import InputError
 from slowpath.insights.blocks.language import accesses
 from slowpath.insights.blocks.language.program import Language, Traced
 from slowpath.insights.blocks.language.provenance import Kind
@@ -23,7 +22,7 @@ from slowpath.insights.blocks.predictions.documents import (
     PredictedProgram,
 )
 from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.calls import find_entry, roots
 from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
@@ -82,11 +81,7 @@ def _entries(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     """The function that is asked for; else those that no other calls."""
     if asked.entry is not None:
         return [find_entry(asked.file, functions, asked.entry)]
-    called = {name for one in functions.values() for name in one.calls}
-    found = [name for name in functions if name not in called]
-    if not found:
-        raise InputError(asked.file, "it has no function that no other calls; name one: --entry")
-    return [find_entry(asked.file, functions, name) for name in found]
+    return [find_entry(asked.file, functions, name) for name in roots(asked.file, functions)]
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:

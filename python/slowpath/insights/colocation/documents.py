@@ -8,8 +8,7 @@ from slowpath.insights.colocation.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.colocation.model import PairsModel, predicted, surprising
 from slowpath.insights.colocation.scores import NAMES as SCORES
 from slowpath.insights.colocation.scores import Scores
-
-_DIGITS = 6
+from slowpath.insights.numbers import rounded
 
 __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
@@ -68,13 +67,8 @@ def _pair(found: Scores, at: int, place: int) -> Pair:
     return {
         "first": first + 1,
         "second": second + 1,
-        "throughput_total": _rounded(found.throughput_total[at, place]),
-        "throughput_average": _rounded(found.throughput_average[at, place]),
-        "latency_total": _rounded(found.latency_total[at, place]),
-        "latency_average": _rounded(found.latency_average[at, place]),
+        "throughput_total": rounded(found.throughput_total[at, place]),
+        "throughput_average": rounded(found.throughput_average[at, place]),
+        "latency_total": rounded(found.latency_total[at, place]),
+        "latency_average": rounded(found.latency_average[at, place]),
     }
-
-
-def _rounded(number: float) -> float:
-    """A number without digits that differ from machine to machine."""
-    return float(f"{number:.{_DIGITS}g}")

@@ -64,7 +64,7 @@ def read_groups(file: str) -> Groups:
     Raises:
         InputError: when the file cannot be used.
     """
-    return _groups(file, read_json_lines(file))
+    return groups_of(file, read_json_lines(file))
 
 
 def read_measured(file: str) -> tuple[Groups, Paired]:
@@ -74,7 +74,7 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
         InputError: when the file cannot be used, or something was not measured.
     """
     rows = read_json_lines(file)
-    found = _groups(file, rows)
+    found = groups_of(file, rows)
     missing = np.isnan(found.alone.throughput).any(1)
     for at in np.flatnonzero(missing):
         raise InputError(file, f"{rows[at].place}: functions have no {_SOLO}; training takes them")
@@ -84,7 +84,12 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
     return found, Paired(pairs[..., 0], pairs[..., 1])
 
 
-def _groups(file: str, rows: Sequence[Row]) -> Groups:
+def groups_of(file: str, rows: Sequence[Row]) -> Groups:
+    """The same of rows that were read.
+
+    Raises:
+        InputError: when they are no groups.
+    """
     names, described, alone = list[str](), list[dict[str, int]](), list[list[Sequence[float]]]()
     seen = dict[str, str]()
     for row in rows:

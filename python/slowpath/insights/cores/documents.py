@@ -5,8 +5,7 @@ from typing import TypedDict
 from slowpath.insights.cores.curves import Asked
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.cores.model import CoresModel, advised, predict
-
-_DIGITS = 6
+from slowpath.insights.numbers import rounded
 
 
 class Point(TypedDict):
@@ -54,8 +53,8 @@ def points_of(model: CoresModel, asked: Asked) -> list[Point]:
         {
             "function": asked.names[place],
             "cores": cores,
-            "throughput_pps": _rounded(found.throughput[place, column[cores]]),
-            "latency_cycles": _rounded(found.latency[place, column[cores]]),
+            "throughput_pps": rounded(found.throughput[place, column[cores]]),
+            "latency_cycles": rounded(found.latency[place, column[cores]]),
             "outside": not CORES[0] <= cores <= CORES[-1],
         }
         for place, cores in asked.rows
@@ -71,15 +70,10 @@ def functions_of(model: CoresModel, asked: Asked, confidence: float) -> list[Kne
             "knee_cores": int(found.advice.cores[at]),
             "knee_low": int(found.advice.low[at]),
             "knee_high": int(found.advice.high[at]),
-            "throughput_pps": _rounded(found.throughput[at]),
-            "latency_cycles": _rounded(found.latency[at]),
-            "share": _rounded(found.share[at]),
+            "throughput_pps": rounded(found.throughput[at]),
+            "latency_cycles": rounded(found.latency[at]),
+            "share": rounded(found.share[at]),
             "unusual": list(asked.unusual[at]),
         }
         for at, name in enumerate(asked.names)
     ]
-
-
-def _rounded(number: float) -> float:
-    """A number without digits that differ from machine to machine."""
-    return float(f"{number:.{_DIGITS}g}")

@@ -29,18 +29,22 @@ def taken(curves: Curves, places: np.ndarray) -> Curves:
     return Curves(names, functions, curves.throughput[places], curves.latency[places])
 
 
+def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
+    """1 where an interval has what was measured, else 0."""
+    return np.asarray((low <= measured) & (measured <= high), float)
+
+
 def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
     """What a model says of curves, beside what was measured."""
     points = predict(model, curves.functions, CORES)
     advice = advised(model, curves.functions, confidence).advice
     truth = knees(curves.throughput)
-    inside = (advice.low <= truth) & (truth <= advice.high)
     return Outcome(
         np.abs(advice.cores - truth).astype(float),
         np.abs(knees(points.throughput) - truth).astype(float),
         np.abs(points.throughput / curves.throughput - 1).mean(1),
         np.abs(points.latency / curves.latency - 1).mean(1),
-        inside.astype(float),
+        inside(advice.low, advice.high, truth),
         (advice.high - advice.low).astype(float),
         at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
     )

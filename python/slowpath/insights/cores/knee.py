@@ -40,6 +40,25 @@ class Advice(NamedTuple):
     high: NDArray[np.int64]
 
 
+def scattered(spread: Array, draws: int) -> Array:
+    """By how much curves are off, in logarithms, shape (draws, 7).
+
+    Args:
+        spread: covariance of logarithms, measured over predicted, shape (7, 7).
+        draws: how many curves.
+    """
+    normal = np.random.default_rng(0).standard_normal((draws, len(CORES)))
+    values, vectors = np.linalg.eigh(spread)
+    return np.asarray(normal @ (vectors * np.sqrt(np.maximum(values, 0))).T)
+
+
+def among(found: NDArray[np.int64], confidence: float) -> Advice:
+    """The median of knees, shape (draws, functions), and the interval that so many are in."""
+    tail = (1 - confidence) / 2
+    at = (0.5, tail, 1 - tail)
+    return Advice(*np.quantile(found, at, axis=0, method="closest_observation").astype(np.int64))
+
+
 _DRAWS = 500
 _BLOCK = 256
 """Functions that are drawn for at a time, for the memory."""
@@ -56,19 +75,13 @@ def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
         spread: covariance of logarithms, measured over predicted, shape (7, 7).
         confidence: how often the interval has the knee that is measured, between 0 and 1.
     """
-    normal = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(CORES)))
-    values, vectors = np.linalg.eigh(spread)
-    half = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    factors = np.exp(np.concatenate([half, -half]))
-    tail = (1 - confidence) / 2
-    parts = []
-    for first in range(0, len(throughput), _BLOCK):
-        drawn = knees(throughput[first : first + _BLOCK, None, :] * factors)
-        parts.append(
-            np.quantile(drawn, (0.5, tail, 1 - tail), axis=1, method="closest_observation")
-        )
-    middle, low, high = np.concatenate(parts, 1).astype(np.int64)
-    return Advice(middle, low, high)
+    half = scattered(spread, _DRAWS // 2)
+    factors = np.exp(np.concatenate([half, -half]))[:, None, :]
+    parts = [
+        among(knees(throughput[first : first + _BLOCK] * factors), confidence)
+        for first in range(0, len(throughput), _BLOCK)
+    ]
+    return Advice(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
 
 def at_cores(throughput: Array, cores: Array) -> Array:

@@ -1,12 +1,12 @@
 """All that is said of a function on the card, from what its packets make."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from slowpath.insights.colocation import saved as pairs
-from slowpath.insights.cores import saved as curves
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.documents import (
     CardCores,
@@ -15,16 +15,18 @@ from slowpath.insights.demands.documents import (
     CardUse,
     CardWork,
 )
-from slowpath.insights.demands.draws import DRAWS, Draws, drawn
+from slowpath.insights.demands.draws import DRAWS, Draws, drawn, interval
 from slowpath.insights.demands.neighbours import Neighbour, typical
 from slowpath.insights.demands.packets import packets_of
-from slowpath.insights.demands.prices import Price, Prices, prices_of
+from slowpath.insights.demands.prices import Price, Prices, prices_of, shipped_fits
 from slowpath.insights.demands.scaling import EVERY, advise, curve
 from slowpath.insights.demands.sharing import beside
 from slowpath.insights.functions.functions import Array
+from slowpath.insights.numbers import rounded
 
 CONFIDENCE = 0.9
-_DIGITS = 4
+_few = partial(rounded, digits=4)
+"""A number with few digits: more would say nothing of an estimate."""
 _ITSELF = "itself"
 
 
@@ -39,14 +41,8 @@ class Card(NamedTuple):
 
 def card() -> Card:
     """By the models that come along."""
-    both = [curves.shipped(traffic) for traffic in curves.TRAFFIC]
-    parameters = pairs.shipped().parameters
-    return Card(
-        prices_of([one for model in both for one in model.members]),
-        np.mean([model.spread for model in both], 0),
-        prices_of([parameters]),
-        parameters,
-    )
+    fits, parameters = shipped_fits(), pairs.shipped().parameters
+    return Card(prices_of(fits.parameters), fits.noise, prices_of([parameters]), parameters)
 
 
 def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
@@ -83,26 +79,26 @@ def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbou
 
 
 def _cores(draws: Draws, noise: Array) -> CardCores:
-    found = advise(draws, noise, CONFIDENCE)
+    advice, limited = advise(draws, noise, CONFIDENCE)
     low, middle, high = curve(draws, CONFIDENCE)[:, 0]
-    knee = int(found.cores[0])
+    knee = int(advice.cores[0])
     at = EVERY.index(knee)
-    limits = sorted(found.limits[0].items(), key=lambda one: -one[1])
+    limits = sorted(limited[0].items(), key=lambda one: -one[1])
     return {
         "knee_cores": knee,
-        "knee_low": int(found.low[0]),
-        "knee_high": int(found.high[0]),
-        "throughput_pps": _rounded(middle[at]),
-        "low_pps": _rounded(low[at]),
-        "high_pps": _rounded(high[at]),
-        "share": _rounded(middle[at] / middle[-1]),
+        "knee_low": int(advice.low[0]),
+        "knee_high": int(advice.high[0]),
+        "throughput_pps": _few(middle[at]),
+        "low_pps": _few(low[at]),
+        "high_pps": _few(high[at]),
+        "share": _few(middle[at] / middle[-1]),
         "limits": [{"limit": name, "share": share} for name, share in limits if share],
         "points": [
             {
                 "cores": cores,
-                "throughput_pps": _rounded(middle[place]),
-                "low_pps": _rounded(low[place]),
-                "high_pps": _rounded(high[place]),
+                "throughput_pps": _few(middle[place]),
+                "low_pps": _few(low[place]),
+                "high_pps": _few(high[place]),
                 "outside": cores < CORES[0],
             }
             for place, cores in enumerate(EVERY)
@@ -112,16 +108,15 @@ def _cores(draws: Draws, noise: Array) -> CardCores:
 
 def _beside(own: Draws, other: Neighbour) -> CardNeighbour:
     kept = beside(own, other.draws)
-    tail = (1 - CONFIDENCE) / 2
-    low, middle, high = np.quantile(kept.own, (tail, 0.5, 1 - tail))
+    low, middle, high = (float(one[0]) for one in interval(kept.own, CONFIDENCE))
     return {
         "neighbour": other.name,
         "about": other.about,
         "typical": other.typical,
-        "kept": _rounded(middle),
-        "low": _rounded(low),
-        "high": _rounded(high),
-        "others": _rounded(float(np.median(kept.others))),
+        "kept": _few(middle),
+        "low": _few(low),
+        "high": _few(high),
+        "others": _few(float(np.median(kept.others))),
     }
 
 
@@ -142,9 +137,4 @@ def _prices(prices: Prices) -> list[CardPrice]:
 
 
 def _price(what: str, price: Price) -> CardPrice:
-    return {"what": what, "ns": _rounded(price.each.mean()), "spread": _rounded(price.spread)}
-
-
-def _rounded(number: float) -> float:
-    """A number without digits that differ from machine to machine."""
-    return float(f"{number:.{_DIGITS}g}")
+    return {"what": what, "ns": _few(price.each.mean()), "spread": _few(price.spread)}

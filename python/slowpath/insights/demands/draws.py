@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from slowpath.insights.demands.packets import Packets
-from slowpath.insights.demands.prices import EMEM, IMEM, WAY, Price, Prices
+from slowpath.insights.demands.prices import EMEM, IMEM, LINE, WAY, Price, Prices
 from slowpath.insights.functions.functions import Array
-from slowpath.insights.network.closed import Demands, State, busy, solve
+from slowpath.insights.network.closed import Demands, busy, solve
 
 DRAWS = 400
 WIDER = 0.5
@@ -28,6 +28,10 @@ _SHARP = 1e-3
 """The least spread."""
 _PACKING = 1 << 20
 """The place of what no part has, in seeds."""
+
+
+PLACES = ("computation", "IMEM", "EMEM", "line")
+"""What may be full, in the order in which `used` has it."""
 
 
 class Draws(NamedTuple):
@@ -77,6 +81,17 @@ def _even(random: np.random.Generator, draws: int) -> Array:
     return np.asarray((random.permutation(draws) + 0.5) / draws)
 
 
+def again(one: Draws, draws: int) -> Draws:
+    """A draw of functions so many times: what nothing is drawn of is the same in each."""
+    return Draws(
+        np.repeat(one.fit, draws),
+        np.repeat(one.waiting, draws, 0),
+        np.repeat(one.computing, draws, 0),
+        np.repeat(one.shared, draws, 0),
+        one.queueing,
+    )
+
+
 def one_of(draws: Draws, at: int) -> Draws:
     """One of the functions."""
     part = slice(at, at + 1)
@@ -118,8 +133,8 @@ def _settings(draws: Draws, these: NDArray[np.intp], times: int) -> Demands:
     return Demands(flat(draws.waiting), flat(draws.computing), shared, queueing)
 
 
-def used(draws: Draws, cores: float, rates: Array) -> State:
-    """How busy everything is; rates and cores of shape (draws, functions)."""
+def used(draws: Draws, cores: float, rates: Array) -> Array:
+    """How busy each of PLACES is, shape (draws, functions, 4); rates without the last of these."""
     needed = Demands(
         draws.waiting.reshape(-1, 1),
         draws.computing.reshape(-1, 1),
@@ -127,7 +142,12 @@ def used(draws: Draws, cores: float, rates: Array) -> State:
         draws.queueing[0],
     )
     state = busy(needed, np.full((rates.size, 1), cores), rates.reshape(-1, 1))
-    return State(
-        state.resources.reshape(*rates.shape, -1),
-        state.cores.reshape(rates.shape),
-    )
+    shared = [state.resources[:, at] for at in (IMEM, EMEM, LINE)]
+    return np.stack([state.cores[:, 0], *shared], -1).reshape(*rates.shape, len(PLACES))
+
+
+def interval(of_draws: Array, confidence: float) -> tuple[Array, Array, Array]:
+    """What so many of the draws are within, and their median between: low, middle, high."""
+    tail = (1 - confidence) / 2
+    low, middle, high = np.quantile(of_draws, (tail, 0.5, 1 - tail), axis=0)
+    return low, middle, high

@@ -12,17 +12,16 @@ from slowpath.insights.colocation.groups import FUNCTIONS, Groups, Paired
 from slowpath.insights.colocation.learning import favour
 from slowpath.insights.colocation.scores import FIRST, SECOND
 from slowpath.insights.cores.curves import Curves
-from slowpath.insights.cores.evaluation import taken
+from slowpath.insights.cores.evaluation import inside, taken
 from slowpath.insights.cores.knee import CORES, at_cores, knees
-from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, drawn, throughput
+from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, again, drawn, interval, throughput
 from slowpath.insights.demands.neighbours import of_columns
-from slowpath.insights.demands.prices import prices_of
+from slowpath.insights.demands.prices import Fits, needed, prices_of
 from slowpath.insights.demands.published import ELEMENTS, published
 from slowpath.insights.demands.scaling import advise
 from slowpath.insights.demands.sharing import beside
 from slowpath.insights.functions.functions import Array, Functions
 from slowpath.insights.functions.vocabulary import CRC, flag
-from slowpath.insights.network.parameters import amounts, demands
 from slowpath.insights.network.work import works
 
 _GIGA = 1e9
@@ -37,13 +36,6 @@ class Outcome(NamedTuple):
     width: Array  # of the interval, cores
     within: Array  # 1 where the interval has the measured throughput, shape (functions, 7)
     share: Array  # measured throughput at the advised cores over the most that was measured
-
-
-class Fits(NamedTuple):
-    """What predictions rest on."""
-
-    parameters: tuple[Array, ...]
-    noise: Array  # covariance of curves around the network
 
 
 class Way(NamedTuple):
@@ -63,21 +55,16 @@ def compared(fits: Fits, curves: Curves, way: Way, without: str | None = None) -
         way: how.
         without: an element of which prices know nothing.
     """
-    prices = prices_of(fits.parameters, without)
-    counted = published(curves.functions)
-    bare = drawn(prices, counted, draws=way.draws, wider=way.wider)
-    needed = _with_crc(bare, fits, curves.functions)
-    rates = throughput(needed, CORES) * _GIGA
-    tail = (1 - way.confidence) / 2
-    low, middle, high = np.quantile(rates, (tail, 0.5, 1 - tail), axis=0)
-    advice = advise(needed, fits.noise, way.confidence)
+    draws = _needed(fits, curves.functions, way, without)
+    low, middle, high = interval(throughput(draws, CORES) * _GIGA, way.confidence)
+    advice = advise(draws, fits.noise, way.confidence).advice
     truth = knees(curves.throughput)
     return Outcome(
         np.abs(advice.cores - truth).astype(float),
         middle / curves.throughput - 1,
-        ((advice.low <= truth) & (truth <= advice.high)).astype(float),
+        inside(advice.low, advice.high, truth),
         (advice.high - advice.low).astype(float),
-        ((low <= curves.throughput) & (curves.throughput <= high)).astype(float),
+        inside(low, high, curves.throughput),
         at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
     )
 
@@ -115,17 +102,40 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Way) ->
     own = groups.functions.taken(np.concatenate(places))
     other = groups.functions.taken(np.concatenate(places[::-1]))
     fits = Fits((parameters,), np.zeros((0, 0)))
-    drawn_ones = drawn(prices_of([parameters]), published(own), draws=way.draws, wider=way.wider)
-    kept = beside(_with_crc(drawn_ones, fits, own), of_columns(parameters, other, way.draws)).own
-    tail = (1 - way.confidence) / 2
-    low, middle, high = np.quantile(kept, (tail, 0.5, 1 - tail), axis=0)
+    others = again(of_columns(parameters, other), way.draws)
+    kept = beside(_needed(fits, own, way), others).own
+    low, middle, high = interval(kept, way.confidence)
     # The places of pairs favour their members, which is an artefact of the measurement.
     fair = pairs.throughput / np.exp(favour(groups, pairs))
     alone = groups.alone.throughput
     measured = np.concatenate(
         [(fair[..., at] / alone[:, place]).ravel() for at, place in enumerate((FIRST, SECOND))]
     )
-    return Beside(middle, measured, ((low <= measured) & (measured <= high)).astype(float))
+    return Beside(middle, measured, inside(low, high, measured))
+
+
+class Chosen(NamedTuple):
+    """The neighbour that is advised, of the three in its group, for each function."""
+
+    right: Array  # 1 where it is the one beside which most is kept
+    lost: Array  # what is kept less than beside that one
+    lot: Array  # the same of a neighbour that is drawn by lot
+
+
+def chosen(found: Beside) -> Chosen:
+    """How good the neighbours are that are advised for members of published groups."""
+    every = [
+        np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
+        for one in (found.predicted, found.measured)
+    ]
+    right, lost, lot = list[Array](), list[Array](), list[Array]()
+    for member in range(FUNCTIONS):
+        said, true = (one[:, np.stack([FIRST, SECOND]) == member] for one in every)
+        best, most = said.argmax(1), true.max(1)
+        right.append(np.asarray(best == true.argmax(1), float))
+        lost.append(most - true[np.arange(len(true)), best])
+        lot.append(most - true.mean(1))
+    return Chosen(*map(np.concatenate, (right, lost, lot)))
 
 
 def _has(functions: Functions, element: str) -> Array:
@@ -139,17 +149,15 @@ def _has(functions: Functions, element: str) -> Array:
     return np.asarray(np.sum([work[name] for name in names], axis=0))
 
 
-def _with_crc(draws: Draws, fits: Fits, functions: Functions) -> Draws:
-    """Demands with calls of the CRC unit as fitted."""
+def _needed(fits: Fits, functions: Functions, way: Way, without: str | None = None) -> Draws:
+    """What functions need by counts and prices, but for calls of the CRC unit, which are fitted."""
+    prices = prices_of(fits.parameters, without)
+    draws = drawn(prices, published(functions), draws=way.draws, wider=way.wider)
     none = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))
     bare = Functions({**functions.columns, **none})
-    works_of = [amounts(works(one)) for one in (functions, bare)]
-    both = [[demands(one, work) for work in works_of] for one in fits.parameters]
-    waiting = np.stack([one.waiting[:, 0] - other.waiting[:, 0] for one, other in both])
-    computing = np.stack([one.computing[:, 0] - other.computing[:, 0] for one, other in both])
-    shared = np.stack([one.shared[:, 0] - other.shared[:, 0] for one, other in both])
+    every, others = (needed(fits.parameters, one) for one in (functions, bare))
     return draws._replace(
-        waiting=draws.waiting + waiting[draws.fit],
-        computing=draws.computing + computing[draws.fit],
-        shared=draws.shared + shared[draws.fit],
+        waiting=draws.waiting + (every.waiting - others.waiting)[draws.fit],
+        computing=draws.computing + (every.computing - others.computing)[draws.fit],
+        shared=draws.shared + (every.shared - others.shared)[draws.fit],
     )

@@ -10,15 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.insights.colocation.groups import CORES
-from slowpath.insights.demands.draws import Draws, used
-from slowpath.insights.demands.prices import EMEM, IMEM, LINE, chain
+from slowpath.insights.demands.draws import PLACES, Draws, again, one_of, throughput, used
+from slowpath.insights.demands.prices import chain
 from slowpath.insights.functions import vocabulary
 from slowpath.insights.functions.functions import Array, Functions, functions_of
-from slowpath.insights.network.closed import solve
 from slowpath.insights.network.parameters import amounts, demands
 from slowpath.insights.network.work import works
+from slowpath.insights.numbers import percent
 
-KINDS = ("computation", "IMEM", "EMEM", "line")
+_CALLED = {"line": "the line"}
+"""How what may be full is called in a sentence, where not by its name."""
 
 
 class Neighbour(NamedTuple):
@@ -31,49 +32,28 @@ class Neighbour(NamedTuple):
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
-    """One function for each of KINDS."""
+    """One function for each of PLACES."""
     rows = _chains()
-    needed = demands(parameters, amounts(works(functions_of(rows))))
-    cores = np.full(needed.waiting.shape, float(CORES))
-    every = of_columns(parameters, functions_of(rows), 1)
-    state = used(every, float(CORES), solve(needed, cores).T)
-    busy = {"computation": state.cores[0]}
-    busy |= {
-        name: state.resources[0, :, at]
-        for name, at in zip(KINDS[1:], (IMEM, EMEM, LINE), strict=True)
-    }
+    every = of_columns(parameters, functions_of(rows))
+    (busy,) = used(every, float(CORES), throughput(every, (CORES,))[..., 0])
     found = []
-    for name in KINDS:
+    for place, name in enumerate(PLACES):
         # Not one that keeps others busy as well.
-        ahead = busy[name] - np.sum([busy[other] for other in KINDS if other != name], axis=0)
-        best = rows[int(ahead.argmax())]
-        described = (
-            f"{_elements(best)}: {name} {100 * float(busy[name][int(ahead.argmax())]):.0f} % busy"
-        )
-        found.append(
-            Neighbour(
-                _CALLED[name], described, True, of_columns(parameters, functions_of([best]), draws)
-            )
-        )
+        best = int((busy[:, place] - np.delete(busy, place, -1).sum(-1)).argmax())
+        about = f"{_elements(rows[best])}: {name} {percent(busy[best, place], 0)} busy"
+        called = f"a function bound by {_CALLED.get(name, name)}"
+        found.append(Neighbour(called, about, True, again(one_of(every, best), draws)))
     return found
 
 
-_CALLED = {
-    "computation": "a function bound by computation",
-    "IMEM": "a function bound by IMEM",
-    "EMEM": "a function bound by EMEM",
-    "line": "a function bound by the line",
-}
-
-
-def of_columns(parameters: Array, functions: Functions, draws: int) -> Draws:
-    """What functions need that are described by columns: the same in each draw."""
+def of_columns(parameters: Array, functions: Functions) -> Draws:
+    """What functions need that are described by columns, as one draw: nothing is drawn of it."""
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
-        np.zeros(draws, np.intp),
-        np.repeat(needed.waiting.T, draws, 0),
-        np.repeat(needed.computing.T, draws, 0),
-        np.repeat(needed.shared[:, 0][None], draws, 0),
+        np.zeros(1, np.intp),
+        needed.waiting.T,
+        needed.computing.T,
+        needed.shared[:, 0][None],
         needed.queueing[None],
     )
 

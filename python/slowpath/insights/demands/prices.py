@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.insights.cores import saved
 from slowpath.insights.demands.published import ELEMENTS, published
 from slowpath.insights.functions import vocabulary
 from slowpath.insights.functions.functions import Array, Functions, functions_of
@@ -68,6 +69,20 @@ _ENDS = (0, 1)
 """The least and the most of a parameter that were measured."""
 
 
+class Fits(NamedTuple):
+    """What was fitted to published curves."""
+
+    parameters: tuple[Array, ...]
+    noise: Array  # covariance of curves around the network
+
+
+def shipped_fits() -> Fits:
+    """Those that come along, to both kinds of traffic."""
+    models = [saved.shipped(traffic) for traffic in saved.TRAFFIC]
+    parameters = tuple(one for model in models for one in model.members)
+    return Fits(parameters, np.mean([model.spread for model in models], 0))
+
+
 class Price(NamedTuple):
     """What one takes, ns."""
 
@@ -109,7 +124,7 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
             amounts_of = {name: vocabulary.USUAL[name][end] for name in one.parameters}
             rows += [chain(**front), chain(**front, **{one.flag: 1}, **amounts_of)]
     groups = _Groups([len(_ENDS) if one.parameters else 1 for one in probes])
-    every = _needed(fits, functions_of(rows))
+    every = needed(fits, functions_of(rows))
     base = every._replace(
         waiting=every.waiting[:, 0], computing=every.computing[:, 0], shared=every.shared[:, 0]
     )
@@ -132,7 +147,7 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
     )
 
 
-def _needed(fits: Sequence[Array], functions: Functions) -> Demands:
+def needed(fits: Sequence[Array], functions: Functions) -> Demands:
     """Demands of functions, shape (fits, functions) and for resources one more; queueing by fit."""
     work = amounts(works(functions))
     each = [demands(one, work) for one in fits]

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.colocation.groups import FUNCTIONS, read_groups
+from slowpath.insights.colocation.groups import FUNCTIONS, groups_of
 from slowpath.insights.cores.curves import read_asked
 from slowpath.insights.demands.assessment import Card, neighbour_of
 from slowpath.insights.demands.documents import CardPart, CardWork
-from slowpath.insights.demands.draws import DRAWS, one_of
+from slowpath.insights.demands.draws import DRAWS, again, one_of
 from slowpath.insights.demands.neighbours import Neighbour, of_columns
 from slowpath.insights.functions.functions import Functions
 from slowpath.insights.rows import read_json_lines
@@ -35,7 +35,7 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
     rows = read_json_lines(file)
     reports = [row for row in rows if "card" in row.values]
     if not reports:
-        groups = read_groups(file)
+        groups = groups_of(file, rows)
         names = [f"{group}, function {at + 1}" for group in groups.names for at in range(FUNCTIONS)]
         return _described(known, file, names, groups.functions)
     _check(file, len(reports))
@@ -75,8 +75,11 @@ def _described(
 ) -> list[Neighbour]:
     _check(file, len(names))
     about = _ABOUT.format(file=file)
-    every = of_columns(known.parameters, functions, DRAWS)
-    return [Neighbour(name, about, False, one_of(every, at)) for at, name in enumerate(names)]
+    every = of_columns(known.parameters, functions)
+    return [
+        Neighbour(name, about, False, again(one_of(every, at), DRAWS))
+        for at, name in enumerate(names)
+    ]
 
 
 def _work(file: str, place: str, card: object) -> CardWork:

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from slowpath.insights.cores.knee import CORES, knees
-from slowpath.insights.demands.draws import Draws, throughput, used
-from slowpath.insights.demands.prices import EMEM, IMEM, LINE
+from slowpath.insights.cores.knee import CORES, Advice, among, knees, scattered
+from slowpath.insights.demands.draws import PLACES, Draws, interval, throughput, used
 from slowpath.insights.functions.functions import Array
 
 MOST = CORES[-1]
@@ -20,17 +18,15 @@ have 90 % takes the inner 75 % of the draws, 0.9 to this power (docs/insights.md
 _FULL = 0.8
 """How busy something is that holds a function back."""
 WAITING = "waiting for memory"
-LIMITS = ("computation", "IMEM", "EMEM", "line", WAITING)
-"""What may hold a function back at 60 cores: the busiest of the first four, or, if none of them is
-nearly full, that threads wait."""
+LIMITS = (*PLACES, WAITING)
+"""What may hold a function back at 60 cores: the busiest place, or, if none of them is nearly full,
+that threads wait."""
 
 
 class Scaled(NamedTuple):
-    """What is said of functions, shape (functions,) each."""
+    """What is said of functions."""
 
-    cores: NDArray[np.int64]  # advised
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    advice: Advice
     limits: list[Mapping[str, float]]  # the share of draws in which it is that
 
 
@@ -44,23 +40,14 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
         confidence: how often the interval has the knee that would be measured.
     """
     rates = throughput(draws, CORES)
-    values, vectors = np.linalg.eigh(noise)
-    normal = np.random.default_rng(0).standard_normal((len(rates), len(CORES)))
-    off = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    found = knees(rates * np.exp(off)[:, None, :])
-    tail = (1 - confidence**_KNEES) / 2
-    low, middle, high = np.quantile(
-        found, (tail, 0.5, 1 - tail), axis=0, method="closest_observation"
-    ).astype(np.int64)
-    return Scaled(middle, low, high, limits_of(draws, rates[..., -1]))
+    found = knees(rates * np.exp(scattered(noise, len(rates)))[:, None, :])
+    return Scaled(among(found, confidence**_KNEES), limits_of(draws, rates[..., -1]))
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
     """What holds functions back on all cores; rates of shape (draws, functions)."""
-    state = used(draws, float(MOST), rates)
-    places = state.cores, *(state.resources[..., at] for at in (IMEM, EMEM, LINE))
-    busy = np.stack(places, -1)
-    which = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(places))
+    busy = used(draws, float(MOST), rates)
+    which = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
     return [
         {name: float((which[:, one] == at).mean()) for at, name in enumerate(LIMITS)}
         for one in range(which.shape[1])
@@ -69,6 +56,4 @@ def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
 
 def curve(draws: Draws, confidence: float) -> Array:
     """Packets/s at EVERY number of cores: low, median, high, shape (3, functions, 60)."""
-    tail = (1 - confidence) / 2
-    rates = throughput(draws, EVERY)
-    return np.asarray(np.quantile(rates, (tail, 0.5, 1 - tail), axis=0) * _GIGA)
+    return np.stack(interval(throughput(draws, EVERY), confidence)) * _GIGA

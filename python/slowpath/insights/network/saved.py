@@ -5,12 +5,12 @@ from typing import TypedDict
 
 import numpy as np
 
+from slowpath.insights import numbers
 from slowpath.insights.network import latency
 from slowpath.insights.network.closed import Array
 from slowpath.insights.network.parameters import COUNT, TIMES
 from slowpath.insights.network.resources import RESOURCES, SHARED
 
-_DIGITS = 6
 _NOTHING = 1e-9
 
 
@@ -58,4 +58,4 @@ def read_latency(document: Mapping[str, float]) -> Array:
 
 def rounded(number: float) -> float:
     """A number with as many digits as say something; what is next to nothing is 0."""
-    return float(f"{number:.{_DIGITS}g}") if abs(number) > _NOTHING else 0.0
+    return numbers.rounded(number) if abs(number) > _NOTHING else 0.0

@@ -175,4 +175,4 @@ class CountsReport(TypedDict):
     fate: Fate
     """What became of the packets."""
     notes: list[str]
-    """What the counts do not know, or a card does not have."""
+    """What the counts do not know, a card does not have, or was taken for granted."""

@@ -87,7 +87,7 @@ def _work(
     from slowpath.insights.porting.counting import Counted
     from slowpath.insights.porting.execution import Execution
     from slowpath.insights.porting.placement import placement_problem
-    from slowpath.insights.preparation.entry import choose
+    from slowpath.insights.preparation.entry import choose, guessed
     from slowpath.insights.preparation.modules import keep_loops
     from slowpath.insights.program import Program
 
@@ -105,6 +105,8 @@ def _work(
     if len(ran) < len(arriving):
         report["notes"].append("the time (--deadline) was over before more packets had run")
     report["notes"] += _short(ran, setting.strip)
+    guess = guessed(program.functions, chosen, setting.entry)
+    report["notes"] += [] if guess is None else [guess]
     placement = placement_problem(report)
     yield "counted", dict(report), placement, coalescing_problem(counted, report)
 

@@ -11,7 +11,7 @@ class Setting(NamedTuple):
 
     entry: str | None = None
     """As the source calls it (`NAT::push`); None: what the source's only element takes packets
-    with, else its only function."""
+    with, else the only function that no other calls."""
     config: str = ""
     """Configuration of the element, as it would stand in parentheses."""
     packets: int = PACKETS

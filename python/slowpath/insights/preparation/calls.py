@@ -45,6 +45,26 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
     }
 
 
+def own_of(functions: Mapping[str, Function]) -> list[str]:
+    """The functions of the source itself, by symbol; of headers of the user's where it has none."""
+    users = [name for name, one in functions.items() if not one.supports]
+    return [name for name in users if functions[name].own] or users
+
+
+def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
+    """The functions of a source that no other of it calls, by symbol.
+
+    Raises:
+        InputError: when there is none.
+    """
+    own = own_of(functions)
+    called = {one for name in own for one in functions[name].calls if one != name}
+    found = [name for name in own if name not in called]
+    if not found:
+        raise InputError(file, "it has no function that no other calls; name one: --entry")
+    return found
+
+
 def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
     """The symbol of the function that a user names, as the source or the symbol has it.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.calls import find_entry, own_of, roots
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 from slowpath.insights.preparation.sources import CPLUSPLUS
@@ -45,7 +45,9 @@ class Entry(NamedTuple):
 
 
 def choose(file: str, functions: Mapping[str, Function], named: str | None) -> Entry:
-    """The function of that name; else the one that an element takes packets with, or the only one.
+    """The function of that name; else what an element takes packets with, or the only root.
+
+    A root is a function that no other of the source calls.
 
     Raises:
         InputError: when there is none, it cannot be called with packets, or what it calls has
@@ -84,6 +86,15 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
     )
 
 
+def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
+    """What a user is told where one of several functions was taken that nobody has named."""
+    obvious = chosen.element is not None or chosen.xdp or len(own_of(functions)) == 1
+    if named is not None or obvious:
+        return None
+    shown = chosen.function.shown
+    return f"{shown} got the packets, as no other function calls it; --entry names another one"
+
+
 _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
 
 
@@ -117,15 +128,18 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
                 if f"::{function.shown}".endswith(wanted):
                     return name
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
-    own = [function for name, function in functions.items() if not function.supports]
-    if len(own) == 1 and not elements:
-        return own[0].name
+    own = own_of(functions)
     if not own:
         missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
         raise InputError(file, f"has no function of its own{missing}")
-    several = sorted({one.shown for one in own})
+    reason = "exports several elements"
+    if not elements:
+        own = roots(file, functions)
+        if len(own) == 1:
+            return own[0]
+        reason = "has several functions that no other calls"
+    several = sorted({functions[name].shown for name in own})
     shown_few = ", ".join(several[:8]) + (", ..." if len(several) > 8 else "")  # noqa: PLR2004
-    reason = "exports several elements" if elements else "has several functions"
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {shown_few}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
 _COLUMNS = (
@@ -22,7 +23,6 @@ _COLUMNS = (
     "part_of",
     "confidence",
 )
-_CONFIDENT = 100
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
@@ -59,7 +59,13 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
         yield Line("")
         yield Line("Not proved, but alike:", "bold")
         likely: list[tuple[str, ...]] = [
-            (one["function"], _place(one), one["kind"], _percent(one["confidence"]), one["reason"])
+            (
+                one["function"],
+                _place(one),
+                one["kind"],
+                percent(one["confidence"], 0),
+                one["reason"],
+            )
             for one in alike
         ]
         columns = ("function", "where", "looks like", "sure", "why not")
@@ -70,10 +76,6 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
 
 def _place(one: Accelerated | Alike) -> str:
     return f"{one['file']}:{one['line']}" if one["line"] else ""
-
-
-def _percent(share: float) -> str:
-    return f"{_CONFIDENT * share:.0f} %"
 
 
 def _how(one: Accelerated) -> str:

@@ -3,9 +3,8 @@
 from argparse import Namespace
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.insights.compiling import read_work
+from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler
 from slowpath.work.stopping import heeding_signals
 
@@ -24,16 +23,9 @@ def run(given: Namespace) -> ExitCode:
 
     with heeding_signals() as stopping:
         report = examine(work.source, given.entry, work.seconds, work.memory, stopping)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.accelerators.report import (
-            accelerators_csv,
-            accelerators_text,
-        )
+    from slowpath.commands.insights.accelerators.report import accelerators_csv, accelerators_text
 
-        shape = accelerators_csv if given.format == "csv" else accelerators_text
-        out_lines(shape(report))
+    show(given, {"csv": accelerators_csv, "table": accelerators_text}, report)
     if report["stopped"] is not None:
-        note(f"warning: {given.file}: stopped ({report['stopped']}) before all was examined")
+        warn(given.file, f"stopped ({report['stopped']}) before all was examined")
     return ExitCode.FINE

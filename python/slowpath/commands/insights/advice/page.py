@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from slowpath.annotation.source_text import find_source
 from slowpath.commands.insights.advice.report import (
-    BESIDE,
-    CURVE,
     CYCLES,
     NOTES,
+    CardTable,
     advice_csv,
-    beside_rows,
-    curve_rows,
+    card_tables,
     effect,
     headline,
     numbers,
@@ -22,7 +20,6 @@ from slowpath.html.elements import Content, Html, element, join
 from slowpath.html.page import download, facts, page
 from slowpath.html.tables import Column, table
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
-from slowpath.insights.demands.documents import CardUse
 
 _COLUMNS = (
     Column("line", number=True),
@@ -45,7 +42,7 @@ def advice_page(report: AdviceReport) -> str:
         _notes(report),
         *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
         _unsaid(report),
-        *_card(report["card"]),
+        *map(_of_card, card_tables(report["card"])),
         *_sources(report),
         _structures(report),
     ]
@@ -116,16 +113,10 @@ def _structures(report: AdviceReport) -> Html:
     return element("section", element("h2", "State"), table(columns, rows, stack=True))
 
 
-def _card(card: CardUse | None) -> Iterator[Html]:
-    """Throughput by cores, and beside others."""
-    if card is None:
-        return
-    for heading, (first, *others), rows in (
-        ("Predicted throughput by cores", CURVE, curve_rows(card)),
-        ("Predicted beside others, with 30 cores each", BESIDE, beside_rows(card)),
-    ):
-        columns = [Column(first), *(Column(one, number=True) for one in others)]
-        yield element("section", element("h2", heading), table(columns, rows, stack=True))
+def _of_card(one: CardTable) -> Html:
+    first, *others = one.titles
+    columns = [Column(first), *(Column(name, number=True) for name in others)]
+    return element("section", element("h2", one.heading), table(columns, one.rows, stack=True))
 
 
 def _anchor(file: str, line: int) -> str:

@@ -2,12 +2,14 @@
 
 import textwrap
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advising.statics import StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
 _COLUMNS = (
@@ -33,7 +35,6 @@ _EACH = 6
 """Numbers of cores that are shown: multiples of this, and the advised one."""
 _MEGA = 1e6
 _WIDTH = 96
-_PERCENT = 100
 CYCLES = "cycles for each packet"
 NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
 
@@ -66,8 +67,10 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         yield Line(f"{NOTES}:", "bold")
         for note in report["traffic"]["notes"]:
             yield from _wrapped(note, "  - ", "    ")
-    if report["card"] is not None:
-        yield from _card(report["card"])
+    for table in card_tables(report["card"]):
+        yield Line("")
+        yield Line(table.heading)
+        yield from grid(table.titles, table.rows, right=table.titles[1:])
     yield Line("")
     yield from _source(report)
     if report["assumptions"]:
@@ -77,23 +80,26 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         yield from _wrapped(text, "", "")
 
 
-def _card(card: CardUse) -> Iterator[Line]:
-    """Throughput by cores, and beside others."""
-    for heading, names, rows in (
-        ("Predicted throughput by cores", CURVE, curve_rows(card)),
-        ("Predicted beside others, with 30 cores each", BESIDE, beside_rows(card)),
-    ):
-        yield Line("")
-        yield Line(heading)
-        yield from grid(names, rows, right=names[1:])
+class CardTable(NamedTuple):
+    """A table of what is said of the card: names of rows, then numbers."""
+
+    heading: str
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
-CURVE = ("cores", "million packets/s", "from", "to")
-BESIDE = ("neighbour", "keeps", "from", "to", "the other keeps")
+def card_tables(card: CardUse | None) -> Iterator[CardTable]:
+    """Throughput by cores, and beside others; nothing where nothing is known of it."""
+    if card is not None:
+        titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
+        yield CardTable("Predicted throughput by cores", titles, _curve_rows(card))
+        titles = ("neighbour", "keeps", "from", "to", "the other keeps")
+        heading = "Predicted beside others, with 30 cores each"
+        yield CardTable(heading, titles, _beside_rows(card))
 
 
-def curve_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """The curve as a table: some numbers of cores, and the advised one."""
+def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
+    """Some numbers of cores, and the advised one."""
     return [
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
@@ -105,12 +111,12 @@ def curve_rows(card: CardUse) -> list[tuple[str, ...]]:
     ]
 
 
-def beside_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """The neighbours as a table, the best first."""
+def _beside_rows(card: CardUse) -> list[tuple[str, ...]]:
+    """The neighbours, the best first."""
     return [
         (
             one["neighbour"],
-            *(f"{_PERCENT * one[end]:.0f} %" for end in ("kept", "low", "high", "others")),
+            *(percent(one[end], 0) for end in ("kept", "low", "high", "others")),
         )
         for one in card["neighbours"]
     ]
@@ -133,8 +139,8 @@ def effect(one: AdviceGiven) -> str:
         return "effect not known"
     share = _SHARES.get(one["kind"], _CYCLES)
     if one["effect"] < 0:
-        return f"costs about {-_PERCENT * one['effect']:.1f} % of {share}"
-    return f"saves about {_PERCENT * one['effect']:.1f} % of {share}"
+        return f"costs about {percent(-one['effect'])} of {share}"
+    return f"saves about {percent(one['effect'])} of {share}"
 
 
 def numbers(one: AdviceGiven) -> str:

@@ -5,11 +5,9 @@ from argparse import Namespace
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import check_output, check_page, write_text
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
 from slowpath.commands.insights.traces import check_traced
-from slowpath.commands.insights.writing import warn
+from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
 
@@ -49,12 +47,9 @@ def run(given: Namespace) -> ExitCode:
         from slowpath.commands.insights.advice.page import advice_page
 
         write_text(given.html, advice_page(report))
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.advice.report import advice_csv, advice_text
+    from slowpath.commands.insights.advice.report import advice_csv, advice_text
 
-        out_lines((advice_csv if given.format == "csv" else advice_text)(report))
+    show(given, {"csv": advice_csv, "text": advice_text}, report)
     for note in [] if report["traffic"] is None else report["traffic"]["notes"]:
         warn(given.file, note)
     return ExitCode.FINE

@@ -3,9 +3,8 @@
 from argparse import Namespace
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.insights.compiling import read_limits
+from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler
 from slowpath.work.stopping import heeding_signals
 
@@ -27,12 +26,9 @@ def run(given: Namespace) -> ExitCode:
     question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
     with heeding_signals() as stopping:
         report = examine(question, limits.seconds, limits.memory, stopping)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.blocks.report import blocks_csv, blocks_text
+    from slowpath.commands.insights.blocks.report import blocks_csv, blocks_text
 
-        out_lines((blocks_csv if given.format == "csv" else blocks_text)(report))
+    show(given, {"csv": blocks_csv, "table": blocks_text}, report)
     if report["stopped"] is not None:
-        note(f"warning: {given.file}: stopped ({report['stopped']}) before all was predicted")
+        warn(given.file, f"stopped ({report['stopped']}) before all was predicted")
     return ExitCode.FINE

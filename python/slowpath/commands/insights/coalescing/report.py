@@ -1,11 +1,12 @@
 """Layouts as text, CSV and C."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.insights.numbers import number, percent
+from slowpath.commands.insights.numbers import number
 from slowpath.insights.coalescing.documents import CoalescingReport, ElementLayout
+from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
 COLUMNS = (
@@ -50,13 +51,6 @@ def layout_text(report: CoalescingReport) -> Iterator[Line]:
         yield from _blocks(element)
         yield Line("")
         yield from _struct(element)
-
-
-WRITERS: dict[str, Callable[[CoalescingReport], Iterator[str] | Iterator[Line]]] = {
-    "table": layout_text,
-    "csv": layout_csv,
-    "c": layout_c,
-}
 
 
 def _headline(element: ElementLayout, width: int) -> str:

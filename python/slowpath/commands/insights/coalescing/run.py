@@ -4,8 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.insights.writing import show
 from slowpath.engine import identity
 
 if TYPE_CHECKING:
@@ -19,12 +18,9 @@ def run(given: Namespace) -> ExitCode:
         InputError: when the file cannot be used.
     """
     report = _report(given)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.coalescing.report import WRITERS
+    from slowpath.commands.insights.coalescing.report import layout_c, layout_csv, layout_text
 
-        out_lines(WRITERS[given.format](report))
+    show(given, {"csv": layout_csv, "table": layout_text, "c": layout_c}, report)
     return ExitCode.FINE
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.cli.command import Command, option
-from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
+from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, PREDICTIONS
 
 GROUPS = "Groups"
 
@@ -37,14 +37,7 @@ COLOCATION = Command(
             metavar="FILE",
             help="Groups that were measured alone and in pairs, to learn from.",
         ),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the predictions to a file that ends in .csv or .json, rather than to "
-            "standard output.",
-        ),
+        PREDICTIONS,
         FORMAT,
     ),
     _colocation,

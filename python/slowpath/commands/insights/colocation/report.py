@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from slowpath.cli.printable import csv_line, json_line, one_line
+from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.colocation.documents import SCORES, ColocationReport, Group, Pair
+from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
 _NEAR = 0.01
@@ -19,11 +20,6 @@ def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
             numbers = (pair["throughput_total"], pair["throughput_average"])
             later = (pair["latency_total"], pair["latency_average"])
             yield csv_line((group["group"], pair["first"], pair["second"], *numbers, *later))
-
-
-def colocation_json(report: ColocationReport) -> Iterator[Line | str]:
-    """One document."""
-    yield json_line(report)
 
 
 def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
@@ -49,19 +45,15 @@ def _row(group: Group) -> tuple[str, ...]:
         group["group"],
         "measured" if group["measured_alone"] else "predicted",
         _members(best),
-        _kept(best),
+        percent(best["throughput_total"]),
         ", ".join(map(_members, near)),
-        f"{_members(others[-1])} ({_kept(others[-1])})",
+        f"{_members(others[-1])} ({percent(others[-1]['throughput_total'])})",
         f"unusual: {', '.join(group['unusual'])}" if group["unusual"] else "",
     )
 
 
 def _members(pair: Pair) -> str:
     return f"{pair['first']}-{pair['second']}"
-
-
-def _kept(pair: Pair) -> str:
-    return f"{100 * pair['throughput_total']:.1f} %"
 
 
 def _learnt(report: ColocationReport) -> str:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.insights.writing import check_output, told, warn, write
+from slowpath.commands.insights.writing import check_output, warn_of_guesses, write
 from slowpath.insights.packages import need_numbers
 
 if TYPE_CHECKING:
@@ -27,22 +27,11 @@ def run(given: Namespace) -> ExitCode:
 
     groups = read_groups(given.query)
     report = _report(given, groups, _model(given))
-    from slowpath.commands.insights.colocation.report import (
-        colocation_csv,
-        colocation_json,
-        colocation_text,
-    )
+    from slowpath.commands.insights.colocation.report import colocation_csv, colocation_text
 
-    forms = {"csv": colocation_csv, "json": colocation_json, "table": colocation_text}
-    write(given, forms, report)
-    odd = [f"{one['group']} ({', '.join(one['unusual'])})" for one in report["groups"]]
-    odd = [text for text, one in zip(odd, report["groups"], strict=True) if one["unusual"]]
-    if odd:
-        warn(
-            given.query,
-            f"{len(odd)} of {groups.size} groups have functions unlike those that were measured: "
-            f"{told(odd)}; what is said of them is a guess",
-        )
+    write(given, {"csv": colocation_csv, "table": colocation_text}, report)
+    unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
+    warn_of_guesses(given.query, "groups have functions", unusual)
     return ExitCode.FINE
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.cli.command import Command, option, within
-from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
+from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, PREDICTIONS
 
 FUNCTIONS = "Functions"
 _TRAFFIC = ("hit", "miss")
@@ -56,14 +56,7 @@ CORES = Command(
             help="How often the interval has the number of cores that measurements lead to "
             "(default: %(default)s).",
         ),
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the predictions to a file that ends in .csv or .json, rather than to "
-            "standard output.",
-        ),
+        PREDICTIONS,
         FORMAT,
     ),
     _cores,

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from slowpath.cli.printable import csv_line, json_line, one_line
+from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.insights.cores.documents import CoresReport
+from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
 COLUMNS = ("function", "cores", "throughput_pps", "latency_cycles", "knee_cores")
@@ -20,11 +21,6 @@ def cores_csv(report: CoresReport) -> Iterator[Line | str]:
         yield csv_line((one["function"], *numbers, knees[one["function"]]))
 
 
-def cores_json(report: CoresReport) -> Iterator[Line | str]:
-    """One document."""
-    yield json_line(report)
-
-
 def cores_text(report: CoresReport) -> Iterator[Line | str]:
     """The advice for each function; single numbers of cores are in CSV and JSON."""
     yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
@@ -36,7 +32,7 @@ def cores_text(report: CoresReport) -> Iterator[Line | str]:
             str(one["knee_cores"]),
             f"{one['knee_low']} to {one['knee_high']}",
             f"{one['throughput_pps'] / _MEGA:.2f}",
-            f"{100 * one['share']:.1f} %",
+            percent(one["share"]),
             f"{one['latency_cycles']:.0f}",
             ", ".join(one["unusual"]),
         )

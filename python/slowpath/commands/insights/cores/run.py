@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.insights.writing import check_output, told, warn, write
+from slowpath.commands.insights.writing import (
+    GUESS,
+    check_output,
+    told,
+    warn,
+    warn_of_guesses,
+    write,
+)
 from slowpath.insights.packages import need_numbers
 
 if TYPE_CHECKING:
@@ -30,9 +37,9 @@ def run(given: Namespace) -> ExitCode:
 
     asked = read_asked(given.query)
     report = _report(given, asked, _model(given))
-    from slowpath.commands.insights.cores.report import cores_csv, cores_json, cores_text
+    from slowpath.commands.insights.cores.report import cores_csv, cores_text
 
-    write(given, {"csv": cores_csv, "json": cores_json, "table": cores_text}, report)
+    write(given, {"csv": cores_csv, "table": cores_text}, report)
     _warn(asked, report)
     return ExitCode.FINE
 
@@ -73,13 +80,7 @@ def _warn(asked: "Asked", report: "CoresReport") -> None:
         warn(
             asked.file,
             f"{told([str(cores) for cores in beyond])} cores are outside of the 24 to 60 that were "
-            "measured; what is said of them is a guess",
+            f"measured; {GUESS}",
         )
-    odd = [f"{one['function']} ({', '.join(one['unusual'])})" for one in report["functions"]]
-    odd = [text for text, one in zip(odd, report["functions"], strict=True) if one["unusual"]]
-    if odd:
-        warn(
-            asked.file,
-            f"{len(odd)} of {len(report['functions'])} functions are unlike those that were "
-            f"measured: {told(odd)}; what is said of them is a guess",
-        )
+    unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
+    warn_of_guesses(asked.file, "functions are", unusual)

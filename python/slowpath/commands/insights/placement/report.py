@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.insights.numbers import number, percent
+from slowpath.commands.insights.numbers import number
+from slowpath.insights.numbers import percent
 from slowpath.insights.placement.advice.documents import (
     ComparedPlacement,
     PlacedPart,
@@ -29,7 +30,6 @@ COLUMNS = (
     "case_bound",
     "verdict",
 )
-_PERCENT = 100
 _MILLION = 1e6
 
 
@@ -125,7 +125,7 @@ def _levels(case: PlacementCase) -> Iterator[Line]:
             one["level"],
             f"{one['used_bytes']:,}",
             f"{one['capacity_bytes']:,}",
-            *((f"{_PERCENT * (one['busy'] or 0.0):.0f} %",) if timed else ()),
+            *((percent(one["busy"] or 0.0, 0),) if timed else ()),
         )
         for one in case["levels"]
     ]

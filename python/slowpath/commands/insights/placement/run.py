@@ -4,8 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.insights.writing import show
 from slowpath.engine import identity
 from slowpath.insights.packages import need_numbers
 
@@ -22,12 +21,9 @@ def run(given: Namespace) -> ExitCode:
     """
     need_numbers()
     report = _report(given)
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.placement.report import placement_csv, placement_text
+    from slowpath.commands.insights.placement.report import placement_csv, placement_text
 
-        out_lines(placement_csv(report) if given.format == "csv" else placement_text(report))
+    show(given, {"csv": placement_csv, "table": placement_text}, report)
     return ExitCode.FINE
 
 

@@ -164,12 +164,19 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
     """Ways to call a function that makes something of a key."""
-    pattern = kinds(bench, begin)
+    return _keyed(bench, begin, _started)
+
+
+def _keyed(
+    bench: Bench, name: str, tried: Callable[[Stage, str, list[int]], dict[str, Any] | None]
+) -> Iterator[Attempt]:
+    """Ways to call a function with a key, perhaps with something to make of it."""
+    pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
-    stage = Stage(bench, [begin])
+    stage = Stage(bench, [name])
     for start in _starts(stage, pattern):
-        yield partial(_started, stage, begin, start)
+        yield partial(tried, stage, name, start)
 
 
 def _started(stage: Stage, begin: str, start: list[int]) -> dict[str, Any] | None:
@@ -269,12 +276,7 @@ def _agrees(stage: Stage, run: Callable[[Case], None], cipher: Cipher, region: i
 
 def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     """Whether it leaves the round keys of AES in memory."""
-    pattern = kinds(bench, name)
-    if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
-        return
-    stage = Stage(bench, [name])
-    for start in _starts(stage, pattern):
-        yield partial(_scheduled, stage, name, start)
+    return _keyed(bench, name, _scheduled)
 
 
 def _scheduled(stage: Stage, name: str, start: Sequence[int]) -> dict[str, Any] | None:

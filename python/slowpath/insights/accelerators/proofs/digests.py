@@ -19,7 +19,7 @@ from slowpath.insights.accelerators.harness.stage import (
     filled,
     kinds,
 )
-from slowpath.insights.accelerators.proofs.inputs import some_data
+from slowpath.insights.accelerators.proofs.inputs import finding, some_data
 from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
@@ -50,7 +50,7 @@ def prove_whole(bound: Bound, reading: Reading) -> dict[str, Any] | None:
                     break
                 sizes.append(size)
             if len(sizes) == len(_SIZES):
-                return _finding(name, {}, len(sizes), sizes)
+                return finding("hash", name, {}, len(sizes), sizes)
     return None
 
 
@@ -81,7 +81,7 @@ def _block(stage: Stage, name: str, arguments: Sequence[int]) -> dict[str, Any] 
                 if count:
                     digest, *_ = found
                     said = {"state": "in memory", "block": f"{16 * digest.word} bytes"}
-                    return _finding(f"{digest.name} block", said, count, [16 * digest.word])
+                    return finding("hash", f"{digest.name} block", said, count, [16 * digest.word])
     return None
 
 
@@ -200,17 +200,5 @@ def _stream(
             expected = whole(data)
             if digest(data, noise.randrange(size + 1))[place : place + len(expected)] != expected:
                 return None
-        return _finding(name, {}, len(_SIZES), list(_SIZES))
+        return finding("hash", name, {}, len(_SIZES), list(_SIZES))
     return None
-
-
-def _finding(
-    name: str, parameters: dict[str, str], count: int, sizes: Sequence[int]
-) -> dict[str, Any]:
-    return {
-        "kind": "hash",
-        "algorithm": name,
-        "parameters": parameters,
-        "inputs": count,
-        "lengths": [min(sizes), max(sizes)],
-    }

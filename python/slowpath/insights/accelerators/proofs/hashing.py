@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.inputs import Sample, samples
+from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
 from slowpath.insights.accelerators.references.hashes import SIMPLE, Hash
 from slowpath.insights.accelerators.references.mixers import MIXERS
 
@@ -24,7 +24,7 @@ def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | Non
     if not few:
         return None
     seeds = tuple(dict.fromkeys((*_COMMON, *constants)))
-    values = [_asked(oracle, one._replace(seed=0)) for one in few]
+    values = [answered(oracle, one._replace(seed=0)) for one in few]
     for one in (*SIMPLE, *MIXERS):
         if one.bits > oracle.bits:
             continue
@@ -88,7 +88,7 @@ def _compared(  # noqa: PLR0913, PLR0917 - what is compared with what
 
     def agrees(sample: Sample) -> bool:
         asked = sample._replace(seed=0) if constant else sample
-        return _asked(oracle, asked) == expected(sample)
+        return answered(oracle, asked) == expected(sample)
 
     if not all(map(agrees, few)):
         return None
@@ -100,15 +100,5 @@ def _compared(  # noqa: PLR0913, PLR0917 - what is compared with what
     if len(checked) < min(len(inputs), 120):
         return None
     lengths = [len(sample.data) for sample in checked]
-    return {
-        "kind": "hash",
-        "algorithm": one.name,
-        "parameters": {"bits": str(one.bits), "seed": seed},
-        "inputs": len(checked),
-        "lengths": [min(lengths), max(lengths)],
-    }
-
-
-def _asked(oracle: Oracle, sample: Sample) -> int:
-    oracle.shift = sample.shift
-    return oracle.value(sample.data, sample.seed)
+    said = {"bits": str(one.bits), "seed": seed}
+    return finding("hash", one.name, said, len(checked), lengths)

@@ -1,7 +1,7 @@
 """Inputs that functions are compared on: many lengths, main loops and their tails, alignments."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from slowpath.insights.accelerators.harness.noise import Noise, noise_of
 from slowpath.insights.accelerators.harness.oracles import Oracle
@@ -31,6 +31,25 @@ def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
         step = oracle.words
         shift = noise.randrange(8) * step if noise.randrange(2) else 0
         yield Sample(some_data(noise, size, text=oracle.text), seed, shift)
+
+
+def answered(oracle: Oracle, sample: Sample) -> int:
+    """What a function says of an input."""
+    oracle.shift = sample.shift
+    return oracle.value(sample.data, sample.seed)
+
+
+def finding(
+    kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
+) -> dict[str, Any]:
+    """What a function is that agreed on so many inputs of some lengths."""
+    return {
+        "kind": kind,
+        "algorithm": name,
+        "parameters": parameters,
+        "inputs": count,
+        "lengths": [min(lengths), max(lengths)],
+    }
 
 
 def some_data(noise: Noise, size: int, *, text: bool) -> bytes:

@@ -17,6 +17,7 @@ from slowpath.insights.accelerators.harness.stage import (
     filled,
     kinds,
 )
+from slowpath.insights.accelerators.proofs.inputs import finding
 from slowpath.insights.accelerators.references.keyed import siphash, toeplitz
 
 _KEY_BYTES = 128
@@ -105,7 +106,7 @@ def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
 
         if all(agrees(size) for size in (_LENGTH, *_SIZES * 4)):
             said = {"key": "128 bits", "bits": "64"}
-            return _finding(f"SipHash-{each}-{last}", said, len(_SIZES) * 4, list(_SIZES))
+            return finding("hash", f"SipHash-{each}-{last}", said, len(_SIZES) * 4, list(_SIZES))
     return None
 
 
@@ -125,21 +126,9 @@ def _toeplitz(call: Call, bits: int) -> dict[str, Any] | None:
             said = {"words": "host order" if swap_data else "network order"}
             if swap_key:
                 said["key words"] = "host order"
-            return _finding("Toeplitz", said, len(_WHOLE) * 8, list(_WHOLE))
+            return finding("hash", "Toeplitz", said, len(_WHOLE) * 8, list(_WHOLE))
     return None
 
 
 def _swapped(text: bytes) -> bytes:
     return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))
-
-
-def _finding(
-    name: str, parameters: dict[str, str], count: int, sizes: Sequence[int]
-) -> dict[str, Any]:
-    return {
-        "kind": "hash",
-        "algorithm": name,
-        "parameters": parameters,
-        "inputs": count,
-        "lengths": [min(sizes), max(sizes)],
-    }

@@ -5,7 +5,7 @@ from typing import Any
 
 from slowpath.insights.accelerators.harness.oracles import Oracle
 from slowpath.insights.accelerators.harness.pairs import Pairs
-from slowpath.insights.accelerators.proofs.inputs import Sample, samples
+from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
 from slowpath.insights.accelerators.references.checksums import (
     ADLER,
     FLETCHERS,
@@ -37,7 +37,7 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
     for order, sign in (("big", 1), ("big", -1), ("little", 1), ("little", -1)):
 
         def rest(sample: Sample, order: str = order, sign: int = sign) -> int:
-            value = _asked(oracle, sample)
+            value = answered(oracle, sample)
             return (value - sign * (ones_complement_sum(sample.data, order))) % WORD
 
         plain = [one._replace(seed=0) for one in few]
@@ -60,7 +60,7 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
         checked = list(_agreeing(oracle, agrees))
         if len(checked) < _enough(oracle):
             continue
-        folded = all(_asked(oracle, one) <= WORD for one in checked)
+        folded = all(answered(oracle, one) <= WORD for one in checked)
         # Without carries that come back it is a plain sum of numbers, unless bytes are counted.
         if not folded and (oracle.unit > 1 or oracle.fixed is not None):
             return None
@@ -124,7 +124,7 @@ def _adler(oracle: Oracle) -> dict[str, Any] | None:
             def agrees(sample: Sample, seeded: bool = seeded, start: int = start) -> bool:
                 one = reduced(sample, seeded)
                 expected = adler32(one.data, one.seed if seeded else start)
-                return _asked(oracle, one) == expected
+                return answered(oracle, one) == expected
 
             if not all(map(agrees, _few(oracle))):
                 continue
@@ -151,7 +151,7 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
                 fletcher: Fletcher = fletcher,
                 bits: int = bits,
             ) -> bool:
-                value = _asked(oracle, sample)
+                value = answered(oracle, sample)
                 if value >> 2 * bits:
                     return False
                 pair = (value & ((1 << bits) - 1), value >> bits)
@@ -195,17 +195,6 @@ def _enough(oracle: Oracle) -> int:
     return every if oracle.fixed is not None else min(every, 120)
 
 
-def _asked(oracle: Oracle, sample: Sample) -> int:
-    oracle.shift = sample.shift
-    return oracle.value(sample.data, sample.seed)
-
-
 def _finding(name: str, checked: list[Sample], parameters: dict[str, str]) -> dict[str, Any]:
     lengths = [len(one.data) for one in checked]
-    return {
-        "kind": "checksum",
-        "algorithm": name,
-        "parameters": parameters,
-        "inputs": len(checked),
-        "lengths": [min(lengths), max(lengths)],
-    }
+    return finding("checksum", name, parameters, len(checked), lengths)

@@ -4,8 +4,8 @@ from slowpath.insights.advising.advice import Advice, Said
 from slowpath.insights.advising.card.doubts import doubts, gap
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardCores
+from slowpath.insights.numbers import percent
 
-_PERCENT = 100
 _CALLED = {"line": "the line", "IMEM": "the internal memory", "EMEM": "the external memory"}
 _MEGA = 1e6
 _GIGA = 1e9
@@ -22,7 +22,7 @@ def scaling(evidence: Evidence) -> Said:
     before = every["cores"] / every["throughput_pps"] * _GIGA
     after = knee / cores["throughput_pps"] * _GIGA
     file, line = traced.entry
-    confidence = f"{_PERCENT * card['confidence']:.0f} %"
+    confidence = percent(card["confidence"], 0)
     yield Advice(
         "cores",
         f"Give it {knee} cores" if knee < every["cores"] else f"Give it all {knee} cores",
@@ -47,7 +47,7 @@ def _reason(cores: CardCores) -> str:
     rate, low, high = (cores[end] / _MEGA for end in ("throughput_pps", "low_pps", "high_pps"))
     most = cores["limits"][0]
     return (
-        f"they reach {_PERCENT * cores['share']:.0f} % of what all reach, {rate:.3g} million "
+        f"they reach {percent(cores['share'], 0)} of what all reach, {rate:.3g} million "
         f"packets a second ({low:.3g} to {high:.3g}); what holds it back on all is most likely "
-        f"{_CALLED.get(most['limit'], most['limit'])} ({_PERCENT * most['share']:.0f} %)"
+        f"{_CALLED.get(most['limit'], most['limit'])} ({percent(most['share'], 0)})"
     )

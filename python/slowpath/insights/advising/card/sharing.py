@@ -6,6 +6,7 @@ from slowpath.insights.advising.advice import Advice, Said
 from slowpath.insights.advising.card.doubts import doubts, gap
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.demands.documents import CardNeighbour
+from slowpath.insights.numbers import percent
 
 _PERCENT = 100
 _SHOWN = 8
@@ -40,7 +41,7 @@ def sharing(evidence: Evidence) -> Said:
         None,
         "estimated",
         f"{_kept(best)} beside the one, {_kept(worst)} beside the other "
-        f"({_PERCENT * card['confidence']:.0f} %), predicted from counts on the trace and from "
+        f"({percent(card['confidence'], 0)}), predicted from counts on the trace and from "
         "what instructions and accesses of published elements take; no card was measured"
         f"{doubts(traced)}",
         share=max(1 - before / after, 0.0),
@@ -57,8 +58,8 @@ def _listed(neighbours: list[CardNeighbour]) -> str:
 
 
 def _told(one: CardNeighbour) -> str:
-    return f"{_PERCENT * one['kept']:.0f} % beside {one['neighbour']}"
+    return f"{percent(one['kept'], 0)} beside {one['neighbour']}"
 
 
 def _kept(one: CardNeighbour) -> str:
-    return f"{_PERCENT * one['low']:.0f} to {_PERCENT * one['high']:.0f} %"
+    return f"{_PERCENT * one['low']:.0f} to {percent(one['high'], 0)}"

@@ -47,20 +47,12 @@ class Wrapped(NamedTuple):
     """By function and block, what BPF has not."""
 
 
-class Sizes(NamedTuple):
-    """Bytes of variables."""
-
-    variables: Mapping[str, int]
-
-    def element(self, entry: Entry) -> int:
-        """Of the element whose method it is."""
-        return self.variables.get(entry.element or "", 0)
-
-
 def wrapped(
-    file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Sizes
+    file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
 ) -> Wrapped:
     """The module with nothing but a program of the entry and what it reaches.
+
+    `sizes` are bytes of variables.
 
     Raises:
         InputError: when it cannot be a program.
@@ -75,7 +67,7 @@ class _Wrapping:
         text: str,
         functions: Mapping[str, Function],
         entry: Entry,
-        sizes: Sizes,
+        sizes: Mapping[str, int],
     ) -> None:
         self._file, self._text, self._functions, self._entry = file, text, functions, entry
         self._sizes = sizes
@@ -100,7 +92,7 @@ class _Wrapping:
         named = {one.strip('"') for line in bodies for one in _NAMED.findall(line)}
         around = [made for line in others for made in self._around(line, named)]
         declared = [one for name, one in self._declared.items() if name in named]
-        size = self._sizes.element(self._entry)
+        size = self._sizes.get(self._entry.element or "", 0)
         text = "\n".join([*around, *state(self._entry, size), *declared, *bodies, ""])
         return Wrapped(text, self._called, self._apart)
 
@@ -138,7 +130,7 @@ class _Wrapping:
         if re.search(r"\bconstant\b", said) and "@" not in said and "external" not in said:
             said = re.sub(r", comdat(?:\(\$[^)]*\))?", "", said)
             return f"@{variable[1]} = {said}"
-        size = self._sizes.variables.get(name, _WORD)
+        size = self._sizes.get(name, _WORD)
         return f"@{variable[1]} = dso_local global [{size} x i8] zeroinitializer, align 16"
 
     # --- functions -------------------------------------------------------------------------------

@@ -1,18 +1,13 @@
 """XDP programs in C as sources that run here; all other sources are as they are."""
 
-import re
-from pathlib import Path
-
-from slowpath.cli.inputs import read_program
 from slowpath.insights.blocks.exact.steps import language
 from slowpath.insights.porting.xdp.here import ported
 from slowpath.insights.preparation.framework import HEADERS
+from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
 
-_CONTEXT = re.compile(rb"\bxdp_md\b")
-_SECTION = re.compile(rb'\b(?:SEC|section)\s*\(\s*"')
 _SUPPORT = Form(
     (
         *("-O1", "-g", "-w", "-emit-llvm", "-fno-strict-aliasing", "-fwrapv"),
@@ -23,14 +18,6 @@ _SUPPORT = Form(
     "bitcode",
     kernel=False,
 )
-
-
-def is_xdp(file: str) -> bool:
-    """Whether a file is a source in C that has an XDP program."""
-    if Path(file).suffix != ".c":
-        return False
-    text = read_program(file)
-    return _CONTEXT.search(text) is not None and _SECTION.search(text) is not None
 
 
 def load_runnable(file: str, clang: Clang) -> Source:

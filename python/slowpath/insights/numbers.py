@@ -1,0 +1,13 @@
+"""Numbers as they are said: with as many digits as say something."""
+
+_PERCENT = 100
+
+
+def rounded(number: float, digits: int = 6) -> float:
+    """A number without digits that differ from machine to machine."""
+    return float(f"{number:.{digits}g}")
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share; nothing where there is none."""
+    return "" if share is None else f"{_PERCENT * share:.{digits}f} %"

@@ -1,0 +1,43 @@
+"""Whether a source is for the kernel, by its text; what stands in comments says nothing of it."""
+
+import re
+from pathlib import Path
+
+from slowpath.cli.inputs import read_program
+
+_COMMENT = re.compile(
+    rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
+)
+"""Comments; or what is in quotes, where there are none."""
+_CONTEXT = re.compile(rb"\bxdp_md\b")
+_MACRO = re.compile(rb'\bSEC\s*\(\s*"')
+"""Of the kernel's headers. The attribute that it stands for is written in other sources, too."""
+_ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
+
+
+def is_xdp(file: str) -> bool:
+    """Whether a file is a source in C that has an XDP program.
+
+    Raises:
+        InputError: when it cannot be read.
+    """
+    if Path(file).suffix != ".c":
+        return False
+    code = _code(file)
+    section = _MACRO.search(code) or _ATTRIBUTE.search(code)
+    return section is not None and _CONTEXT.search(code) is not None
+
+
+def may_have_programs(file: str) -> bool:
+    """Whether a source speaks of the kernel's programs: if it does not compile for BPF, it should.
+
+    Raises:
+        InputError: when it cannot be read.
+    """
+    code = _code(file)
+    return (_MACRO.search(code) or _CONTEXT.search(code)) is not None
+
+
+def _code(file: str) -> bytes:
+    """A source without comments."""
+    return _COMMENT.sub(rb" \1", read_program(file))
