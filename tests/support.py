@@ -28,7 +28,7 @@ BLESS = os.environ.get("SLOWPATH_BLESS") == "1"
 
 
 def slowpath(
-    *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 60
+    *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
