@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 
 from slowpath.commands.insights.blocks.report import blocks_text
+from slowpath.engine import analyses
+from slowpath.insights.blocks.counted import count, load
 from slowpath.insights.blocks.exact.elf import Code
 from slowpath.insights.blocks.exact.layout import Placed, layout, linked
 from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
 from slowpath.insights.blocks.exact.steps import language, lowered
+from slowpath.insights.blocks.predictions.question import Question
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
+from slowpath.work.stopping import Stopping
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
@@ -121,6 +125,66 @@ def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
     ]
     assert rows["LRU_HASH"][store]["accesses"] == {"packet": 0, "state": 1, "unknown": 0}
     assert rows["HASH"][store]["accesses"] == {"packet": 0, "state": 1, "unknown": 0}
+
+
+GLOBALS = """
+    #include <linux/bpf.h>
+    #include <bpf/bpf_helpers.h>
+    __u32 total, table[64];
+    SEC("xdp") int count(struct xdp_md *ctx) {
+        __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+        if (data + 120 > end)
+            return XDP_ABORTED;
+        total += data[12];
+        %s
+        return table[data[14] & 63] > 9 ? XDP_DROP : XDP_PASS;
+    }
+    char _license[] SEC("license") = "GPL";
+"""
+
+
+def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> None:
+    """Wherever they are, and whatever stands in for their addresses."""
+    file = tmp_path / "globals.bpf.c"
+    file.write_text(GLOBALS % "table[data[13] & 63]++;")
+    [program] = predicted(file)["programs"]
+    blocks = blocks_of(program)
+    assert {each["what"] for one in blocks for each in one["refused"]} == {
+        "a global variable: the card has no global data"
+    }
+    accesses = Counter[str]()
+    for block in blocks:
+        accesses.update(block["accesses"])
+    assert (accesses["state"], accesses["unknown"]) == (5, 0)
+    assert accesses["packet"] >= 1
+
+
+def test_all_that_is_refused_is_found_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often a program is compiled does not depend on how much of it the card has not."""
+    compiled, done = analyses.compiled, list[int]()
+
+    def once_more(*given: Any) -> Any:
+        done[-1] += 1
+        return compiled(*given)
+
+    monkeypatch.setattr(analyses, "compiled", once_more)
+    for times in (1, 60):
+        done.append(0)
+        file = tmp_path / f"{times}.bpf.c"
+        more = "".join(f"table[data[{20 + at}] % 60]++;" for at in range(times))
+        file.write_text(GLOBALS % more)
+        asked = Question(str(file), None, "call", Clang(), "exact")
+        module = load(asked, language(asked.file, asked.clang))
+        [program] = module.programs
+        blocks = blocks_of(dict(count(asked, module, program, Stopping())))
+        refused = Counter[str]()
+        for block in blocks:
+            refused.update({one["what"]: one["times"] for one in block["refused"]})
+        assert refused["a remainder: the card has no instruction for it"] == times
+        assert refused["a global variable: the card has no global data"] > 2 * times
+    assert done[0] == done[1] <= 4
 
 
 def test_nothing_becomes_unreachable_by_what_stands_in() -> None:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,19 +152,60 @@ def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
     assert "parameter 2 (data) of f is neither packet nor length" in run.stderr
 
 
-def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
-    """The bench's labels, by instruction and by block, add up to what the command says."""
+def pairs(file: str, folder: Path) -> list[list[Any]]:
+    """What the bench makes of a source: blocks and instructions, each with what was counted."""
     needs_clang()
-    file = Path("examples/flow_monitor.bpf.c")
-    manifest, out = tmp_path / "manifest.json", tmp_path / "pairs.jsonl"
-    manifest.write_text(json.dumps([{"name": "it", "file": str(file), "flags": []}]))
+    manifest, out = folder / "manifest.json", folder / "pairs.jsonl"
+    manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
     words = ["bench/insights_blocks.py", "pairs", str(out), "--manifest", str(manifest)]
     run = subprocess.run(
         [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stderr) == (0, "")
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    [program] = predicted(file)["programs"]
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
+    """The rules for both are those of the code generator, wherever variables are."""
+    file = tmp_path / "deep.bpf.c"
+    kinds = ("bytes", "halves", "words", "longs")
+    places = [f"d.{kind}[{at}]" for kind in kinds for at in (0, 3, 7, 11)]
+    file.write_text(f"""
+        #include <linux/bpf.h>
+        #include <bpf/bpf_helpers.h>
+        struct deep {{ __u8 bytes[37]; __u16 halves[13]; __u32 words[12]; __u64 longs[12]; }};
+        static __attribute__((noinline)) __u64 mix(volatile struct deep *d, __u32 x) {{
+            d->longs[3] += x; d->words[7] ^= x; d->halves[11] += 3; d->bytes[11] |= 1;
+            return d->longs[11] + d->halves[3];
+        }}
+        static __attribute__((noinline)) __u32 twice(__u32 x) {{ return x * 2 + 5; }}
+        SEC("xdp") int f(struct xdp_md *ctx) {{
+            __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+            if (data + 64 > end)
+                return XDP_ABORTED;
+            volatile struct deep d;
+            {" ".join(f"{one} = data[{at}];" for at, one in enumerate(places))}
+            __u64 sum = mix(&d, data[40]) + {" + ".join(places)};
+            return twice(sum) & 1 ? XDP_DROP : XDP_PASS;
+        }}
+        char _license[] SEC("license") = "GPL";
+    """)
+    rows = [row for row in pairs(str(file), tmp_path) if row[1] == "instruction"]
+    ruled = [
+        (words, pieces, taken)
+        for _, _, _, words, pieces, _, taken, *_, refused in rows
+        if words in (["load", "stack"], ["store", "stack"], ["call", "own"]) and not refused
+    ]
+    assert [one for one in ruled if one[1] != one[2]] == []
+    assert len(ruled) > 2 * len(places)
+    assert {pieces for _, pieces, _ in ruled} >= {1, 2, 3, 6, 7, 11}
+
+
+def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
+    """The bench's labels, by instruction and by block, add up to what the command says."""
+    file = "examples/flow_monitor.bpf.c"
+    rows = pairs(file, tmp_path)
+    [program] = predicted(Path(file))["programs"]
     assert {row[1] for row in rows} == {"block", "instruction"}
     for what in ("block", "instruction"):  # the seventh is what is counted
         assert sum(row[6] for row in rows if row[1] == what) == program["instructions"]

@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.insights.blocks.machine.assembler import Assembled, assembled
-from slowpath.insights.blocks.machine.frames import frame, zone
+from slowpath.insights.blocks.machine.frames import Frame, frame, touched
 from slowpath.insights.blocks.machine.instructions import Instruction, parsed
 from slowpath.insights.blocks.machine.packets import packets
+from slowpath.insights.blocks.machine.stack import access, call
+from slowpath.insights.blocks.machine.through import traced
 from slowpath.insights.blocks.machine.values import (
     NUMBER,
     Context,
     Given,
+    Passed,
     State,
     Value,
     before,
@@ -223,9 +226,90 @@ def test_frames() -> None:
     one, states = known("r1 = flows ll", "r2 = r10", "r2 += -28", "call 1", "r6 = r0", "exit")
     assert frame(one, states, main=True) == (28, True)
     assert frame(one, states, main=False) == (64, True)
-    assert [zone(*place) for place in ((0, 4), (32, 4), (28, 8), (64, 8), (95, 2))] == [
-        *("low", "high", "middle", "window low", "across")
-    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "zeros", "taken"),
+    [  # as the code generator makes them
+        ("w1 = *(u32 *)(r10 - 4)", 4, False, 1),
+        ("w1 = *(u32 *)(r10 - 4)", 60, True, 2),
+        ("w1 = *(u32 *)(r10 - 4)", 68, True, 6),
+        ("r1 = *(u64 *)(r10 - 8)", 24, False, 2),
+        ("r1 = *(u64 *)(r10 - 8)", 64, False, 7),
+        ("w1 = *(u16 *)(r10 - 2)", 34, True, 3),
+        ("w1 = *(u8 *)(r10 - 7)", 29, False, 1),
+        ("w1 = *(u8 *)(r10 - 7)", 33, False, 2),
+        ("*(u8 *)(r10 - 7) = w1", 1, False, 1),
+        ("*(u8 *)(r10 - 7) = w1", 33, False, 3),
+        ("*(u8 *)(r10 - 7) = w1", 65, False, 6),
+        ("*(u64 *)(r10 - 8) = r1", 64, False, 7),
+        ("*(u64 *)(r10 - 8) = r1", 92, False, 7),
+        ("*(u64 *)(r10 - 8) = r1", 256, False, 8),
+    ],
+)
+def test_variables_take_what_their_places_say(
+    text: str, place: int, zeros: bool, taken: int
+) -> None:
+    assert access(parsed(text), place, through=False, zeros=zeros) == taken
+
+
+def test_variables_of_others_take_the_same_wherever_they_are() -> None:
+    half = parsed("w2 = *(u16 *)(r1 + 8)")
+    for zeros in (False, True):
+        assert {access(half, at, through=True, zeros=zeros) for at in (0, 64, 500)} == {6}
+    assert access(parsed("r2 = *(u64 *)(r1 + 8)"), 8, through=True, zeros=False) == 7
+    assert access(parsed("r2 = *(u64 *)(r1 - 8)"), 0, through=True, zeros=False) == 8
+
+
+def test_calls_take_what_frames_say() -> None:
+    plain, saving = Frame(4, saves=False), Frame(36, saves=True)
+    assert call(Frame(0, saves=False), plain) == 2
+    assert call(Frame(0, saves=False), saving) == 3
+    assert call(Frame(64, saves=False), plain) == 9
+    assert call(Frame(64, saves=True), saving) == 10
+    assert call(Frame(193, saves=False), plain) == 11  # frames begin at multiples of 64 bytes
+
+
+def test_what_functions_leave_in_frames_of_others_is_followed() -> None:
+    """A function keeps where the packet is for the one that calls it, and that is used by both."""
+    main = function(
+        *("w2 = *(u32 *)(r1 + 0)", "r1 = r10", "r1 += -40", "call keep"),
+        *("r3 = *(u64 *)(r10 - 32)", "w4 = *(u8 *)(r3 + 3)", "r1 = r10", "r1 += -40"),
+        *("w5 = *(u32 *)(r10 - 16)", "call use", "exit"),
+    )
+    keep = function("*(u64 *)(r1 + 8) = r2", "w0 = 0", "exit", name="keep")
+    use = function("r2 = *(u64 *)(r1 + 8)", "w0 = *(u16 *)(r2 + 12)", "exit", name="use")
+    inside = {"main": main, "keep": keep, "use": use}
+    states = traced(inside, "main", XDP)
+    assert register(states["keep"][0], 1) == Value("stack", Passed(1), 0)
+    assert register(states["main"][5], 3).kind == "packet"
+    assert register(states["use"][1], 2).kind == "packet"
+    assert touched(keep, states["keep"]) == {1: 8}
+    called = {"keep": {1: 0}, "use": {1: 8}}
+    assert frame(main, states["main"], main=True).depth == 32
+    assert frame(main, states["main"], main=True, called=called).depth == 40
+    words_ = [one.words[:2] for one in described(inside, "main", XDP)["use"]]
+    assert words_ == [("load", "stack"), ("load", "packet"), ("exit", "saves False")]
+
+
+def test_where_variables_are_written_that_nobody_follows_nothing_is_known() -> None:
+    _, states = known(
+        *("*(u64 *)(r10 - 16) = r1", "w2 = *(u8 *)(r10 - 1)", "r3 = r10", "r3 += r2"),
+        *("*(u8 *)(r3 - 32) = w2", "r4 = *(u64 *)(r10 - 16)", "exit"),
+    )
+    assert register(states[4], 3).varies
+    assert register(states[6], 4) == NUMBER
+
+
+def test_elements_at_variable_places_are_out_of_reach() -> None:
+    """The code generator takes constant places only."""
+    body = (
+        *("r1 = flows ll", "r2 = r10", "r2 += -8", "call 1", "w2 = *(u8 *)(r10 - 1)"),
+        *("r3 = r0", "r3 += r2", "w4 = *(u32 *)(r3 + 8)", "w5 = *(u32 *)(r0 + 8)"),
+        *("r6 = *(u64 *)(r0 + 16)", "w7 = *(u32 *)(r6 + 4)", "exit"),
+    )
+    found = [one for one in words(*body) if one[0] == "load"]
+    assert [one[1] for one in found] == ["stack", "global", "element", "element", "global"]
 
 
 def words(*lines: str) -> list[tuple[str, ...]]:
@@ -264,7 +348,8 @@ def test_functions_get_what_is_passed() -> None:
         ("exit", "saves False"),
     ]
     assert found["inner"][0].pieces == 1  # it keeps its return address
-    assert found["main"][1].words[:2] == ("call", "own")
+    assert found["main"][1].words == ("call", "own")
+    assert found["main"][1].pieces == 2
 
 
 def test_constants_are_known() -> None:

@@ -372,6 +372,28 @@ def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     assert rows[0][calls[0][0]]["call_instructions"] > 0
 
 
+def test_pointers_from_calls_are_not_said_to_be_of_several_kinds(tmp_path: Path) -> None:
+    """What stands in for a call returns a number: nobody knows what is behind it."""
+    file = tmp_path / "f.c"
+    file.write_text("""
+        #include <stdint.h>
+        uint32_t *counter(uint32_t key);
+        int f(const uint8_t *data, const uint8_t *data_end) {
+            if (data + 40 > data_end)
+                return 0;
+            uint32_t *found = counter(data[12]);
+            if (found)
+                ++*found;
+            return data[30] == 7;
+        }
+    """)
+    [program] = predicted(file)["programs"]
+    reasons = [each["what"] for one in blocks_of(program) for each in one["refused"]]
+    assert reasons == [
+        "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
+    ]
+
+
 def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
     file = tmp_path / "pulls.cc"
     file.write_text(

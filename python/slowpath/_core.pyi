@@ -52,6 +52,7 @@ class Error(Exception):
     instruction: int | None
     stopped: str | None
     refusals: list[Refusal]
+    refused: list[list[int]]  # of each refusal all its instructions; none: the whole program
 
 @final
 class Btf:

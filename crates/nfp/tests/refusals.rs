@@ -293,15 +293,11 @@ fn jumps_over_dead_code_are_left_out() {
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
 
-/// What is refused, where, and how often; of the program as a whole behind all instructions.
-fn all_refusals(
-    object: &Object,
-    body: &[Insn],
-    abi: MapAbi,
-) -> Vec<(Option<usize>, String, usize)> {
+/// What is refused, and where; of the program as a whole behind all instructions.
+fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
-            refusals.iter().map(|one| (one.slot, one.what.clone(), one.times)).collect()
+            refusals.iter().map(|one| (one.slots.clone(), one.what.clone())).collect()
         }
         other => panic!("not refused: {other:?}"),
     }
@@ -320,17 +316,35 @@ fn all_reasons_are_listed_each_once() {
         load(Size::DW, 5, 6, 0),
         imm(AluOp::Div, 5, 3), // 12
         swap,
-        imm(AluOp::Mod, 5, 9),
+        imm(AluOp::Mod, 5, 9), // 14
     ];
     let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
     let expected = [
-        (Some(7), "a remainder: the card has no instruction for it", 3),
-        (Some(9), "a conversion to little-endian", 2),
-        (Some(12), "a dividend that may need more than 32 bits", 1),
+        (vec![7, 10, 14], "a remainder: the card has no instruction for it"),
+        (vec![9, 13], "a conversion to little-endian"),
+        (vec![12], "a dividend that may need more than 32 bits"),
     ];
-    assert_eq!(found, expected.map(|(slot, what, times)| (slot, what.to_owned(), times)));
+    assert_eq!(found, expected.map(|(slots, what)| (slots, what.to_owned())));
     let text = refusal(&object, &body, MapAbi::ArrayPointer);
     assert!(text.contains("instruction 7 and 2 more instructions: a remainder"), "{text}");
+}
+
+/// An array among the global variables stays one, whichever of its elements is accessed.
+#[test]
+fn global_variables_are_named_at_variable_places_too() {
+    let object = object();
+    let body = [
+        Insn::LoadImm64 { dst: r(1), value: Imm64::MapValue { map: 0, offset: 8 } }, // slot 6
+        Insn::SecondSlot,
+        load(Size::W, 3, 1, 0),
+        load(Size::B, 2, 6, 0),
+        imm(AluOp::Lsh, 2, 2),
+        alu(AluOp::Add, 1, Source::Reg(r(2))),
+        store(Size::W, 1, 0, 3), // 12
+    ];
+    let found = all_refusals(&object, &body, MapAbi::Call);
+    let expected = "a global variable: the card has no global data".to_owned();
+    assert_eq!(found, [(vec![6, 8, 12], expected)]);
 }
 
 /// A reason does not depend on what else is refused.
@@ -348,7 +362,7 @@ fn reasons_do_not_hide_each_other() {
     ];
     let reasons = |body: &[Insn]| {
         let found = all_refusals(&object, body, MapAbi::ArrayPointer);
-        found.into_iter().map(|(_, what, _)| what).collect::<Vec<_>>()
+        found.into_iter().map(|(_, what)| what).collect::<Vec<_>>()
     };
     let alone: Vec<String> = pieces.iter().flat_map(|piece| reasons(piece)).collect();
     assert_eq!(alone.len(), pieces.len());
@@ -367,7 +381,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
     body.extend(second);
     body.push(Insn::Call(Call::Helper(helper::KTIME_GET_NS)));
     let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
-    let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();
+    let texts: Vec<&str> = found.iter().map(|(_, what)| what.as_str()).collect();
     let name = &object.maps[0].name;
     assert_eq!(
         texts,
@@ -404,7 +418,7 @@ fn what_follows_from_a_refused_call_is_left_out() {
         Insn::Call(Call::Helper(helper::RINGBUF_SUBMIT)),
     ];
     let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
-    let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();
+    let texts: Vec<&str> = found.iter().map(|(_, what)| what.as_str()).collect();
     let name = &object.maps[0].name;
     assert_eq!(
         texts,

@@ -11,7 +11,8 @@ pyo3::create_exception!(
     Error,
     PyException,
     "Why the engine cannot do what it is asked for. Its fields are those of `slowpath::Failure`, \
-     and `refusals`: all that a device lacks for the program."
+     `refusals`, all that a device lacks for the program, and `refused`, for each of these all its \
+     instructions."
 );
 
 /// An error as an exception.
@@ -32,5 +33,7 @@ fn fielded(py: Python<'_>, error: &slowpath::Error) -> PyResult<PyErr> {
     }
     let refusals = values::to_python(py, &error.refusals())?;
     raised.value(py).setattr("refusals", refusals)?;
+    let refused: Vec<_> = error.refusals().iter().map(|one| one.instructions.clone()).collect();
+    raised.value(py).setattr("refused", refused)?;
     Ok(raised)
 }

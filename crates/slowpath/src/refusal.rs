@@ -18,18 +18,28 @@ pub struct Refusal {
     pub hint: String,
     /// How many instructions are refused for this reason.
     pub times: usize,
+    /// All of them, which no document has.
+    #[serde(skip)]
+    pub instructions: Vec<usize>,
 }
 
 impl Refusal {
     /// What cannot be compiled because nobody knows what it does.
     pub(crate) fn not_understood(reason: String) -> Self {
-        Refusal { instruction: None, place: String::new(), reason, hint: String::new(), times: 1 }
+        Refusal {
+            instruction: None,
+            place: String::new(),
+            reason,
+            hint: String::new(),
+            times: 1,
+            instructions: Vec::new(),
+        }
     }
 
     /// All of them.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
-            instruction: refusal.slot,
+            instruction: refusal.slots.first().copied(),
             place: refusal.place.clone(),
             reason: refusal.what.clone(),
             // That there is another target is said once.
@@ -37,7 +47,8 @@ impl Refusal {
                 .filter(|hint| !hint.contains("--target ebpf"))
                 .cloned()
                 .unwrap_or_default(),
-            times: refusal.times,
+            times: refusal.times(),
+            instructions: refusal.slots.clone(),
         };
         refusals.iter().map(shown).collect()
     }

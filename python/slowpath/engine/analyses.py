@@ -83,9 +83,11 @@ def compile_messages(
 class RefusedError(Exception):
     """The card lacks something for a program: all of it that can be told at once."""
 
-    def __init__(self, refusals: "list[Refusal]") -> None:
+    def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
+        """`instructions` are, for each of `refusals`, all of its; none for the whole program."""
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
+        self.instructions = instructions
 
 
 def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> "Compiled":
@@ -104,7 +106,7 @@ def compiled(subject: Subject, target: Target, options: Options, stopping: Stopp
             )
         except _core.Error as problem:
             if problem.refusals:
-                raise RefusedError(problem.refusals) from None
+                raise RefusedError(problem.refusals, problem.refused) from None
             raise
     document: Compiled = json.loads(text)
     return document

@@ -39,38 +39,41 @@ impl Cause {
 /// Something that the card cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Slot of the first such instruction in the linked program; `None` where it is the program as
-    /// a whole.
-    pub slot: Option<usize>,
-    /// Section, instruction and source line; empty where it is the program as a whole.
+    /// Slots of all instructions in the linked program that are refused for this reason; empty where
+    /// it is the program as a whole.
+    pub slots: Vec<usize>,
+    /// Section, instruction and source line of the first; empty where it is the program as a whole.
     pub place: String,
     /// What is missing.
     pub what: String,
     /// What may help.
     pub hint: String,
-    /// How many instructions are refused for this reason; 1 for the program as a whole.
-    pub times: usize,
 }
 
 impl Refusal {
+    /// How many instructions are refused for this reason; 1 for the program as a whole.
+    pub fn times(&self) -> usize {
+        self.slots.len().max(1)
+    }
+
     pub(super) fn of_program(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Refusal { slot: None, place: String::new(), what: what.into(), hint: hint.into(), times: 1 }
+        Refusal { slots: Vec::new(), place: String::new(), what: what.into(), hint: hint.into() }
     }
 
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let Cause { what, hint, .. } = cause;
-        Refusal { slot: Some(slot), place: program.place_text(slot), what, hint, times: 1 }
+        Refusal { slots: vec![slot], place: program.place_text(slot), what, hint }
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { place, what, hint, times, .. } = self;
+        let Refusal { place, what, hint, .. } = self;
         f.write_str(place)?;
-        match times {
+        match self.times() {
             0 | 1 => {}
             2 => f.write_str(" and 1 more instruction")?,
-            _ => write!(f, " and {} more instructions", times - 1)?,
+            times => write!(f, " and {} more instructions", times - 1)?,
         }
         let separator = if place.is_empty() { "" } else { ": " };
         write!(f, "{separator}{what}; {hint}")
@@ -99,13 +102,13 @@ impl Refusals {
         for refusal in all {
             let first = &mut refusals.first;
             if (&first.what, &first.hint) == (&refusal.what, &refusal.hint) {
-                first.times += 1;
+                first.slots.extend(refusal.slots);
                 continue;
             }
             let reason = (refusal.what.clone(), refusal.hint.clone());
             let place = *places.entry(reason).or_insert(refusals.others.len());
             match refusals.others.get_mut(place) {
-                Some(known) => known.times += 1,
+                Some(known) => known.slots.extend(refusal.slots),
                 None => refusals.others.push(refusal),
             }
         }

@@ -9,7 +9,14 @@ from slowpath.insights.blocks.counted import counted_programs
 from slowpath.insights.blocks.exact.steps import language, programs
 from slowpath.insights.blocks.functions import Plain, counted_functions, load_plain
 from slowpath.insights.blocks.lowering.modules import Prepared
-from slowpath.insights.blocks.predicted import Lowered, loaded, models, predict, predicted_programs
+from slowpath.insights.blocks.predicted import (
+    Lowered,
+    loaded,
+    models,
+    predict,
+    predict_entry,
+    predicted_programs,
+)
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.kernel import may_have_programs
@@ -106,25 +113,37 @@ def _as_read_here(asked: Question, problem: InputError) -> Iterator[PredictedPro
 def _of_functions(
     asked: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    module = cache(partial(_lowered, asked, plain))
+    learnt = partial(_learnt, asked, plain, cache(partial(_lowered, asked, plain)))
     if asked.way == "learnt":
         for name in plain.roots:
-            yield from _learnt(module, name)
+            yield from learnt(name)
         return
     for one in counted_functions(asked, plain, stopping):
         if isinstance(one, dict):
             yield one
         else:
             symbol, why = one
-            yield from _else_learnt(asked, why, partial(_learnt, module, symbol))
+            yield from _else_learnt(asked, why, partial(learnt, symbol))
 
 
 def _lowered(asked: Question, plain: Plain) -> Lowered:
-    """What the model sees of functions; only made where one of them could not be counted."""
+    """What the model sees of functions by themselves; only made where it has to."""
     return loaded(asked, Prepared(plain.read, for_bpf=False))
 
 
-def _learnt(module: Callable[[], Lowered], symbol: str) -> list[PredictedProgram]:
+def _learnt(
+    asked: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
+) -> list[PredictedProgram]:
+    """What the model says of a function: in a program, where one can be made of it."""
+    for entry in plain.entries:
+        if entry.function.name != symbol:
+            continue
+        try:
+            return [predict_entry(asked, plain, entry, models())]
+        except StoppedError:
+            raise
+        except InputError:
+            break
     return [predict(module(), symbol, models())]
 
 

@@ -144,10 +144,9 @@ def count(
         StoppedError: when it is to stop.
     """
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
-    subject = card.Subject(asked.file, program.number, program.name, module.layout, btf)
-    code = Code(module.object)
-    done = card.lower(subject, code, asked.map_abi, stopping)
-    made = module.made
+    made, named = module.made, (asked.file, program.number, program.name)
+    subject = card.Subject(*named, module.layout, btf, verified=made is None)
+    done = card.lower(subject, Code(module.object), asked.map_abi, stopping)
     called = {} if made is None else made.called
     blocks = counted(asked.file, done, module.layout, module.exchanged, called)
     wrapper = 0 if made is None else _take_out(blocks, made)

@@ -17,7 +17,7 @@ from slowpath.insights.blocks.language.provenance import Kind
 from slowpath.insights.blocks.plain.framework import RECEIVE
 from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.plain.steps import optimised, packed, read
-from slowpath.insights.blocks.plain.wrapping import wrapped
+from slowpath.insights.blocks.plain.wrapping import Wrapped, wrapped
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.calls import find_entry, roots
@@ -26,7 +26,7 @@ from slowpath.insights.preparation.functions import Function, functions_of
 from slowpath.insights.preparation.modules import variables_of
 from slowpath.work.stopping import Stopping
 
-_POINTS: dict[Role, Kind] = {
+POINTS: dict[Role, Kind] = {
     "bytes": "packet",
     "end": "packet",
     "length": "unknown",
@@ -34,6 +34,7 @@ _POINTS: dict[Role, Kind] = {
     "element": "state",
     "packet": "context",  # what is kept of a packet has pointers into it, as a program's context
 }
+"""What parameters point to."""
 
 
 class Plain(NamedTuple):
@@ -43,7 +44,8 @@ class Plain(NamedTuple):
     """As clang writes it."""
     read: str
     """As the LLVM that reads it here does."""
-    functions: Mapping[str, Function]
+    language: Language
+    """That, with its functions."""
     sizes: Mapping[str, int]
     """Bytes of variables."""
     entries: list[Entry]
@@ -89,7 +91,8 @@ def load_plain(asked: Question) -> Plain:
     after = functions_of(module)
     entries = [one._replace(function=after[one.function.name]) for one in entries]
     sizes = dict(variables_of(module))
-    return Plain(text, str(module), after, sizes, entries, others)
+    read_here = str(module)
+    return Plain(text, read_here, Language(read_here, after), sizes, entries, others)
 
 
 def counted_functions(
@@ -140,6 +143,17 @@ def _check_bytes(file: str, entry: Entry) -> None:
         raise InputError(file, f"{function.place}: {reason}, which may be no packet; name --entry")
 
 
+def as_program(asked: Question, plain: Plain, entry: Entry) -> Wrapped:
+    """The program that is made of a function that takes packets, as the LLVM that is here has it.
+
+    Raises:
+        InputError: when it cannot be one.
+        StoppedError: when the time is up before.
+    """
+    done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
+    return done._replace(text=str(_parsed(asked, done.text)))
+
+
 def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
     """A function that takes packets, block by block.
 
@@ -147,7 +161,7 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
         InputError: when clang or the card has no code for it.
         StoppedError: when it is to stop.
     """
-    done = wrapped(asked.file, plain.text, plain.functions, entry, plain.sizes)
+    done = wrapped(asked.file, plain.text, plain.language.functions, entry, plain.sizes)
     made = lowered(asked.file, done.text, asked.clang)
     placed, code = layout(made.assembler), Code(made.object)
     check(asked.file, placed, code)
@@ -155,10 +169,10 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
     data = bytes(code.data)
     found = objects.programs(objects.read_object(asked.file, data)) or []
     [program] = [one for one in found if one.name == entry.function.name]
-    kinds = [_POINTS[role] for role in entry.roles]
+    kinds = [POINTS[role] for role in entry.roles]
     ours = frozenset({RECEIVE})
     module = Module(
-        Language(plain.read, plain.functions),
+        plain.language,
         placed,
         data,
         [program],

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from slowpath.insights.blocks.functions import POINTS, Plain, as_program
 from slowpath.insights.blocks.language import accesses
 from slowpath.insights.blocks.language.program import Language, Traced
 from slowpath.insights.blocks.language.provenance import Kind
@@ -15,7 +16,10 @@ from slowpath.insights.blocks.learnt.tree import Tree
 from slowpath.insights.blocks.learnt.words import Describer, Said
 from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, value
 from slowpath.insights.blocks.lowering.modules import Prepared, prepared
+from slowpath.insights.blocks.machine.values import Context, Value
 from slowpath.insights.blocks.machine.words import Described
+from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.predictions.documents import (
     PredictedBlock,
     PredictedFunction,
@@ -23,6 +27,7 @@ from slowpath.insights.blocks.predictions.documents import (
 )
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.calls import find_entry, roots
+from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
@@ -35,6 +40,10 @@ class Models(NamedTuple):
 
     tree: Tree  # from instructions of BPF
     words: Model  # from LLVM's language, where there are none
+
+
+_CONTEXT = Value("context", Context(), 0)
+"""What programs that are made of functions are called with."""
 
 
 class Lowered(NamedTuple):
@@ -94,8 +103,41 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
         for name, one in traced.items()
     }
     made = blocks(module.machine, entry, parameters)
+    return _program(module, entry, traced, made, known)
+
+
+def predict_entry(asked: Question, plain: Plain, entry: Entry, known: Models) -> PredictedProgram:
+    """A function that takes packets, in the program that would be counted; that is left out.
+
+    Raises:
+        InputError: when no program can be made of it.
+        StoppedError: when the time is up before.
+    """
+    done, name = as_program(asked, plain, entry), entry.function.name
+    machine = lower(asked.file, Prepared(done.text, for_bpf=True), asked.clang.until)
+    made = blocks(machine, name, {name: [_CONTEXT]}, done.framework)
+    own = {*machine.functions, *machine.refused} - {RECEIVE}
+    language = plain.language.only(own)
+    traced = language.traced(name, [POINTS[role] for role in entry.roles])
+    made = {
+        one: {block: inside for block, inside in rows.items() if not block.startswith(APART)}
+        for one, rows in made.items()
+    }
+    shown = {one: function.shown for one, function in plain.language.functions.items()}
+    module = Lowered(language, machine, shown | done.framework)
+    return _program(module, name, traced, made, known)
+
+
+def _program(
+    module: Lowered,
+    entry: str,
+    traced: Mapping[str, Traced],
+    made: Mapping[str, dict[str, list[Described]]],
+    known: Models,
+) -> PredictedProgram:
+    """A function and those that it calls, whose instructions of BPF these are."""
     functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
-    shown = language.functions[entry].shown
+    shown = module.language.functions[entry].shown
     functions.sort(key=lambda one: one["name"] != shown)
     rows = [row for one in functions for row in one["blocks"]]
     return {

@@ -5,6 +5,7 @@ What is read is not trusted: this runs in a process that may die (`slowpath.work
 
 import re
 import string
+from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
@@ -92,13 +93,7 @@ def optimise(module: Module, *, compiled: bool) -> None:
     Static functions become visible first, so that what calls them has nothing to do with what they
     take. Of what others have compiled, only that is changed.
     """
-    for function in module.functions:
-        if function.is_declaration:
-            continue
-        if function.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
-            function.linkage = llvm.Linkage.external
-        if compiled and not any(_KEPT_INLINE in words for words in function.attributes):
-            function.add_function_attribute("noinline")
+    set_apart(module, lambda _: compiled)
     if not compiled:
         return
     options = llvm.create_pipeline_tuning_options(speed_level=1)
@@ -106,6 +101,21 @@ def optimise(module: Module, *, compiled: bool) -> None:
     options.loop_unrolling = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine(), options)
     builder.getModulePassManager().run(module, builder)
+
+
+def set_apart(module: Module, apart: Callable[[str], bool]) -> None:
+    """Makes all functions visible, and has some not inlined unless their source says so.
+
+    `apart` says of a symbol whether it is one of these.
+    """
+    for function in module.functions:
+        if function.is_declaration:
+            continue
+        if function.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
+            function.linkage = llvm.Linkage.external
+        inlined = any(_KEPT_INLINE in words for words in function.attributes)
+        if apart(function.name) and not inlined:
+            function.add_function_attribute("noinline")
 
 
 def keep_loops() -> None:

@@ -30,6 +30,15 @@ def is_source(file: str) -> bool:
     return Path(file).suffix in _COMPILED
 
 
+def told(file: str, data: bytes, clang: Clang) -> Clang:
+    """The compiler, told what a source is, where headers are, and second names of elements, in front
+    of the user's flags.
+    """
+    extension = Path(file).suffix
+    own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
+    return clang._replace(flags=(*_COMPILED.get(extension, ()), *own, *clang.flags))
+
+
 def load_source(file: str, clang: Clang) -> Source:
     """Reads a file, and compiles it where it is C or C++.
 
@@ -40,13 +49,10 @@ def load_source(file: str, clang: Clang) -> Source:
     data = read_program(file)
     if data.startswith(_BITCODE):
         return Source(file, data, "bitcode", compiled=False)
-    extension = Path(file).suffix
-    if extension in _COMPILED:
-        own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
-        flags = (*_COMPILED[extension], *own, *clang.flags)
-        made = compile_c(file, clang._replace(flags=flags), BITCODE)
+    if is_source(file):
+        made = compile_c(file, told(file, data, clang), BITCODE)
         return Source(file, made, "bitcode", compiled=True)
-    if extension == ".ll" or kind_of(file, data) == "ll":
+    if Path(file).suffix == ".ll" or kind_of(file, data) == "ll":
         return Source(file, data, "text", compiled=False)
     if not data:
         raise InputError(file, "is empty")

@@ -35,7 +35,7 @@ impl Lifter<'_> {
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(0) => Some(0),
             AbstractValue::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
-            AbstractValue::Data { map, offset }
+            AbstractValue::Data { map, offset: Some(offset) }
             | AbstractValue::MapValue { map, offset: Some(offset), .. } => {
                 value(map)?.checked_sub(u32::try_from(offset).ok()?)
             }

@@ -77,9 +77,8 @@ impl Lifter<'_> {
 
     /// What is behind an argument, if that never changes.
     pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
-        let AbstractValue::Data { map, offset } = self.state.regs[usize::from(register)] else {
-            return None;
-        };
+        let known = self.state.regs[usize::from(register)];
+        let AbstractValue::Data { map, offset: Some(offset) } = known else { return None };
         let def = self.object.maps.get(map as usize).filter(|def| def.read_only)?;
         def.initial.as_ref()?.get(usize::try_from(offset).ok()?..)
     }

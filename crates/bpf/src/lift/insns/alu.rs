@@ -129,7 +129,9 @@ impl Lifter<'_> {
             (AluOp::Add | AluOp::Sub, AbstractValue::MaybeMapValue, _)
             | (AluOp::Add, _, AbstractValue::MaybeMapValue) => AbstractValue::MaybeMapValue,
             // A distance, not a pointer.
-            (AluOp::Sub, AbstractValue::Packet { .. }, _) if b.is_pointer() => {
+            (AluOp::Sub, AbstractValue::Packet { .. } | AbstractValue::Data { .. }, _)
+                if b.is_pointer() =>
+            {
                 AbstractValue::NotStack
             }
             (AluOp::Add | AluOp::Sub, _, _) if a.is_pointer() => a.moved(sum),

@@ -135,7 +135,7 @@ impl Lifter<'_> {
         };
         let constant = || {
             let map = self.object.maps.get(map as usize).filter(|map| map.read_only)?;
-            let start = usize::try_from(offset).ok()?;
+            let start = usize::try_from(offset?).ok()?;
             let initial = map.initial.as_ref()?;
             let content = initial.get(start..start.checked_add(bytes.into())?)?;
             let mut value = [0; 8];
@@ -160,7 +160,7 @@ impl Lifter<'_> {
             Imm64::MapValue { map, offset } => {
                 let base = self.map_data(map)?;
                 let address = self.ir.emit.add(base, word(offset.into()));
-                Ok((address, AbstractValue::Data { map, offset: offset.into() }))
+                Ok((address, AbstractValue::Data { map, offset: Some(offset.into()) }))
             }
             Imm64::Function { .. } => {
                 let slot = insn.function_target(at.slot);

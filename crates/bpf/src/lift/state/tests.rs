@@ -8,6 +8,10 @@ fn frame(offset: i64) -> AbstractValue {
     AbstractValue::Frame { depth: 0, offset: Some(offset) }
 }
 
+fn variable(map: u32, offset: Option<i64>) -> AbstractValue {
+    AbstractValue::Data { map, offset }
+}
+
 #[test]
 fn joins_keep_only_what_holds_on_both_ways() {
     let anywhere = AbstractValue::Frame { depth: 0, offset: None };
@@ -28,6 +32,8 @@ fn joins_keep_only_what_holds_on_both_ways() {
         (AbstractValue::Map(1), AbstractValue::Const(0), AbstractValue::OneOfMaps(0b10)),
         (AbstractValue::InnerMap(1), AbstractValue::Const(0), AbstractValue::InnerMap(1)),
         (AbstractValue::InnerMap(1), AbstractValue::Map(0), AbstractValue::OneOfMaps(1 | 1 << 65)),
+        (variable(3, Some(8)), variable(3, Some(16)), variable(3, None)),
+        (variable(3, Some(8)), variable(4, Some(8)), AbstractValue::NotStack),
     ];
     for (a, b, both) in cases {
         assert_eq!(a.join(b, Origin::First), both, "{a:?} and {b:?}");
@@ -49,6 +55,8 @@ fn constants_move_pointers() {
     assert_eq!(AbstractValue::Map(1).plus(0), AbstractValue::Map(1));
     assert_eq!(AbstractValue::Map(1).plus(8), AbstractValue::NotStack);
     assert_eq!(frame(-8).moved(Origin::First), AbstractValue::Frame { depth: 0, offset: None });
+    assert_eq!(variable(3, Some(8)).plus(4), variable(3, Some(12)));
+    assert_eq!(variable(3, Some(8)).moved(Origin::First).plus(4), variable(3, None));
 }
 
 #[test]

@@ -60,8 +60,8 @@ pub(in crate::lift) enum AbstractValue {
     Data {
         /// The map.
         map: u32,
-        /// Offset in bytes.
-        offset: i64,
+        /// Offset in bytes, if known.
+        offset: Option<i64>,
     },
     /// An address in the program's context.
     Context {
@@ -112,6 +112,12 @@ impl AbstractValue {
                 offset: offset.filter(|_| offset == other),
                 old: old | older,
             },
+            (
+                AbstractValue::Data { map, offset },
+                AbstractValue::Data { map: same, offset: other },
+            ) if map == same => {
+                AbstractValue::Data { map, offset: offset.filter(|_| offset == other) }
+            }
             // Null beside an element: accesses are behind a check.
             (value @ AbstractValue::MapValue { .. }, AbstractValue::Const(0))
             | (AbstractValue::Const(0), value @ AbstractValue::MapValue { .. }) => value,
@@ -167,10 +173,9 @@ impl AbstractValue {
             AbstractValue::Frame { depth, offset } => {
                 AbstractValue::Frame { depth, offset: offset.and_then(|o| o.checked_add(distance)) }
             }
-            AbstractValue::Data { map, offset } => match offset.checked_add(distance) {
-                Some(offset) => AbstractValue::Data { map, offset },
-                None => AbstractValue::NotStack,
-            },
+            AbstractValue::Data { map, offset } => {
+                AbstractValue::Data { map, offset: offset.and_then(|o| o.checked_add(distance)) }
+            }
             AbstractValue::Context { offset } => match offset.checked_add(distance) {
                 Some(offset) => AbstractValue::Context { offset },
                 None => AbstractValue::NotStack,
@@ -197,6 +202,7 @@ impl AbstractValue {
             AbstractValue::Frame { .. }
                 | AbstractValue::Packet { .. }
                 | AbstractValue::MapValue { .. }
+                | AbstractValue::Data { .. }
         )
     }
 
@@ -208,6 +214,7 @@ impl AbstractValue {
             AbstractValue::MapValue { map, old, .. } => {
                 AbstractValue::MapValue { map, offset: None, old }
             }
+            AbstractValue::Data { map, .. } => AbstractValue::Data { map, offset: None },
             AbstractValue::Unknown | AbstractValue::MaybeMapValue => self,
             _ => AbstractValue::NotStack,
         }

@@ -100,6 +100,9 @@ fn covers(known: &AbstractState, state: &AbstractState) -> bool {
                 AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
                     !matches!(new, AbstractValue::Unknown | AbstractValue::Frame { .. })
                 }
+                AbstractValue::Data { map, offset: None } => {
+                    matches!(new, AbstractValue::Data { map: same, .. } if map == same)
+                }
                 _ => false,
             }
     };

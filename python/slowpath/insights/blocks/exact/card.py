@@ -6,11 +6,22 @@ from slowpath.cli.errors import InputError
 from slowpath.engine import analyses, objects, targets
 from slowpath.insights.blocks.exact.elf import Code
 from slowpath.insights.blocks.exact.layout import Placed, linked
-from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
+from slowpath.insights.blocks.exact.replacing import (
+    depth,
+    goes_to_memory,
+    is_address,
+    is_call,
+    stands_in,
+)
 from slowpath.insights.blocks.predictions.question import TARGET
 from slowpath.schema.compiled import Compiled
 from slowpath.schema.instructions import Refusal
 from slowpath.work.stopping import Stopping
+
+_OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
+"""What the code generator says of each pointer of which it does not know where it leads to."""
+_OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
+"""What holds of these where something stands in, or no verifier would let the code through."""
 
 
 class Refused(NamedTuple):
@@ -19,6 +30,7 @@ class Refused(NamedTuple):
     function: str
     slot: int  # in the function
     reason: str
+    to_memory: bool  # whether it is an access
 
 
 class Lowered(NamedTuple):
@@ -50,6 +62,7 @@ class Subject(NamedTuple):
     entry: str
     functions: dict[str, list[Placed]]
     btf: objects.Btf | None
+    verified: bool = True  # False: it is made of a function that no verifier has to accept
 
 
 def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Lowered:
@@ -67,7 +80,7 @@ def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Low
         try:
             compiled = analyses.compiled(named, target, options, stopping)
         except analyses.RefusedError as problem:
-            exchange.take(problem.refusals)
+            exchange.take(problem.refusals, problem.instructions)
         else:
             return Lowered(compiled, exchange.functions, exchange.done)
 
@@ -78,37 +91,49 @@ class _Exchange:
     def __init__(self, subject: Subject, code: Code) -> None:
         self.functions = linked(subject.entry, subject.functions)
         self.done = list[Refused]()
-        self._file = subject.file
+        self._file, self._verified = subject.file, subject.verified
         self._code = code
+        self._exchanged = set[tuple[str, int]]()
         self._depths = {name: depth(code.instructions(name)) for name, _ in self.functions}
 
-    def take(self, refusals: list[Refusal]) -> None:
-        """Exchanges what is refused; calls first, which have to find the maps that they name.
+    def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
+        """Exchanges what is refused, all of one kind; `instructions` are those of each refusal.
+
+        Calls are first: they have to find the maps that they name. Addresses are last: accesses are
+        refused for what they are as long as it is known where they lead to.
 
         Raises:
             InputError: when nothing can stand in for one.
         """
-        calls = [one for one in refusals if self._is_call(one)]
-        for one in calls or refusals:
-            self._replace(one)
-
-    def _is_call(self, refusal: Refusal) -> bool:
-        slot = refusal["instruction"]
-        return slot is not None and is_call(self._code.instruction(*self._place(slot)))
+        known = self._verified and not self.done
+        calls, addresses = list[tuple[Refusal, int]](), list[tuple[Refusal, int]]()
+        others = list[tuple[Refusal, int]]()
+        for refusal, slots in zip(refusals, instructions, strict=True):
+            for slot in slots:
+                one = self._code.instruction(*self._place(slot))
+                kind = calls if is_call(one) else addresses if is_address(one) else others
+                kind.append((refusal, slot))
+        whole = next((one for one in refusals if one["instruction"] is None), None)
+        if whole is not None and not calls:
+            raise InputError(self._file, f"the card cannot run it: {whole['reason']}")
+        for refusal, slot in calls or others or addresses:
+            self._replace(refusal, slot, known=known)
 
     def _place(self, slot: int) -> tuple[str, int]:
         """The function that a slot of the program belongs to, and the slot in it."""
         name, first = max((one for one in self.functions if one[1] <= slot), key=lambda one: one[1])
         return name, slot - first
 
-    def _replace(self, refusal: Refusal) -> None:
-        slot = refusal["instruction"]
-        why = f"{refusal['place']}: {refusal['reason']}" if refusal["place"] else refusal["reason"]
-        if slot is None:
-            raise InputError(self._file, f"the card cannot run it: {why}")
-        name, at = self._place(slot)
-        instead = stands_in(self._code.instruction(name, at), self._depths[name])
-        if instead is None or any(one[:2] == (name, at) for one in self.done):
-            raise InputError(self._file, f"{why}; nothing can stand in for it")
-        self._code.exchange(name, at, instead)
-        self.done.append(Refused(name, at, refusal["reason"]))
+    def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
+        """Exchanges an instruction; `known`: whether kinds of pointers are those of the source."""
+        place, reason = self._place(slot), refusal["reason"]
+        if reason == _OF_ANY_KIND and not known:
+            reason = _OF_NO_KIND
+        before = self._code.instruction(*place)
+        instead = stands_in(before, self._depths[place[0]])
+        if instead is None or place in self._exchanged:
+            where = refusal["place"] if slot == refusal["instruction"] else f"instruction {slot}"
+            raise InputError(self._file, f"{where}: {reason}; nothing can stand in for it")
+        self._code.exchange(*place, instead)
+        self._exchanged.add(place)
+        self.done.append(Refused(*place, reason, goes_to_memory(before)))

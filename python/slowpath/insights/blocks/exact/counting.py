@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.exact.card import Lowered
+from slowpath.insights.blocks.exact.card import Lowered, Refused
 from slowpath.insights.blocks.exact.layout import Placed
 
 _CALL = re.compile(r"^call (bpf_\w+)")
 _REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
 _MAP = re.compile(r"\bmap\[([^\]]+)\]")
 _STATE = ("element", "global variable", "atomic")
-_NO_ACCESS = re.compile(
-    r"remainder|division|shift|factor|divi[ds]|multiplication|conversion|swap|move|^map |"
-    r"address of|global variable|stack access|xdp_md"
-)
-"""Reasons for which what is refused makes no access to packets or state."""
+_NO_ACCESS = re.compile(r"stack access|xdp_md")
+"""Reasons for which an access that is refused is none to packets or state."""
 
 
 @dataclass
@@ -49,7 +46,7 @@ def counted(
     Raises:
         InputError: when the assembler and the object are not the same program.
     """
-    by_slot, refused = lowered.by_slot(), {one[:2]: one.reason for one in lowered.refused}
+    by_slot, refused = lowered.by_slot(), {one[:2]: one for one in lowered.refused}
     texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}
     end = lowered.functions[-1][1] + sum(one.slots for one in layout[lowered.functions[-1][0]])
     if any(slot >= end for slot in texts):
@@ -63,12 +60,12 @@ def counted(
             block.bpf += 1
             slots = range(first + at, first + at + one.slots)
             made = [text for slot in slots for text in by_slot.get(slot, [])]
-            reason, text = refused.get((name, at)), texts.get(first + at, "")
+            lacks, text = refused.get((name, at)), texts.get(first + at, "")
             if (name, at) in called:
                 block.calls[called[name, at]] += 1
                 block.call_instructions += len(made)
-            elif reason is not None:
-                _refused(block, reason)
+            elif lacks is not None:
+                _refused(block, lacks)
             else:
                 _made(block, text, made)
                 named = _MAP.search(text)
@@ -93,16 +90,15 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
                 block.packet += 1
 
 
-def _refused(block: Counted, reason: str) -> None:
-    call = _REFUSED_CALL.match(reason)
+def _refused(block: Counted, one: Refused) -> None:
+    block.refused[one.reason] += 1
+    call = _REFUSED_CALL.match(one.reason)
     if call:
         block.calls[call[1]] += 1
-        block.refused[reason] += 1
         return
-    block.refused[reason] += 1
-    if _NO_ACCESS.search(reason):
+    if not one.to_memory or _NO_ACCESS.search(one.reason):
         return
-    if any(word in reason for word in _STATE):
+    if any(word in one.reason for word in _STATE):
         block.state += 1
     else:
         block.unknown += 1

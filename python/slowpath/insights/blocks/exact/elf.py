@@ -4,6 +4,7 @@ Source: System V ABI, Object Files; little-endian, 64 bits, which is what clang 
 """
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -35,6 +36,7 @@ class Code:
         self._starts = dict[str, tuple[int, int, int]]()  # section, offset in it, bytes
         for section, link in self._symbols():
             self._named(section, link)
+        self._relocations = dict(self._relocated())
 
     def _section(self, at: int) -> _Section:
         _, kind, _, _, offset, size, _, info, _, _ = _SECTION.unpack_from(self.data, at)
@@ -58,6 +60,15 @@ class Code:
                 text = self.data[begin : self.data.index(b"\0", begin)].decode(errors="replace")
                 self._starts[text] = (home, value, size)
 
+    def _relocated(self) -> Iterator[tuple[tuple[int, int], int]]:
+        """By section and offset in it, the place of the relocation there."""
+        for section in self._sections:
+            if section.kind != _RELOCATIONS:
+                continue
+            for entry in range(section.offset, section.offset + section.size, _RELOCATION.size):
+                place, _ = _RELOCATION.unpack_from(self.data, entry)
+                yield (section.info, place), entry
+
     def slots(self, function: str) -> int | None:
         """How many slots a function has; None: there is no such function."""
         found = self._starts.get(function)
@@ -78,13 +89,10 @@ class Code:
         self.data[at : at + len(instructions)] = instructions
         home, begin, _ = self._starts[function]
         first = begin + SLOT * slot
-        for section in self._sections:
-            if section.kind != _RELOCATIONS or section.info != home:
-                continue
-            for entry in range(section.offset, section.offset + section.size, _RELOCATION.size):
-                place, _ = _RELOCATION.unpack_from(self.data, entry)
-                if first <= place < first + len(instructions):
-                    _RELOCATION.pack_into(self.data, entry, place, 0)
+        for place in range(first, first + len(instructions), SLOT):
+            entry = self._relocations.pop((home, place), None)
+            if entry is not None:
+                _RELOCATION.pack_into(self.data, entry, place, 0)
 
     def _at(self, function: str, slot: int) -> int:
         home, begin, _ = self._starts[function]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 _INSTRUCTION = struct.Struct("<BBhi")
 _LOAD_WIDE, _LOAD, _STORE_CONSTANT, _STORE, _ALU32, _ALU64 = 0, 1, 2, 3, 4, 7
+_ADDRESS = 0x18
 _MODE, _ATOMIC, _FETCH = 0xE0, 0xC0, 1
 _CALL, _RANDOM = 0x85, 7
 _MOVE64, _ADD, _TO_BIG = 0xBF, 0x07, 0xDC
@@ -25,6 +26,16 @@ def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> by
 def is_call(instruction: bytes) -> bool:
     """Whether it calls something."""
     return instruction[0] == _CALL
+
+
+def is_address(instruction: bytes) -> bool:
+    """Whether it makes an address, or a constant of 64 bits."""
+    return instruction[0] == _ADDRESS
+
+
+def goes_to_memory(instruction: bytes) -> bool:
+    """Whether it is an access."""
+    return instruction[0] & 7 <= _STORE and not is_address(instruction)
 
 
 def depth(instructions: Iterable[bytes]) -> int:

@@ -14,18 +14,24 @@ from slowpath.insights.preparation.brackets import enclosed, separated
 from slowpath.programs.clang import OBJECT, Form, compile_c
 from slowpath.programs.sources import Clang
 
-_NAMES = "-fno-discard-value-names"
-_FROM_LLVM = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Xclang", "-disable-llvm-passes", _NAMES)
-_LLVM = Form((*OBJECT.words, _NAMES, "-S", "-emit-llvm"), "ll", "text of LLVM", kernel=True)
-_ASSEMBLER = Form((*_FROM_LLVM, "-w", "-S", "-x", "ir"), "s", "assembler", kernel=False)
-_OBJECT = Form((*_FROM_LLVM, "-w", "-x", "ir"), "o", "object", kernel=False)
+TRIPLE, CPU = "bpf", "v3"
+"""How LLVM names BPF, and the version of it that clang is told in `OBJECT`."""
+LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
+"""Of data in LLVM's language for BPF."""
+NAMES = "-fno-discard-value-names"
+NO_PASSES = ("-Xclang", "-disable-llvm-passes")
+AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
+"""How clang is told to make something of LLVM's language for BPF that has its passes behind it."""
+_LLVM = Form((*OBJECT.words, NAMES, "-S", "-emit-llvm"), "ll", "text of LLVM", kernel=True)
+_ASSEMBLER = Form((*AS_IT_IS, NAMES, "-S", "-x", "ir"), "s", "assembler", kernel=False)
+_OBJECT = Form((*AS_IT_IS, NAMES, "-x", "ir"), "o", "object", kernel=False)
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
 """Values and blocks that only have a number."""
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
-_USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
+USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
 """What passes must keep; none run any more."""
 
 
@@ -77,7 +83,7 @@ def alone(text: str, program: str) -> str:
         name = _PROGRAM.match(body[0])
         return body[0] if name is None or name[1].strip('"') == program else ""
 
-    return _BODY.sub(kept, _USED.sub("", text))
+    return _BODY.sub(kept, USED.sub("", text))
 
 
 def lowered(file: str, llvm: str, clang: Clang) -> Steps:

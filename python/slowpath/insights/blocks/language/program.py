@@ -1,7 +1,8 @@
 """The functions of a program with what their parameters point to, from those that call them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from copy import copy
 from typing import NamedTuple
 
 from slowpath.insights.blocks.language.operands import arguments, called, value
@@ -39,6 +40,12 @@ class Language:
             ]
             for name, inside in _HEAD.findall(text)
         }
+
+    def only(self, names: Container[str]) -> "Language":
+        """The same with none but these functions: others are called, whatever is in them."""
+        some = copy(self)
+        some.functions = {name: one for name, one in self.functions.items() if name in names}
+        return some
 
     def line(self, place: int | None) -> Line | None:
         """The source line of a location."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from slowpath.cli.errors import StoppedError
+from slowpath.insights.blocks.exact.steps import CPU, TRIPLE
 
 _REFUSED = re.compile(r"in function ([\w.$-]+)|In function: ([\w.$-]+)")
 _BODY = re.compile(
@@ -22,8 +23,6 @@ _SECONDS = 20.0
 _ALL_SECONDS = 60.0
 """Time for finding out which functions are refused, one by one."""
 _CHUNK = 1 << 16
-TRIPLE = "bpf"
-CPU = "v3"
 
 
 class Assembler(NamedTuple):

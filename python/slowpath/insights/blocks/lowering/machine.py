@@ -1,7 +1,7 @@
 """The functions of a source as instructions of BPF in words, block by block."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.insights.blocks.lowering.backend import assembler
@@ -20,6 +20,7 @@ _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n
 _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
 """Functions of packets, as C++ names them; those that return pointers return packets."""
 _PASSED = 5
+_WORD = (1 << 32) - 1
 
 
 class Machine(NamedTuple):
@@ -62,11 +63,15 @@ def symbols(text: str) -> dict[str, Pointee]:
 
 
 def blocks(
-    machine: Machine, entry: str, parameters: Mapping[str, Sequence[Value]]
+    machine: Machine,
+    entry: str,
+    parameters: Mapping[str, Sequence[Value]],
+    elsewhere: Iterable[str] = (),
 ) -> dict[str, dict[str, list[Described]]]:
     """By function and block, the instructions of an entry and of what it calls.
 
-    `parameters` are what functions are given where no call of them is known.
+    `parameters` are what functions are given where no call of them is known; what others return,
+    which are `elsewhere`, is a number that leads to nothing of which the card knows.
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
@@ -75,6 +80,7 @@ def blocks(
         else Value("element", name, 0)
         for name in machine.pointers - machine.functions.keys()
     }
+    results |= dict.fromkeys(elsewhere, Value("returned", high=_WORD))
     for root in (entry, *parameters):  # functions that are called through pointers, too
         if root in found or root not in machine.functions:
             continue

@@ -12,21 +12,18 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.exact.steps import language, named
-from slowpath.insights.blocks.lowering.backend import CPU, TRIPLE
+from slowpath.insights.blocks.exact.steps import CPU, LAYOUT, TRIPLE, language, named
 from slowpath.insights.preparation.functions import functions_of
-from slowpath.insights.preparation.modules import keep_loops, read_module
+from slowpath.insights.preparation.modules import keep_loops, read_module, set_apart
 from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.sources import Clang
 
-_LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 _TARGET = re.compile(
     r'"(?:target-cpu|target-features|tune-cpu|stack-protector[\w-]*|probe-stack|'
     r'min-legal-vector-width|frame-pointer)"="[^"]*"'
 )
 _HEAD = re.compile(r'^target (datalayout|triple) = "[^"]*"$', re.MULTILINE)
 _UWTABLE = re.compile(r" uwtable(?:\(\w+\))?| personality ptr @[\w.$]+")
-_KEPT_INLINE = b"alwaysinline"
 
 
 class Prepared(NamedTuple):
@@ -77,7 +74,7 @@ def _of_bpf(source: Source) -> str | None:
 
 def retargeted(text: str) -> str:
     """A module for BPF instead of this machine."""
-    heads = {"datalayout": _LAYOUT, "triple": TRIPLE}
+    heads = {"datalayout": LAYOUT, "triple": TRIPLE}
     text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
     return _UWTABLE.sub("", _TARGET.sub("", text))
 
@@ -90,15 +87,7 @@ def optimised(text: str) -> str:
     """
     module = llvm.parse_assembly(text)
     support = {one.name for one in functions_of(module).values() if one.supports}
-    for function in module.functions:
-        if function.is_declaration:
-            continue
-        if function.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
-            function.linkage = llvm.Linkage.external
-        if function.name in support and not any(
-            _KEPT_INLINE in words for words in function.attributes
-        ):
-            function.add_function_attribute("noinline")
+    set_apart(module, support.__contains__)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)

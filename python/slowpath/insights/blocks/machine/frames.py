@@ -1,16 +1,19 @@
 """The stack frame of a function as the card has it: how deep it is, where a variable is in it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.values import FRAME, State
+from slowpath.insights.blocks.machine.values import FRAME, Passed, State, Value
 from slowpath.insights.blocks.machine.widths import arguments, refuses
 
 _SAVED = 36
 """Bytes of a called function's frame for the return address and `r6` to `r9`."""
 _RETURN = 4
-_NEAR, _WINDOW, _RESTRICTED, _STACK = 64, 32, 7, 512
+_STACK = 512
+Touched = Mapping[str, Mapping[int, int]]
+"""By function and register, how far below or above what it is passed there its accesses begin."""
 
 
 class Frame(NamedTuple):
@@ -20,13 +23,36 @@ class Frame(NamedTuple):
     saves: bool  # whether `r6` to `r9` are saved
 
 
-def frame(function: Assembled, states: Sequence[State | None], *, main: bool) -> Frame:
-    """The frame of a function; `main`: that a program begins with."""
+def touched(function: Assembled, states: Sequence[State | None]) -> dict[int, int]:
+    """By register of an argument, where the lowest access to a caller's frame behind it is."""
+    found = dict[int, int]()
+    for one, state in zip(function.instructions, states, strict=True):
+        if state is None or one.kind not in ("load", "store"):
+            continue
+        base = state.registers[one.base]
+        if base.kind == "stack" and isinstance(base.origin, Passed) and base.offset is not None:
+            at = base.offset + one.offset
+            found[base.origin.register] = min(at, found.get(base.origin.register, at))
+    return found
+
+
+def frame(
+    function: Assembled,
+    states: Sequence[State | None],
+    *,
+    main: bool,
+    called: Touched = MappingProxyType({}),
+) -> Frame:
+    """The frame of a function; `main`: that a program begins with; `called`: those it may call."""
     lowest, refused = 0, False
     for one, state in zip(function.instructions, states, strict=True):
         if state is None:
             continue
-        if one.kind == "call":
+        pointers: list[tuple[Value, int]]
+        if one.kind == "call" and one.name in called:
+            there = called[one.name].items()
+            pointers = [(state.registers[number], offset) for number, offset in there]
+        elif one.kind == "call":
             passed = range(1, arguments(one, state) + 1)
             pointers = [(state.registers[number], 0) for number in passed]
         elif one.kind in ("load", "store", "atomic"):
@@ -62,14 +88,3 @@ def _named(function: Assembled) -> int:
         elif one.kind == "alu" and one.op == "+" and one.target in framed:
             lowest = min(lowest, framed.pop(one.target) + (one.immediate or 0))
     return -lowest
-
-
-def zone(place: int, size: int) -> str:
-    """How a variable is reached that begins at a byte of the frame."""
-    if place + size <= _NEAR:
-        first, last = place // 4, (place + size - 1) // 4
-        return "low" if last <= _RESTRICTED else "high" if first > _RESTRICTED else "middle"
-    if place // _WINDOW == (place + size - 1) // _WINDOW:
-        inside = "low" if (place % _WINDOW + size - 1) // 4 <= _RESTRICTED else "high"
-        return f"window {inside}"
-    return "across"

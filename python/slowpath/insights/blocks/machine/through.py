@@ -1,12 +1,29 @@
-"""What is known in the functions of a program, through calls."""
+"""What is known in the functions of a program, through calls.
+
+Functions get what those that call them pass, and what is in their frames where that points to; they
+leave a result, and what they put there.
+"""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.values import Given, State, Value, before
+from slowpath.insights.blocks.machine.values import (
+    NUMBER,
+    Given,
+    Passed,
+    State,
+    Value,
+    before,
+    passed,
+    place,
+)
 
-_ROUNDS = 4
-"""Calls in calls that arguments and results are followed through."""
+_ROUNDS = 8
+"""Calls in calls that arguments, results and what is left are followed through, one each round."""
+_FRAME = 512
+"""Bytes of a frame at most."""
+_ARGUMENTS = range(1, 6)
 
 
 def reached(functions: Mapping[str, Assembled], entry: str) -> dict[str, Assembled]:
@@ -20,56 +37,119 @@ def reached(functions: Mapping[str, Assembled], entry: str) -> dict[str, Assembl
     return found
 
 
+class _Known(NamedTuple):
+    """What functions are called with, and leave."""
+
+    arguments: dict[str, tuple[Value, ...]]
+    stacks: dict[str, dict[int, Value]]
+    results: dict[str, Value]
+    left: dict[str, dict[int, Value | None]]
+
+
 def traced(
     functions: Mapping[str, Assembled], entry: str, given: Given
 ) -> dict[str, list[State | None]]:
     """What is known before each instruction of each function, from those that call it."""
-    arguments = {entry: given.arguments}
-    results = dict(given.results)
-    states = dict[str, list[State | None]]()
+    begin = _Known({entry: given.arguments}, {entry: dict(given.stack)}, dict(given.results), {})
+    known, states = begin, dict[str, list[State | None]]()
     for _ in range(_ROUNDS):
-        known = dict(arguments), dict(results)
+        found = _Known(dict(begin.arguments), {entry: dict(given.stack)}, dict(given.results), {})
         for name, function in functions.items():
-            if name not in arguments:
-                states[name] = [None] * len(function.instructions)
-                continue
-            told = Given(arguments[name], given.symbols, results)
-            states[name] = before(function, told)
-            for one, state in zip(function.instructions, states[name], strict=True):
-                if state is None:
-                    continue
-                if one.kind == "call" and one.name in functions:
-                    passed = tuple(map(_outside, state.registers[1:6]))
-                    arguments[one.name] = _both(arguments.get(one.name), passed)
-                elif one.kind == "exit":
-                    [results[name]] = _both(
-                        (results[name],) if name in results else None,
-                        (_outside(state.registers[0]),),
-                    )
-        if known == (arguments, results):
+            states[name] = [None] * len(function.instructions)
+            if name in known.arguments:
+                stack = tuple(sorted(known.stacks[name].items()))
+                told = Given(known.arguments[name], given.symbols, known.results, stack, known.left)
+                states[name] = before(function, told)
+                _add(found, name, functions, states[name], dict(stack))
+        if found == known:
             break
+        known = found
     return states
 
 
-def _outside(value: Value) -> Value:
-    """A value in another function."""
+def _add(
+    found: _Known,
+    name: str,
+    functions: Mapping[str, Assembled],
+    states: list[State | None],
+    stack: dict[int, Value],
+) -> None:
+    """Adds what a function with this behind its arguments passes to others, and leaves."""
+    for one, state in zip(functions[name].instructions, states, strict=True):
+        if state is None:
+            continue
+        if one.kind == "call" and one.name in functions:
+            given = tuple(_outside(state.registers[number], number) for number in _ARGUMENTS)
+            found.arguments[one.name] = _both(found.arguments.get(one.name), given)
+            handed, other = _handed(state), found.stacks.get(one.name)
+            found.stacks[one.name] = handed if other is None else _common(handed, other)
+        elif one.kind == "exit":
+            result = (_outside(state.registers[0], 0, own=True),)
+            old = (found.results[name],) if name in found.results else None
+            [found.results[name]] = _both(old, result)
+            left, before_ = _left(state, stack), found.left.get(name)
+            found.left[name] = left if before_ is None else _either(left, before_)
+
+
+def _outside(value: Value, where: object, *, own: bool = False) -> Value:
+    """A value in another function, which it is passed in `where`; or which `own` has left."""
     if value.kind == "stack":
-        return Value("stack", "caller", None)
+        if not own:
+            return Value("stack", Passed(where), 0) if isinstance(where, int) else NUMBER
+        return value if isinstance(value.origin, Passed) else Value("stack", "caller", None)
     if value.kind in ("packet", "element"):
-        return value._replace(origin="passed", offset=0)
+        return value._replace(origin=("passed", where), offset=0)
     return value
+
+
+def _handed(state: State) -> dict[int, Value]:
+    """By place in the function that is called, what is behind its arguments."""
+    found = dict[int, Value]()
+    for number in _ARGUMENTS:
+        start = place(state.registers[number])
+        behind = place(Value("stack", Passed(number), 0)) or 0
+        if start is None:
+            continue
+        for at, value in state.stack:
+            if 0 <= at - start < _FRAME and value.kind != "stack":
+                found[behind + at - start] = _outside(value, behind + at - start)
+    return found
+
+
+def _left(state: State, stack: Mapping[int, Value]) -> dict[int, Value | None]:
+    """By place behind its arguments, what a function has changed there."""
+    now = dict(state.stack)
+    changed = {at for at in {*now, *stack} if passed(at)[0] and now.get(at) != stack.get(at)}
+    return {at: _outside(now[at], ("left", at), own=True) if at in now else None for at in changed}
+
+
+def _common(one: dict[int, Value], other: dict[int, Value]) -> dict[int, Value]:
+    """What is there whoever calls."""
+    return {at: _alike(one[at], other[at]) for at in one.keys() & other.keys()}
+
+
+def _either(
+    one: dict[int, Value | None], other: dict[int, Value | None]
+) -> dict[int, Value | None]:
+    """What is left on either way out; what only one leaves is not known."""
+    found: dict[int, Value | None] = dict.fromkeys({*one, *other})
+    for at in one.keys() & other.keys():
+        a, b = one[at], other[at]
+        found[at] = None if a is None or b is None else _alike(a, b)
+    return found
 
 
 def _both(known: tuple[Value, ...] | None, new: tuple[Value, ...]) -> tuple[Value, ...]:
     if known is None:
         return new
-    return tuple(
-        a if a == b else Value(a.kind, a.origin) if a.kind == b.kind else _mixed(a, b)
-        for a, b in zip(known, new, strict=True)
-    )
+    return tuple(_alike(a, b) for a, b in zip(known, new, strict=True))
 
 
-def _mixed(one: Value, other: Value) -> Value:
+def _alike(one: Value, other: Value) -> Value:
+    if one == other:
+        return one
+    if one.kind == other.kind:
+        return Value(one.kind, one.origin, varies=one.varies or other.varies)
     for null, pointer in ((one, other), (other, one)):
         if null.kind == "number" and null.offset == 0:
             return pointer

@@ -5,8 +5,9 @@ origin of its own: what is told apart later is only whether two have the same va
 nothing jumps into, as in the code generator.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from slowpath.insights.blocks.machine.assembler import Assembled
@@ -35,10 +36,12 @@ return them, or state has them; `field`: one that is the packet then, as the con
 field that the card has not; `unknown`: a pointer of which nothing is known, or several kinds."""
 
 FRAME = 10
-_REACHED = {"inner": "element", "field": "returned"}
+_REACHED: dict[Pointee, Pointee] = {"inner": "global", "field": "returned"}
 NUMERIC = frozenset({"number", "unknown", "returned", "inner", "field"})
 """Values that may be numbers."""
 _STATE = frozenset({"element", "global", "table", "returned"})
+_PLACED = frozenset({"element", "stack"})
+"""What is reached at constant places only."""
 _LOOK_UP = "1"
 _NUMBERS = frozenset(["2", "3", "4", "5", "7", "8", "23", "25", "28", "44", "51", "54", "65", "69"])
 """Helpers of the kernel that return numbers, times, errors and verdicts."""
@@ -46,6 +49,8 @@ _ALL = (1 << 64) - 1
 _WORD = (1 << 32) - 1
 _WIDENED = 4
 """Rounds after which bounds that still grow are given up."""
+_APART = 1 << 16
+"""Between the places that a function was passed pointers to: more than a frame has."""
 
 
 class Value(NamedTuple):
@@ -55,14 +60,17 @@ class Value(NamedTuple):
     origin: object = None  # of a pointer: what it is counted from
     offset: int | None = None  # from there, in bytes; of a number: which it is
     high: int = _ALL  # of a number: the largest it can be
+    varies: bool = False  # of an element and the stack: whether a variable was added
 
     @property
-    def reaches(self) -> str:
+    def reaches(self) -> Pointee:
         """What an access through it is to, as far as the card knows."""
+        if self.varies and self.kind == "element":
+            return "global"
         return _REACHED.get(self.kind, self.kind)
 
     @property
-    def holds(self) -> str:
+    def holds(self) -> Pointee:
         """What an access through it is to."""
         return "packet" if self.kind == "field" else self.reaches
 
@@ -87,19 +95,47 @@ class Context(NamedTuple):
     end: int = 4  # programs that are moved at load time (CO-RE) may have other places
 
 
+class Passed(NamedTuple):
+    """What a pointer into a caller's frame is counted from: where a register points to at first."""
+
+    register: int
+
+
 class State(NamedTuple):
     """What is known before an instruction."""
 
     registers: tuple[Value, ...]  # r0 to r10
-    stack: tuple[tuple[int, Value], ...]  # by offset from the frame's address, whole doublewords
+    stack: tuple[tuple[int, Value], ...]  # by place, whole doublewords
 
 
 class Given(NamedTuple):
     """What a function is analysed with."""
 
     arguments: tuple[Value, ...]  # r1 to r5
-    symbols: dict[str, Pointee]  # what names of the module are
-    results: dict[str, Value]  # what functions of the module return
+    symbols: Mapping[str, Pointee]  # what names of the module are
+    results: Mapping[str, Value]  # what functions of the module return
+    stack: tuple[tuple[int, Value], ...] = ()  # what is in the frames of callers, by place
+    left: Mapping[str, Mapping[int, Value | None]] = MappingProxyType({})
+    """By function of the module, what it has put into frames of callers; None: nobody knows."""
+
+
+def place(pointer: Value, offset: int = 0) -> int | None:
+    """Where in the stack something behind a pointer is; None: nobody knows, or it is elsewhere.
+
+    Places in the function's own frame are counted from its address; those behind a register that it
+    was passed are far above them.
+    """
+    if pointer.kind != "stack" or pointer.offset is None:
+        return None
+    if isinstance(pointer.origin, Passed):
+        return pointer.origin.register * _APART + pointer.offset + offset
+    return pointer.offset + offset if pointer.origin == "frame" else None
+
+
+def passed(at: int) -> tuple[int, int]:
+    """The register that a place is behind, and how far; register 0: it is in the own frame."""
+    register = (at + _APART // 2) // _APART
+    return register, at - register * _APART
 
 
 def before(function: Assembled, given: Given) -> list[State | None]:
@@ -110,7 +146,7 @@ def before(function: Assembled, given: Given) -> list[State | None]:
     registers = (NUMBER, *given.arguments[:5])
     registers += (NUMBER,) * (FRAME - len(registers)) + (Value("stack", "frame", 0),)
     targets, rounds = function.targets(), [0] * len(found)
-    found[0] = State(registers, ())
+    found[0] = State(registers, given.stack)
     left = [0]
     while left:
         at = heappop(left)
@@ -154,7 +190,9 @@ def _joined(one: Value, other: Value, where: object, *, widen: bool) -> Value:
         return Value("unknown")
     if one.kind == "packet":
         return Value("packet", where, 0)
-    return Value(one.kind, one.origin if one.origin == other.origin else where)
+    varies = one.varies or other.varies or (widen and one.offset != other.offset)
+    origin = one.origin if one.origin == other.origin else where
+    return Value(one.kind, origin, varies=varies)
 
 
 def _after(function: Assembled, at: int, state: State, given: Given) -> list[tuple[int, State]]:
@@ -216,20 +254,41 @@ def _called(one: Instruction, at: int, state: State, given: Given) -> State:
         result = Value("element" if known else "global", ("call", at), 0)
     elif one.name in given.results:
         result = given.results[one.name]
+        if isinstance(result.origin, Passed) and result.offset is not None:
+            result = _moved_by(registers[result.origin.register], result.offset)
+        elif result.kind in ("packet", "element"):
+            result = result._replace(origin=("call", at))
+    for left, value in given.left.get(one.name, {}).items():
+        register, distance = passed(left)
+        where = place(registers[register], distance)
+        if where is not None:
+            state = _put(state, where, 8, value)
     registers[:6] = [result] + [NUMBER] * 5
     return state._replace(registers=tuple(registers))
 
 
+def _moved_by(pointer: Value, distance: int) -> Value:
+    """A pointer so many bytes further on."""
+    known = pointer.offset is not None
+    return pointer._replace(offset=(pointer.offset or 0) + distance) if known else pointer
+
+
 def _stored(one: Instruction, state: State) -> State:
     base = state.registers[one.base]
-    if base.kind != "stack" or base.origin != "frame":
+    if base.kind != "stack":
         return state
-    if base.offset is None:
+    where = place(base, one.offset)
+    if where is None:
         return state._replace(stack=())
-    place, size = base.offset + one.offset, one.bits // 8
-    kept = [(at, value) for at, value in state.stack if at + 8 <= place or place + size <= at]
-    if size == 8 and one.source is not None:  # noqa: PLR2004
-        kept.append((place, state.registers[one.source]))
+    whole = one.bits == 64 and one.source is not None  # noqa: PLR2004
+    return _put(state, where, one.bits // 8, state.registers[one.source or 0] if whole else None)
+
+
+def _put(state: State, where: int, size: int, value: Value | None) -> State:
+    """What is known after bytes of the stack were written; None: not what they are now."""
+    kept = [(at, one) for at, one in state.stack if at + 8 <= where or where + size <= at]
+    if value is not None:
+        kept.append((where, value))
     return state._replace(stack=tuple(sorted(kept, key=lambda each: each[0])))
 
 
@@ -275,8 +334,9 @@ def _loaded(one: Instruction, state: State) -> Value:
             return Value("end", "end", 0)
         known = where == base.origin.data
         return Value("packet", "data", 0) if known else Value("field", high=high)
-    if base.kind == "stack" and base.offset is not None and whole:
-        return dict(state.stack).get(base.offset + one.offset, NUMBER)
+    if base.kind == "stack" and whole:
+        at = place(base, one.offset)
+        return NUMBER if at is None else dict(state.stack).get(at, NUMBER)
     if whole and base.reaches in _STATE:
         return Value("inner")
     return number(high)
@@ -296,10 +356,13 @@ def _arithmetic(one: Instruction, at: int, registers: tuple[Value, ...]) -> Valu
         if _points(other):
             return NUMBER
         if other.offset is None or pointer.offset is None:
-            far = Value(pointer.kind, (at, "moved"), 0 if pointer.kind == "packet" else None)
-            return far if pointer.kind != "stack" else Value("stack", pointer.origin, None)
+            # One of several that moves on, as in a loop, is at a variable place, too.
+            varies = pointer.kind in _PLACED
+            start = 0 if pointer.kind == "packet" else None
+            origin = pointer.origin if pointer.kind == "stack" else (at, "moved")
+            return Value(pointer.kind, origin, start, varies=varies)
         by = other.offset - (1 << 64) if other.offset >> 63 else other.offset
-        return pointer._replace(offset=pointer.offset + (by if one.op == "+" else -by))
+        return _moved_by(pointer, by if one.op == "+" else -by)
     return _bounded(one, left, right, _ALL)
 
 

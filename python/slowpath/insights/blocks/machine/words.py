@@ -20,9 +20,10 @@ from slowpath.insights.blocks.machine.classes import (
     operand,
     share,
 )
-from slowpath.insights.blocks.machine.frames import Frame, frame, zone
+from slowpath.insights.blocks.machine.frames import Frame, frame, touched
 from slowpath.insights.blocks.machine.instructions import Instruction
 from slowpath.insights.blocks.machine.packets import packets
+from slowpath.insights.blocks.machine.stack import access, call
 from slowpath.insights.blocks.machine.through import reached, traced
 from slowpath.insights.blocks.machine.values import FRAME, Context, Given, State, Value
 from slowpath.insights.blocks.machine.widths import needed
@@ -50,7 +51,11 @@ def described(
     inside = reached(functions, entry)
     states = traced(inside, entry, given)
     zeros = needed(inside, states, entry)
-    frames = {name: frame(one, states[name], main=name == entry) for name, one in inside.items()}
+    called = {name: touched(one, states[name]) for name, one in inside.items()}
+    frames = {
+        name: frame(one, states[name], main=name == entry, called=called)
+        for name, one in inside.items()
+    }
     return {
         name: _Describer(one, states[name], zeros[name], frames, (name, entry)).all()
         for name, one in inside.items()
@@ -79,12 +84,11 @@ class _Describer:
         found = []
         starts = self._main
         for at, one in enumerate(self._function.instructions):
-            words, pieces = tuple(self._words(at, one)), 0
+            words = tuple(self._words(at, one))
             starts = starts and (one.kind, one.target, one.source, one.bits) == _SAVES_CONTEXT
             if starts:
                 words = ("context",)
-            if at in self._packets.copies:
-                pieces = -(-self._packets.copies[at].length // 4)
+            pieces = self._pieces(at, one)
             if not at and not self._main:
                 pieces += 1  # it keeps its return address
             block = self._function.blocks[at]
@@ -96,6 +100,22 @@ class _Describer:
         if one.kind not in ("load", "store", "atomic"):
             return ""
         return "unknown" if state is None else state.registers[one.base].holds
+
+    def _pieces(self, at: int, one: Instruction) -> int:
+        """Instructions of the card that follow from lengths and places."""
+        state = self._states[at]
+        if at in self._packets.copies:
+            return -(-self._packets.copies[at].length // 4)
+        if at in self._packets.skipped or state is None:
+            return 0
+        if one.kind == "call" and one.name in self._frames:
+            return call(self._frame, self._frames[one.name])
+        base = state.registers[one.base]
+        if one.kind not in ("load", "store") or base.kind != "stack" or base.varies:
+            return 0
+        through = base.offset is None or base.origin != "frame"
+        place = (base.offset or 0) + one.offset + self._frame.depth
+        return access(one, place, through=through, zeros=at in self._zeros)
 
     def _zero(self, at: int) -> str:
         return "zeros" if at in self._zeros else "bare"
@@ -143,11 +163,7 @@ class _Describer:
             return ["jump", "next" if goal == at + 1 else "away"]
         if one.kind == "exit":
             return ["exit", "main" if self._main else f"saves {self._frame.saves}"]
-        callee = self._frames.get(one.name)
-        if callee is None:
-            return ["call", "framework"]
-        depth = "0" if not self._frame.depth else "far" if self._frame.depth > BYTE else "near"
-        return ["call", "own", depth, f"saves {callee.saves}"]
+        return ["call", "own" if one.name in self._frames else "framework"]
 
     def _address(self, at: int, one: Instruction) -> list[str]:
         if one.immediate is None:
@@ -165,7 +181,7 @@ class _Describer:
             how = f"{one.op}{' fetched' if one.fetches else ''}"
             return ["atomic", base.reaches, how, bits, *_added(one, state)]
         if base.kind == "stack":
-            return [one.kind, "stack", bits, *self._place(at, one, base)]
+            return [one.kind, "stack"]
         if one.kind == "store":
             return ["store", base.reaches, bits, near(one.offset)]
         return ["load", base.reaches, *self._loaded(at, one, base)]
@@ -180,16 +196,6 @@ class _Describer:
             places = base.origin if isinstance(base.origin, Context) else Context(where)
             return ["0" if where == places.data else "4" if where == places.end else str(where)]
         return [bits, near(one.offset), self._zero(at), one.op or "plain"]
-
-    def _place(self, at: int, one: Instruction, base: Value) -> list[str]:
-        zero = self._zero(at) if one.kind == "load" else "-"
-        if base.offset is None or base.origin != "frame":
-            return ["through", zero, str(((base.offset or 0) + one.offset) % 4)]
-        place = base.offset + one.offset + self._frame.depth
-        where = zone(place, one.bits // 8)
-        if where in ("low", "high", "middle"):
-            return [str(place % 4), where, zero]
-        return [str(place % 4), where, zero, "far" if place > BYTE else "near"]
 
 
 def _amount(one: Instruction, state: State) -> str:

@@ -7,45 +7,38 @@ text of LLVM's language may then be for BPF. The passes run for BPF, as they wou
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
-from slowpath.insights.blocks.exact.steps import from_llvm, named
-from slowpath.insights.preparation.framework import FLAGS, HEADERS, is_support
-from slowpath.insights.preparation.sources import CPLUSPLUS
-from slowpath.programs.clang import Form, compile_c
+from slowpath.cli.inputs import read_program
+from slowpath.insights.blocks.exact.steps import (
+    AS_IT_IS,
+    LAYOUT,
+    NAMES,
+    NO_PASSES,
+    TRIPLE,
+    from_llvm,
+    named,
+)
+from slowpath.insights.preparation.framework import is_support
+from slowpath.insights.preparation.sources import told
+from slowpath.programs.clang import OBJECT, Form, compile_c
 from slowpath.programs.sources import Clang
 
 _READ = Form(
     (
-        *("-O2", "-g", "-w", "-S", "-emit-llvm", "-femit-all-decls", "-fno-discard-value-names"),
-        *("-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Xclang", "-disable-llvm-passes"),
+        *("-O2", "-g", "-w", "-S", "-emit-llvm", "-femit-all-decls", NAMES),
+        *("-fno-stack-protector", "-U_FORTIFY_SOURCE", *NO_PASSES),
     ),
     "ll",
     "text of LLVM",
     kernel=False,
 )
 _OPTIMISED = Form(
-    (
-        *("-O2", "-g", "-w", "-target", "bpf", "-mcpu=v3", "-fno-discard-value-names"),
-        *("-S", "-emit-llvm", "-x", "ir"),
-    ),
+    (*OBJECT.words, "-w", NAMES, "-S", "-emit-llvm", "-x", "ir"),
     "ll",
     "text of LLVM",
     kernel=False,
 )
-_BITCODE = Form(
-    (
-        *("-O2", "-g", "-w", "-target", "bpf", "-mcpu=v3", "-Xclang", "-disable-llvm-passes"),
-        *("-emit-llvm", "-x", "ir"),
-    ),
-    "bc",
-    "bitcode",
-    kernel=False,
-)
-_KINDS = {".h": ("-x", "c"), ".hpp": ("-x", "c++")}
-"""How clang is told what to compile where the name does not say it."""
-_LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
-"""Of BPF."""
+_BITCODE = Form((*AS_IT_IS, "-emit-llvm", "-x", "ir"), "bc", "bitcode", kernel=False)
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
 MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
 """What attributes of functions say of the machine."""
@@ -69,12 +62,9 @@ def read(file: str, clang: Clang) -> str:
         InputError: when it does not compile.
         StoppedError: when the time is up before.
     """
-    extension = Path(file).suffix
-    own = FLAGS if extension in CPLUSPLUS else ("-isystem", str(HEADERS))
-    told = clang._replace(flags=(*_KINDS.get(extension, ()), *own, *clang.flags))
-    text = compile_c(file, told, _READ).decode(errors="replace")
+    text = compile_c(file, told(file, read_program(file), clang), _READ).decode(errors="replace")
     text = MACHINE.sub("", _TARGET.sub("", text))
-    return f'target datalayout = "{_LAYOUT}"\ntarget triple = "bpf"\n{text}'
+    return f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n{text}'
 
 
 def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:

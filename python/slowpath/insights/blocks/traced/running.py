@@ -130,7 +130,6 @@ def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
     """The other process: the entry's symbol, the module that runs, and what its blocks take."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.blocks.plain.steps import for_here
-    from slowpath.insights.preparation.metadata import Metadata
 
     plain = load_plain(asked)
     if len(plain.entries) != 1:
@@ -138,8 +137,8 @@ def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:
         raise InputError(asked.file, reasons[0] if reasons else "it has several entries")
     [entry] = plain.entries
     counted = count_entry(asked, plain, entry, stopping)
-    metadata = Metadata(plain.read)
-    said, refused = _costs(counted.program, counted.symbols, plain.functions, metadata)
+    functions, metadata = plain.language.functions, plain.language.metadata
+    said, refused = _costs(counted.program, counted.symbols, functions, metadata)
     text = for_here(plain.read)
     yield "counted", entry.function.name, text, said, refused
 
