@@ -23,6 +23,7 @@ class Source(NamedTuple):
     kind: Literal["bitcode", "text"]
     compiled: bool  # by us; passes have not run then
     support: bytes = b""  # bitcode of what an XDP program calls; empty: it is none
+    object: bytes = b""  # of an XDP program, as the kernel would load it; empty: clang makes none
 
 
 def is_source(file: str) -> bool:
