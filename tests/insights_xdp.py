@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.engine.captures import Captured
+from slowpath.engine.errors import MapsFile
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.porting.execution import Execution
 from slowpath.insights.porting.setting import Setting
+from slowpath.insights.porting.xdp.contents import Start
 from slowpath.insights.porting.xdp.sources import load_runnable
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.program import Program
@@ -39,27 +41,31 @@ class Ran(NamedTuple):
     maps: dict[str, Kept]
 
 
-def ran(source: Path, packets: Sequence[bytes]) -> Ran:
+def ran(
+    source: Path, packets: Sequence[bytes], maps: MapsFile | None = None, entry: str | None = None
+) -> Ran:
     """Runs a program in a process of its own."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
-        return pool.submit(_ran, source, packets).result()
+        return pool.submit(_ran, source, packets, maps, entry).result()
 
 
-def _ran(source: Path, packets: Sequence[bytes]) -> Ran:
-    program = Program(load_runnable(str(source), Clang()))
-    chosen = choose(str(source), program.functions, None)
-    execution = Execution(str(source), program.module, program.functions, chosen)
+def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: str | None) -> Ran:
+    read = load_runnable(str(source), Clang())
+    program = Program(read)
+    chosen = choose(str(source), program.functions, entry)
+    start = Start(read.object, maps)
+    execution = Execution(str(source), program.module, program.functions, chosen, start)
     arena, store = execution.arena, execution.store
     assert arena is not None
     results = execution.each(packets_of(packets), Setting())
     answers = [Answer(result or 0, arena.packet()) for result in results]
-    maps = {
+    kept = {
         one.map.name: Kept(
             one.map.kind, one.map.key, one.map.value_size, store.entries(one.map.name)
         )
         for one in store.tables
     }
-    return Ran(chosen.function.name, answers, maps)
+    return Ran(chosen.function.name, answers, kept)
 
 
 def packets_of(frames: Sequence[bytes]) -> list[Captured]:
@@ -91,6 +97,17 @@ def requests(count: int, seed: int) -> list[bytes]:
         + draw.randbytes(9)
         + draw.randbytes(draw.randrange(0, 90))
         for _ in range(count)
+    ]
+
+
+def orders(count: int, seed: int, kinds: bytes = b"") -> list[bytes]:
+    """Frames for programs that look at bytes from 14 on: `kinds` are the last ones."""
+    draw = noise_of(seed)
+    drawn = bytes(draw.randrange(0, 8) for _ in range(count)) + kinds
+    sizes = [draw.randrange(0, 60) if draw.randrange(0, 20) == 0 else 60 for _ in drawn]
+    return [
+        bytes(12) + b"\x88\xb5" + bytes([kind]) + draw.randbytes(max(size, 4))
+        for kind, size in zip(drawn, sizes, strict=True)
     ]
 
 

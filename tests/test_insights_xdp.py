@@ -6,41 +6,70 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, calls, counted, structures, trace
-from insights_xdp import HERE, ran, requests, traffic
+from insights_xdp import HERE, Kept, orders, ran, requests, traffic
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LRU
+from slowpath.engine.errors import MapsFile
+from slowpath.engine.objects import read_object, run_maps
+from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LPM, LRU, QUEUE, STACK
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
-from xdp_kernel import Loaded
+from xdp_kernel import Answer, Loaded
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 SHOWN = ROOT / "examples"
 PROGRAMS = sorted(path.name for path in SHOWN.glob("*.bpf.c"))
+Given = list[dict[str, str | int]]
+_BLOCKED = (b"\x0a\0\0\3", b"\x0a\0\0\7")
 _TIMED = {"flows": 16}
 """By map, the first bytes of values that do not depend on the clock."""
 
 
-def compare(source: Path, packets: list[bytes], folder: Path) -> None:
+def compare(
+    source: Path,
+    packets: list[bytes],
+    folder: Path,
+    maps: Path | None = None,
+    entry: str | None = None,
+) -> list[Answer]:
     """Runs packets here and in the kernel: results, packets and maps are the same."""
     needs_kernel()
-    here = ran(source, packets)
+    told = None if maps is None else MapsFile(str(maps), maps.read_text())
+    here = ran(source, packets, told, entry)
     made = folder / "program.o"
     made.write_bytes(compile_c(str(source), Clang()))
     kernel = Loaded(made, here.program)
     try:
+        if told is not None:
+            read = read_object(str(made), made.read_bytes())
+            for name, entries in run_maps(str(made), read, told).items():
+                kernel.fill(name, _written_out(entries, here.maps[name]))
         for number, (one, found) in enumerate(zip(packets, here.answers, strict=True)):
             assert found == kernel.run(one), f"packet {number}: {one.hex()}"
         for name, kept in here.maps.items():
-            if kept.kind in (HASH, LRU, ARRAY):
+            if kept.kind in (HASH, LRU, ARRAY, LPM):
                 size = _TIMED.get(name, kept.value)
                 wanted = kernel.entries(name, kept.key, kept.value)
                 assert _cut(kept.entries, size) == _cut(wanted, size), name
     finally:
         kernel.close()
     compared("kernel", len(packets), "packets of XDP programs")
+    return here.answers
+
+
+def _written_out(entries: Given, kept: Kept) -> Given:
+    """Entries with those that are only counted as `docs/maps.md` and `measure` make them up."""
+    count = sum(int(one.get("others", 0)) for one in entries)
+    value = "5a" * kept.value
+    if kept.kind in (QUEUE, STACK):
+        made: Given = [{"value": value}] * count
+        return [*entries, *made]
+    known = {one.get("key") for one in entries}
+    keys = [key.hex() for key in kept.entries if key.hex() not in known]
+    made = [{"key": key, "value": value} for key in keys[:count]]
+    return [*entries, *made]
 
 
 def _cut(entries: dict[bytes, bytes], size: int) -> dict[bytes, bytes]:
@@ -55,6 +84,39 @@ def test_examples_do_what_they_do_in_the_kernel(tmp_path: Path, name: str) -> No
 def test_helpers_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     packets = requests(3000, 2)
     compare(HERE / "helpers.bpf.c", packets, tmp_path)
+
+
+def test_filled_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    source, maps = HERE / "rules.bpf.c", HERE / "rules.toml"
+    answers = compare(source, traffic(300, 3), tmp_path, maps)
+    assert {one.result for one in answers} == {1, 2, 3, 4}
+    empty = compare(source, traffic(300, 3), tmp_path)
+    assert {one.result for one in empty} == {0}
+
+
+def test_tail_calls_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    packets = orders(300, 4)
+    answers = compare(HERE / "steps.bpf.c", packets, tmp_path, HERE / "steps.toml", "first")
+    assert {one.result for one in answers} == {0, 1, 2, 3}
+    added = [
+        (after.packet[16] - before[16]) % 256
+        for before, after in zip(packets, answers, strict=True)
+        if len(before) > 24 and before[14] == 2
+    ]
+    assert set(added) == {33}  # as many as the kernel lets programs call
+    compare(HERE / "steps.bpf.c", packets, tmp_path, None, "first")
+
+
+def test_loops_of_helpers_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    compare(HERE / "rounds.bpf.c", orders(300, 5), tmp_path)
+
+
+def test_queues_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    drained = bytes([2] * 8 + [6] * 6)
+    packets = orders(300, 6, drained)
+    compare(HERE / "lines.bpf.c", packets, tmp_path)
+    compare(HERE / "lines.bpf.c", packets, tmp_path, HERE / "lines.toml")
+    compare(HERE / "lines.bpf.c", orders(0, 7, drained), tmp_path, HERE / "lines.toml")
 
 
 def frames(kinds: bytes) -> list[bytes]:
@@ -116,6 +178,143 @@ def test_reports_advise_on_maps(name: str) -> None:
     assert sizes[maps[name]] > 1024
 
 
+def test_counts_with_filled_maps(tmp_path: Path) -> None:
+    packets = [one for one in traffic(300, 8) if one[12:14] == b"\x08\x00" and len(one) > 34]
+    file, maps = trace(tmp_path, packets), HERE / "rules.toml"
+    report = counted(HERE / "rules.bpf.c", file, "--maps", maps)
+    blocked = sum(one[26:30] in _BLOCKED for one in packets)
+    to = [one[30:34] for one in packets if one[26:30] not in _BLOCKED]
+    routed = sum(one in (b"\xc0\0\2\0", b"\xc0\0\2\1") or one[:1] == b"\x0a" for one in to)
+    by_name = {one["structure"]: one for one in report["structures"]}
+    members = {
+        (name, one["member"]): one["writes"]
+        for name in ("blocked", "routes")
+        for one in by_name[name]["members"]
+    }
+    assert members["blocked", "[].value"] == blocked
+    assert members["routes", "[].value.weight"] == routed
+    results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
+    assert results["XDP_DROP"] == blocked
+    assert results["XDP_REDIRECT"] + results["XDP_PASS"] == routed
+    said = "maps hold entries to begin with: blocked 6, ports 1, routes 4, seen 2, settings 2"
+    assert report["notes"] == [f"{said} ({maps})"]
+
+
+def test_a_report_has_the_maps_and_the_programs_that_are_called_last(tmp_path: Path) -> None:
+    """Instructions are those of all programs that ran, each with its own blocks."""
+    file = trace(tmp_path, orders(200, 9))
+    common = ("--traffic", file, "--entry", "first", "--format", "json")
+    sums = []
+    for maps in ((), ("--maps", HERE / "steps.toml")):
+        run = slowpath("insights", HERE / "steps.bpf.c", *common, *maps, timeout=300)
+        assert run.returncode == 0, run.stderr
+        report = json.loads(run.stdout)
+        assert report["traffic"]["unit"] == "instructions of the card"
+        lines = {one["line"]: one["instructions_per_packet"] for one in report["lines"]}
+        text = (HERE / "steps.bpf.c").read_text().splitlines()
+        called = {
+            at for at, one in enumerate(text, 1) if "data[16]++" in one or "data[17]++" in one
+        }
+        assert called <= {at for at, instructions in lines.items() if instructions > 0}
+        sums.append(report["traffic"]["instructions"])
+    assert sums[1] > sums[0]
+
+
+WRONG_MAPS = {
+    "map nowhere: there is no map of this name": "nowhere = []",
+    "line 1: neither TOML nor JSON": "blocked = [",
+    "map blocked: entry 1: `key` has 2 hexadecimal digits, not 8": (
+        'blocked = [{ key = "00", value = 0 }]'
+    ),
+    "map ports: programs behind devices and CPUs do not run here": (
+        "ports = [{ key = 1, value = [1, 7] }]"
+    ),
+    "map .bss: variables begin as the source has them": "'.bss' = [{ key = 0, value = 1 }]",
+    "map calls: entry 1: `program`: the object has no program": (
+        'calls = [{ key = 1, program = "nobody" }]'
+    ),
+    "map inside: maps of this type are empty here": ('inside = [{ key = 0, map = "inside#1" }]'),
+}
+
+
+@pytest.mark.parametrize("said", WRONG_MAPS)
+def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
+    source, maps = tmp_path / "wrong.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        "#define MAP(kind, size) __uint(type, kind); __uint(max_entries, 4); \\\n"
+        "\t__uint(key_size, 4); __uint(value_size, size)\n"
+        'struct { MAP(1, 8); } blocked SEC(".maps");\n'
+        'struct { MAP(14, 8); } ports SEC(".maps");\n'
+        'struct { MAP(3, 4); } calls SEC(".maps");\n'
+        "struct inner { MAP(2, 4); };\n"
+        'struct { MAP(12, 4); __array(values, struct inner); } inside SEC(".maps");\n'
+        "__u32 variable;\n"
+        'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n\t__u32 key = variable++;\n'
+        "\tbpf_tail_call(ctx, &calls, key);\n"
+        "\tbpf_redirect_map(&ports, key, 0);\n"
+        "\treturn bpf_map_lookup_elem(&blocked, &key) ? 1 : 2;\n}\n"
+    )
+    maps.write_text(WRONG_MAPS[said])
+    file = trace(tmp_path, frames(b"1"))
+    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
+    assert run.returncode == 3
+    assert f"{maps}: {said}" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
+    maps = tmp_path / "full.toml"
+    maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
+    report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
+    lost = [one for one in report["notes"] if "found no free slot, or lost it" in one]
+    assert [one.split(" for ")[1].split()[0] for one in lost] == ["blocked", "seen"]
+    assert report["fate"]["refused"] == report["fate"]["evicted"] == 0
+
+
+def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
+    file = trace(tmp_path, frames(b"1"))
+    plain = ROOT / "tests/advice/filter.c"
+    for words in (("insights", "counts", plain), ("insights", plain)):
+        run = slowpath(*words, "--traffic", file, "--maps", HERE / "rules.toml")
+        assert run.returncode == 2
+        assert "'--maps': is for XDP programs in C" in run.stderr
+    run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
+    assert "'--maps': is for a function that runs; --traffic is missing" in run.stderr
+
+
+def test_a_called_function_does_not_call_last(tmp_path: Path) -> None:
+    """In the kernel, what it calls comes back to who called it; here, it is refused by line."""
+    source = tmp_path / "inner.bpf.c"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        "struct { __uint(type, 3); __uint(max_entries, 4); __uint(key_size, 4);\n"
+        '\t__uint(value_size, 4); } calls SEC(".maps");\n'
+        "static __attribute__((noinline)) int inner(struct xdp_md *ctx)\n{\n"
+        "\tbpf_tail_call(ctx, &calls, 1);\n\treturn ctx->data != 0;\n}\n"
+        'SEC("xdp") int outer(struct xdp_md *ctx) { return inner(ctx) + 1; }\n'
+    )
+    run = slowpath("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
+    assert run.returncode == 3
+    said = "bpf_tail_call outside of a program is called, which is not there"
+    assert f"inner.bpf.c:7: inner: packet 1 of the trace: {said}" in run.stderr
+
+
+def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
+    run = slowpath("insights", "accelerators", HERE / "only.bpf.c", "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    [proved] = json.loads(run.stdout)["proved"]
+    assert (proved["function"], proved["kind"]) == ("castagnoli", "crc")
+    file = trace(tmp_path, orders(50, 10))
+    words = ("insights", HERE / "only.bpf.c", "--traffic", file, "--format", "json")
+    run = slowpath(*words, timeout=300)
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["traffic"]["unit"] == "instructions of the card"
+    advised = [one for one in report["advice"] if one["certainty"] == "proved"]
+    assert "Let the CRC engine do castagnoli" in [one["title"] for one in advised]
+
+
 REFUSED = {
     "bpf_fib_lookup is called, which is not there; helpers that are: map_lookup_elem": (
         "char room[64];",
@@ -124,6 +323,12 @@ REFUSED = {
     "bpf_map_lookup_elem of a map of type 22 (odd) is called": (
         'struct { __uint(type, 22); __uint(max_entries, 4); } odd SEC(".maps");',
         "return bpf_map_lookup_elem(&odd, ctx) != 0;",
+    ),
+    "bpf_for_each_map_elem of a map of type 11 (odd) is called": (
+        "struct { __uint(type, 11); __uint(max_entries, 4); __uint(key_size, 8);"
+        '__uint(value_size, 4); __uint(map_flags, 1); } odd SEC(".maps");'
+        "static long none(void *map, void *key, void *value, void *all) { return 0; }",
+        "return bpf_for_each_map_elem(&odd, none, 0, 0);",
     ),
     "packet 1 of the trace: memory that is not there is accessed": (
         "int unused;",

@@ -1,14 +1,17 @@
 """An XDP program in the running kernel, packet by packet, with what its maps hold: by libbpf."""
 
 import ctypes
-from collections.abc import Iterator
-from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
+import errno
+from collections.abc import Iterator, Sequence
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import NamedTuple
 
 import oracles
 
 _ROOM = 1 << 16
+_STACK = 23
+"""Of `enum bpf_map_type`."""
 
 
 class _Options(ctypes.Structure):
@@ -75,6 +78,23 @@ class Loaded:
         code = self._lib.bpf_prog_test_run_opts(self._program, ctypes.byref(asked))
         assert code == 0, f"the kernel does not run {len(packet)} bytes: {code}"
         return Answer(asked.result, out.raw[: asked.data_size_out])
+
+    def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
+        """Puts entries of `--maps` into a map; those of queues come out in their order."""
+        found = c_void_p(self._lib.bpf_object__find_map_by_name(self._object, name.encode()))
+        map_, kind = self._lib.bpf_map__fd(found), self._lib.bpf_map__type(found)
+        for one in entries[::-1] if kind == _STACK else entries:
+            key = bytes.fromhex(str(one["key"])) if "key" in one else None
+            if "program" in one:
+                program = str(one["program"]).encode()
+                there = self._lib.bpf_object__find_program_by_name(self._object, program)
+                value = self._lib.bpf_program__fd(c_void_p(there)).to_bytes(4, "little")
+            elif "value" in one:
+                value = bytes.fromhex(str(one["value"]))
+            else:
+                continue
+            code = self._lib.bpf_map_update_elem(map_, key, value, c_uint64(0))
+            assert code == 0, f"the kernel does not take {one} for {name}: {errno.errorcode[-code]}"
 
     def entries(self, name: str, key: int, value: int) -> dict[bytes, bytes]:
         """What a map has, with keys and values of so many bytes."""

@@ -62,6 +62,18 @@ impl Object {
         })
     }
 
+    /// What maps hold when a run begins, as JSON text: what `text`, a file with content of maps, says,
+    /// and what the object puts into program arrays that it does not name. Raises `Error` when it
+    /// cannot be read, or the content is no BPF object.
+    fn run_maps(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        let object = self.inner.object().ok_or_else(|| {
+            let what = "it is a listing; its maps are not known".to_owned();
+            errors::exception(py, &slowpath::Error::Input(what))
+        })?;
+        let maps = py.detach(|| slowpath::run_maps(text, &object));
+        Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
+    }
+
     /// The programs of a BPF object; `None` for a listing.
     fn programs(&self, py: Python<'_>) -> Option<Vec<Program>> {
         let programs = py.detach(|| self.inner.programs())?;

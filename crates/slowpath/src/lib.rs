@@ -39,7 +39,7 @@ mod witness;
 pub use analysis_thread::{Analysis, Poll};
 pub use arriving::{Arrivals, ArrivingProgram, FindArrivals};
 pub use compile::compile;
-pub use contents::{map_contents, start_maps};
+pub use contents::{map_contents, run_maps, start_maps};
 pub use error::Error;
 pub use events::{Event, Report};
 pub use failure::{Blame, Failure};

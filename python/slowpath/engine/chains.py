@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from slowpath import _core
-from slowpath.cli.errors import InputError
 from slowpath.engine.analyses import Message
-from slowpath.engine.errors import of_file
+from slowpath.engine.errors import MapsFile, of_file, of_files
 from slowpath.engine.objects import Btf, Object
 from slowpath.work.stopping import Stopping
 
@@ -70,13 +68,6 @@ def combine(
         return subject.chain.combine(name, subject.objects, device, list(compiled), known)
 
 
-class MapsFile(NamedTuple):
-    """A file with content of maps."""
-
-    name: str
-    text: str
-
-
 class Known(NamedTuple):
     """What is known of runs through a chain before they begin."""
 
@@ -94,7 +85,7 @@ def known_start(subject: ChainSubject, known: Known) -> KnownStart:
     """
     text = known.maps.text if known.maps else ""
     given = (list(known.assumed), text, set(known.frozen), list(known.generations))
-    with _of_files(subject.file, known.maps):
+    with of_files(subject.file, known.maps):
         return subject.chain.known_start(subject.objects, *given)
 
 
@@ -157,7 +148,7 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
     Raises:
         InputError: when it cannot be read, or does not fit the maps.
     """
-    with _of_files(subject.file, maps):
+    with of_files(subject.file, maps):
         said: dict[str, dict[str, list[object]]] = json.loads(
             subject.chain.start_maps(subject.objects, maps.text)
         )
@@ -194,22 +185,9 @@ def rewrite_messages(
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
     asked = (subject.objects, how, subject.btf, stop)
     known = (list(rewriting.assumed), rewriting.maps.text if rewriting.maps else None)
-    with _of_files(subject.file, rewriting.maps), stopping.calling(stop.set):
+    with of_files(subject.file, rewriting.maps), stopping.calling(stop.set):
         for said in subject.chain.rewrite(*asked, *known):
             if said is not None:
                 yield ("rewritten", *said)
             else:
                 yield ("doing", *stop.doing)
-
-
-@contextmanager
-def _of_files(file: str, maps: MapsFile | None) -> Iterator[None]:
-    """As `of_file`; what is wrong with content of maps is an error of that file, with the line."""
-    with of_file(file):
-        try:
-            yield
-        except _core.Error as problem:
-            if maps is None or problem.option != "--maps":
-                raise
-            line = "" if problem.line is None else f"line {problem.line}: "
-            raise InputError(maps.name, f"{line}{problem.what}") from None

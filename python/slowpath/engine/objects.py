@@ -1,9 +1,10 @@
 """Files with programs, and what they contain."""
 
+import json
 from typing import NamedTuple
 
 from slowpath import _core
-from slowpath.engine.errors import as_text, of_file
+from slowpath.engine.errors import MapsFile, as_text, of_file, of_files
 from slowpath.work.stopping import Stopping
 
 Object = _core.Object
@@ -72,6 +73,25 @@ def programs(found: Object) -> list[ProgramInfo] | None:
 def map_names(found: Object) -> list[str]:
     """The names of the maps of a BPF object; a listing has none."""
     return found.map_names()
+
+
+def run_maps(
+    file: str, found: Object, maps: MapsFile | None
+) -> dict[str, list[dict[str, str | int]]]:
+    """What maps of a BPF object hold when a run begins, by their names; `file` names the object.
+
+    That is what `maps` says, and the programs that the object puts into arrays of programs that it
+    does not name. Entries are those of witnesses (`docs/maps.md`), keys and values in hexadecimal
+    digits.
+
+    Raises:
+        InputError: when it cannot be read, or does not fit the maps.
+    """
+    with of_files(file, maps):
+        said: dict[str, dict[str, list[dict[str, str | int]]]] = json.loads(
+            found.run_maps("" if maps is None else maps.text)
+        )
+    return said["maps"]
 
 
 def show(file: str, found: Object, view: View, stopping: Stopping) -> str:

@@ -9,7 +9,7 @@ mod start;
 mod tests;
 
 pub(crate) use bytes::{WHOLE, digits};
-pub use start::start_maps;
+pub use start::{run_maps, start_maps};
 
 use crate::Error;
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! What `--maps FILE` says as content that the maps of a loaded program can start with: in the form
-//! of a witness, as whoever fills maps in the kernel reads it.
+//! What `--maps FILE` says as content that the maps of a program can start with: in the form of a
+//! witness, as whoever fills maps reads it.
 
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry, entry_keys};
@@ -17,6 +17,27 @@ use crate::Error;
 /// # Errors
 /// If the text cannot be read, or says of a map what only the object can fill in.
 pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
+    Ok(json!({ "maps": starts(text, object, false)? }))
+}
+
+/// The same for whoever puts programs into program arrays, which the kernel leaves to the object:
+/// entries with `program` instead of `value`. Program arrays that `--maps` does not name hold what the
+/// object puts there.
+///
+/// # Errors
+/// If the text cannot be read, or says of a map what only the object can fill in.
+pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
+    let mut maps = starts(text, object, true)?;
+    for map in &object.maps {
+        if map.kind == MapKind::PROG_ARRAY && !maps.contains_key(&map.name) {
+            maps.insert(map.name.clone(), programs(&there(map, object)));
+        }
+    }
+    Ok(json!({ "maps": maps }))
+}
+
+/// By name of a map, its entries; `programs` where those of program arrays are wanted, too.
+fn starts(text: &str, object: &Object, with_programs: bool) -> Result<Map<String, Value>, Error> {
     let contents = read(text, object)?;
     let mut maps = Map::new();
     for (name, content) in &contents {
@@ -26,6 +47,11 @@ pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
             what: format!("map {name}: {what}"),
         };
         let given = match object.maps.iter().find(|map| map.name == *name) {
+            Some(map) if with_programs && map.kind == MapKind::PROG_ARRAY => {
+                check_others(map, content).map_err(fail)?;
+                maps.insert(name.clone(), programs(&told(content)));
+                continue;
+            }
             Some(map) => entries(map, content, object).map_err(fail)?,
             None => Some(inner_entries(name, content, &contents, object).map_err(fail)?),
         };
@@ -33,7 +59,13 @@ pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
             maps.insert(name.clone(), given.into());
         }
     }
-    Ok(json!({ "maps": maps }))
+    Ok(maps)
+}
+
+/// What slots hold, as entries of a program array.
+fn programs(slots: &Slots<'_>) -> Value {
+    let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
+    held.map(|(key, name)| json!({ "key": digits(key), "program": name })).collect()
 }
 
 /// The entries of a map; `None` if the object fills it in with the same.
@@ -60,9 +92,7 @@ fn entries(
             )),
         };
     }
-    if content.others > 0 && !has_others(map.kind) {
-        return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
-    }
+    check_others(map, content)?;
     let mut given = Vec::with_capacity(content.entries.len());
     for entry in &content.entries {
         given.push(match &entry.value {
@@ -130,30 +160,44 @@ fn inner_entries(
     Ok(given)
 }
 
-/// The first key under which the object puts something else than `--maps` says.
-fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
+/// Names of the programs or maps in slots, by key; `None` where the object has none of that number.
+type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
+
+/// What the object puts into slots.
+fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     let name = |target: &SlotRef| match *target {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
         SlotRef::Map(number) => object.maps.get(number).map(|map| map.name.as_str()),
     };
-    let there: BTreeMap<Vec<u8>, Option<&str>> = map
-        .slots
-        .iter()
-        .map(|(slot, target)| (slot.to_le_bytes().to_vec(), name(target)))
-        .collect();
-    let told: BTreeMap<Vec<u8>, Option<&str>> = content
-        .entries
-        .iter()
-        .map(|entry| {
-            let holds = match &entry.value {
-                EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
-                _ => None,
-            };
-            (entry.key.clone(), holds)
-        })
-        .collect();
+    map.slots.iter().map(|(slot, target)| (slot.to_le_bytes().to_vec(), name(target))).collect()
+}
+
+/// What `--maps` puts into slots.
+fn told(content: &MapContent) -> Slots<'_> {
+    content.entries.iter().map(|entry| (entry.key.clone(), held(entry))).collect()
+}
+
+/// The first key under which the object puts something else than `--maps` says.
+fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
+    let (there, told) = (there(map, object), told(content));
     let mut keys = there.keys().chain(told.keys());
     keys.find(|&key| there.get(key) != told.get(key)).map(|key| digits(key))
+}
+
+/// The program or map that an entry names.
+fn held(entry: &MapEntry) -> Option<&str> {
+    match &entry.value {
+        EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
+        EntryValue::Bytes(_) | EntryValue::Inner { .. } => None,
+    }
+}
+
+/// Refuses `others` where elements cannot be made up.
+fn check_others(map: &MapDef, content: &MapContent) -> Result<(), String> {
+    if content.others > 0 && !has_others(map.kind) {
+        return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
+    }
+    Ok(())
 }
 
 /// Whether elements whose keys nobody looks for can be made up.

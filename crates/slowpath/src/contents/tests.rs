@@ -1,4 +1,4 @@
-use super::{bytes, read, start_maps};
+use super::{bytes, read, run_maps, start_maps};
 use serde_json::json;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::EntryValue;
@@ -147,6 +147,27 @@ fn maps_start_with_what_is_given_written_out() {
     let other = "a5".repeat(size(".rodata"));
     let refused = start(json!({ ".rodata": [{ "key": 0, "value": other }] })).expect_err("refused");
     assert!(refused.contains("map .rodata: the kernel keeps it"), "{refused}");
+}
+
+#[test]
+fn program_arrays_are_filled_for_those_who_can() {
+    let features = object("crates/kernel/tests/objects/features.bpf.o");
+    let run = |text: &str| {
+        let maps = run_maps(text, &features).map_err(|error| error.to_string());
+        maps.map(|maps| maps["maps"]["calls"].clone())
+    };
+    let by_object = json!([
+        { "key": "01000000", "program": "answer" },
+        { "key": "02000000", "program": "again" },
+    ]);
+    assert_eq!(run(""), Ok(by_object));
+    let told = "[[calls]]\nkey = 3\nprogram = \"answer\"\n";
+    assert_eq!(run(told), Ok(json!([{ "key": "03000000", "program": "answer" }])));
+    assert_eq!(run("calls = []"), Ok(json!([])));
+    let refused = run("calls = [{ others = 2 }]").expect_err("refused");
+    assert!(refused.contains("`others` says too little to fill a"), "{refused}");
+    let refused = start_maps(told, &features).expect_err("refused").to_string();
+    assert!(refused.contains("only the object fills this"), "{refused}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ from slowpath.commands.chain.documents import ChainProgram, Guarantee
 from slowpath.commands.chain.facts import maps_text
 from slowpath.commands.chain.loading import LoadedChain
 from slowpath.engine import chains
+from slowpath.engine.errors import MapsFile
 from slowpath.engine.objects import Object, ProgramInfo, programs, read_object
 from slowpath.engine.targets import Target
 from slowpath.programs.kernel_btf import KernelBtf
@@ -60,7 +61,7 @@ class About(NamedTuple):
 
 
 def known_of(
-    programs: Sequence[ChainProgram], assumed: Sequence[str], maps: chains.MapsFile | None
+    programs: Sequence[ChainProgram], assumed: Sequence[str], maps: MapsFile | None
 ) -> chains.Known:
     """What is known before runs begin: facts about packets, and what frozen maps hold."""
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()

@@ -18,6 +18,7 @@ from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_for
 from slowpath.engine import chains, objects
+from slowpath.engine.errors import MapsFile
 from slowpath.engine.kernel import rehearsals, stations
 from slowpath.engine.kernel.refusals import RewrittenRefusedError
 from slowpath.engine.meanwhile import Doing
@@ -62,7 +63,7 @@ class Rehearsing(NamedTuple):
     packets: int
     guarded: bool
     seconds: float | None
-    frozen: chains.MapsFile | None  # content of maps that is frozen
+    frozen: MapsFile | None  # content of maps that is frozen
     assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
     watch: WorkWatch
 

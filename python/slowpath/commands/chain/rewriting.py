@@ -20,6 +20,7 @@ from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
 from slowpath.engine import chains, identity
+from slowpath.engine.errors import MapsFile
 from slowpath.engine.meanwhile import Doing
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
@@ -117,7 +118,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     btf = kernel.for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
     limits = job.deadline_seconds, job.memory_bytes
-    maps = None if job.maps is None else chains.MapsFile(job.maps, read_text(job.maps))
+    maps = None if job.maps is None else MapsFile(job.maps, read_text(job.maps))
     known = (job.assumed, maps)
     graphs = job.html is not None
     rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs=graphs)

@@ -82,18 +82,19 @@ def read_limits(given: Namespace) -> Limits:
 
 
 def read_work(given: Namespace, *, runs: bool = False) -> Work:
-    """What the options ask for; the source is compiled, an XDP program that runs for BPF.
+    """What the options ask for; the source is compiled.
+
+    It is for this machine; an XDP program that runs, or that does not compile for it, is for BPF.
 
     Raises:
         InputError: when the file cannot be read or compiled, or there is no time left for more.
         OptionError: when an option makes no sense.
     """
     from slowpath.cli.errors import StoppedError
-    from slowpath.insights.porting.xdp.sources import load_runnable
-    from slowpath.insights.preparation.sources import load_source
+    from slowpath.insights.porting.xdp.sources import load_examined, load_runnable
 
     clang, _, memory = read_limits(given)
-    source = (load_runnable if runs else load_source)(given.file, clang)
+    source = (load_runnable if runs else load_examined)(given.file, clang)
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")

@@ -1,9 +1,13 @@
 """Options of commands that run a function over a trace."""
 
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from slowpath.cli.command import option, within
 from slowpath.cli.errors import OptionError
+
+if TYPE_CHECKING:
+    from slowpath.engine.errors import MapsFile
 
 TRAFFIC = "Traffic"
 MOST = 1_000_000_000
@@ -40,6 +44,16 @@ STRIP = option(
     "do: 14 of Ethernet (default: %(default)s).",
 )
 
+MAPS = option(
+    TRAFFIC,
+    "--maps",
+    metavar="FILE",
+    default=None,
+    help="What maps of an XDP program hold before the first packet (TOML or JSON): the rules of a "
+    "firewall, the routes of a router. Those that it does not name are empty, and program arrays "
+    "as the object has them.",
+)
+
 
 def check_traced(given: Namespace) -> None:
     """Finds out that options of a run are not given without a trace.
@@ -53,6 +67,25 @@ def check_traced(given: Namespace) -> None:
         ("--config", given.config, CONFIG),
         ("--packets", given.packets, PACKETS),
         ("--strip", given.strip, STRIP),
+        ("--maps", given.maps, MAPS),
     ):
         if value != least.settings["default"]:
             raise OptionError(name, "is for a function that runs; --traffic is missing")
+
+
+def read_maps(given: Namespace) -> "MapsFile | None":
+    """What maps hold before the first packet, where it is said.
+
+    Raises:
+        InputError: when the file cannot be read.
+        OptionError: when the source has no maps that run here.
+    """
+    if given.maps is None:
+        return None
+    from slowpath.cli.inputs import read_text
+    from slowpath.engine.errors import MapsFile
+    from slowpath.insights.preparation.kernel import is_xdp
+
+    if not is_xdp(given.file):
+        raise OptionError("--maps", f"is for XDP programs in C; {given.file} is none")
+    return MapsFile(given.maps, read_text(given.maps))

@@ -30,6 +30,7 @@ from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import Setting
+from slowpath.insights.porting.xdp.contents import NOTHING, Filling, Start, contents_of
 from slowpath.insights.porting.xdp.helpers import known
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
@@ -56,8 +57,12 @@ _LARGEST = 16384 - 128
 _SUPPORT = ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
 """Outputs of an element."""
-_CONSTRUCTORS, _CONFIGURATION = -1, -2
-_WHEN = {_CONSTRUCTORS: "constructors", _CONFIGURATION: "configure or initialize"}
+_CONSTRUCTORS, _CONFIGURATION, _FILLING = -1, -2, -3
+_WHEN = {
+    _CONSTRUCTORS: "constructors",
+    _CONFIGURATION: "configure or initialize",
+    _FILLING: "filling maps (--maps)",
+}
 _SIGNED = {
     1: ctypes.c_bool,
     8: ctypes.c_int8,
@@ -105,13 +110,20 @@ class Outcome(NamedTuple):
     """So many ran: fewer than were given where the time was over."""
     kept: int
     """Packets that were neither sent, killed nor given back."""
+    notes: list[str]
+    """On what maps hold to begin with."""
 
 
 class Execution:
     """A module that is ready to run."""
 
     def __init__(
-        self, file: str, module: Module, functions: Mapping[str, Function], entry: Entry
+        self,
+        file: str,
+        module: Module,
+        functions: Mapping[str, Function],
+        entry: Entry,
+        start: Start = NOTHING,
     ) -> None:
         """The module is not changed."""
         self._file, self._functions, self._entry = file, functions, entry
@@ -121,11 +133,11 @@ class Execution:
             raise InputError(file, f"{reason}; declare it static")
         self._metadata = Metadata(text)
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
         self._drain: Callable[[], None] = self._forget
         self._called = ctypes.CFUNCTYPE(None)(self._empty)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
-        at = Addresses(start + _HEAD, _ROOM, start, start + 8, start + 16, start + 20, drain)
+        at = Addresses(begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, drain)
         self.stated = instrument(text, functions, self._is_support, is_allowed, at)
         try:
             stated = llvm.parse_assembly(self.stated.text)
@@ -138,11 +150,16 @@ class Execution:
         layouts = Layouts(text, self._metadata)
         self._region = None if entry.click or entry.xdp else Region()
         others = list[Area]()
-        self.arena, self.store = None, Store([])
+        self.arena, self.store, self._filling = None, Store([]), None
         if entry.xdp:
             self.arena = Arena()
-            self.store = Store(tables_of(file, text, self._metadata, layouts))
+            tables = tables_of(file, text, self._metadata, layouts)
+            self.store = Store(tables)
             self.store.describe(self._code.address)
+            self._filling = Filling(
+                *(file, contents_of(file, start, tables), self.store),
+                *(functions, self._code.address),
+            )
             others += self._around()
         if self._region is not None:
             others.append(Area(self._region.address, SIZE, "packet", -1))
@@ -207,11 +224,13 @@ class Execution:
             dict(sorted(numbers["results"].items())),
             found["packets"],
             found["kept"],
+            found["notes"],
         )
 
     def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
         """Has packets of a function that is trusted processed in this process: its results."""
         packet = self._packet(setting)
+        self._fill()
         for number, one in enumerate(packets):
             self._set_fuel(setting.fuel)
             self._forget()
@@ -233,6 +252,7 @@ class Execution:
         said = self._start(setting)
         if said is not None:
             return {"refused": said}
+        notes = self._fill()
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
         recorder = Recorder(memory, self.stated.sites, len(self.stated.blocks))
@@ -263,7 +283,16 @@ class Execution:
             "results": sorted(results.items()),
             "packets": ran,
             "kept": kept,
+            "notes": notes,
         }
+
+    def _fill(self) -> list[str]:
+        """Puts into maps what they hold to begin with: notes on that."""
+        if self._filling is None:
+            return []
+        self._say(_FILLING)
+        self._set_fuel(_BEFORE)
+        return self._filling.fill()
 
     def _start(self, setting: Setting) -> str | None:
         """Configures an element; what it says against that."""
@@ -284,11 +313,11 @@ class Execution:
     def _packet(self, setting: Setting) -> Callable[[int, Captured], tuple[int | None, int]]:
         """What has one packet processed: gives what was returned, and packets that are left."""
         entry, code = self._entry, self._code
+        if self.arena is not None:
+            return self._framed(self.arena, setting)
         function = _prototype(entry)(code.address(entry.function.name))
         if self._region is not None:
             return self._raw(function, self._region, setting)
-        if self.arena is not None:
-            return self._framed(function, self.arena, setting)
         taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
         arrive = kind(code.address("slowpath_click_arrive"))
@@ -328,15 +357,20 @@ class Execution:
         return packet
 
     def _framed(
-        self, function: Callable[..., int], arena: Arena, setting: Setting
+        self, arena: Arena, setting: Setting
     ) -> Callable[[int, Captured], tuple[int | None, int]]:
         """The same for the context of an XDP program."""
         clock = ctypes.c_uint64.from_address(self._code.address("slowpath_xdp_now"))
+        first = self._code.address(self._entry.function.name)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
+        run = kind(self._code.address("slowpath_xdp_run"))
+        numbers = self._entry.gives == "number"
 
         def packet(number: int, one: Captured) -> tuple[int | None, int]:
             clock.value = _time(number, one)
             data = (one.bytes + bytes(one.length - len(one.bytes)))[setting.strip :]
-            return function(arena.place(data)), 0
+            result = run(first, arena.place(data))
+            return (result if numbers else None), 0
 
         return packet
 

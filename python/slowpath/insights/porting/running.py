@@ -87,6 +87,7 @@ def _work(
     from slowpath.insights.porting.counting import Counted
     from slowpath.insights.porting.execution import Execution
     from slowpath.insights.porting.placement import placement_problem
+    from slowpath.insights.porting.xdp.contents import Start
     from slowpath.insights.preparation.entry import choose, guessed
     from slowpath.insights.preparation.modules import keep_loops
     from slowpath.insights.program import Program
@@ -97,7 +98,8 @@ def _work(
     program = Program(source)
     chosen = choose(source.file, program.functions, setting.entry)
     leave_network()
-    execution = Execution(source.file, program.module, program.functions, chosen)
+    start = Start(source.object, setting.maps)
+    execution = Execution(source.file, program.module, program.functions, chosen, start)
     outcome = execution.run(arriving, setting, until)
     counted = Counted(execution, outcome, program.functions, chosen)
     ran = arriving[: outcome.packets]
@@ -107,6 +109,7 @@ def _work(
     report["notes"] += _short(ran, setting.strip)
     guess = guessed(program.functions, chosen, setting.entry)
     report["notes"] += [] if guess is None else [guess]
+    report["notes"] += outcome.notes
     placement = placement_problem(report)
     yield "counted", dict(report), placement, coalescing_problem(counted, report)
 

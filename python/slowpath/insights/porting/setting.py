@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from slowpath.engine.errors import MapsFile
+
 PACKETS = 100_000
 FUEL = 1_000_000
 
@@ -20,6 +22,8 @@ class Setting(NamedTuple):
     """Bytes that are taken off in front of the function, as by elements before it."""
     fuel: int = FUEL
     """Blocks that may run for one packet."""
+    maps: MapsFile | None = None
+    """What maps of an XDP program hold to begin with, in the format of `docs/maps.md`."""
 
 
 class Allowance(NamedTuple):

@@ -23,6 +23,7 @@ class Source(NamedTuple):
     kind: Literal["bitcode", "text"]
     compiled: bool  # by us; passes have not run then
     support: bytes = b""  # bitcode of what an XDP program calls; empty: it is none
+    object: bytes = b""  # of an XDP program, as the kernel would load it; empty: clang makes none
 
 
 def is_source(file: str) -> bool:
@@ -31,8 +32,9 @@ def is_source(file: str) -> bool:
 
 
 def told(file: str, data: bytes, clang: Clang) -> Clang:
-    """The compiler, told what a source is, where headers are, and second names of elements, in front
-    of the user's flags.
+    """The compiler, told what a source is, where headers are, and what elements are called, too.
+
+    The user's flags come last.
     """
     extension = Path(file).suffix
     own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND

@@ -6,7 +6,7 @@ from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import check_output, check_page, write_text
 from slowpath.commands.insights.compiling import read_work
-from slowpath.commands.insights.traces import check_traced
+from slowpath.commands.insights.traces import check_traced, read_maps
 from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -24,12 +24,13 @@ def run(given: Namespace) -> ExitCode:
     _check(given)
     need_compiler()
     need_numbers()
+    maps = read_maps(given)
     work = read_work(given)
     from slowpath.insights.advising.gathering import Asked, gather
     from slowpath.insights.advising.report import report_on
     from slowpath.insights.porting.setting import Setting
 
-    setting = Setting(given.entry, given.config, given.packets, given.strip)
+    setting = Setting(given.entry, given.config, given.packets, given.strip, maps=maps)
     asked = Asked(
         work.source,
         work.clang,
@@ -63,7 +64,7 @@ def _check(given: Namespace) -> None:
     """
     check_page(given.html)
     beside = given.beside or ()
-    files = (given.file, given.traffic, given.placement, *beside)
+    files = (given.file, given.traffic, given.maps, given.placement, *beside)
     check_output("--html", given.html, [one for one in files if one is not None])
     check_traced(given)
     if given.traffic is None and given.placement is not None:

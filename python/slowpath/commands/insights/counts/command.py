@@ -5,7 +5,7 @@ from argparse import Namespace
 from slowpath.cli.command import Command, option, within
 from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-from slowpath.commands.insights.traces import CONFIG, ENTRY, MOST, PACKETS, STRIP, TRAFFIC
+from slowpath.commands.insights.traces import CONFIG, ENTRY, MAPS, MOST, PACKETS, STRIP, TRAFFIC
 
 
 def _counts(given: Namespace) -> int:
@@ -38,6 +38,7 @@ COUNTS = Command(
         STRIP,
         ENTRY,
         CONFIG,
+        MAPS,
         option(
             TRAFFIC,
             "--blocks",

@@ -9,6 +9,7 @@ from slowpath.cli.inputs import check_output, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
+from slowpath.commands.insights.traces import read_maps
 from slowpath.commands.insights.writing import warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -26,11 +27,12 @@ def run(given: Namespace) -> ExitCode:
     need_compiler()
     need_numbers()
     _check(given)
+    maps = read_maps(given)
     work = read_work(given, runs=True)
     from slowpath.insights.porting.running import run_source
     from slowpath.insights.porting.setting import Allowance, Setting
 
-    setting = Setting(given.entry, given.config, given.packets, given.strip, given.blocks)
+    setting = Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps)
     allowed = Allowance(work.seconds, work.memory)
     with heeding_signals() as stopping:
         found = run_source(work.source, given.traffic, setting, allowed, stopping)
@@ -61,7 +63,8 @@ def _check(given: Namespace) -> None:
     """
     outputs = {"--placement-out": given.placement_out, "--coalescing-out": given.coalescing_out}
     for name, file in outputs.items():
-        check_output(name, file, (given.file, given.traffic))
+        read = (given.file, given.traffic, given.maps)
+        check_output(name, file, [one for one in read if one is not None])
     if given.placement_out is not None and given.placement_out == given.coalescing_out:
         raise OptionError("--coalescing-out", f"{given.coalescing_out} is that of --placement-out")
 

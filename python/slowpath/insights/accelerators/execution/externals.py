@@ -71,6 +71,8 @@ _PRESENT = frozenset(
         "__memcpy_chk",
         "__memset_chk",
         "__memmove_chk",
+        "_setjmp",
+        "longjmp",
     ]
 )
 """What the C library does without leaving the process."""

@@ -28,6 +28,7 @@ class Machine(NamedTuple):
 
     functions: dict[str, Assembled]
     symbols: dict[str, Pointee]
+    refused: dict[str, str]  # functions that it does not take, with reasons
     pointers: frozenset[str] = frozenset()  # functions that return pointers
 
 
@@ -45,6 +46,7 @@ def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
     return Machine(
         {n: one for n, one in assembled(made.text).items() if n not in made.refused},
         symbols(text),
+        made.refused,
         frozenset(name.strip('"') for name in _POINTERS.findall(text)),
     )
 

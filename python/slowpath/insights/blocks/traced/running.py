@@ -57,8 +57,9 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         if programs:
-            entry = trace.usual["entry"]
-            return _count_program(Question(source.file, entry, "call", clang, "exact"), stopping)
+            ran = frozenset(one["symbol"] for one in trace.usual["functions"])
+            every = Question(source.file, None, "call", clang, "exact")
+            return _count_programs(every, ran, stopping)
         return _count(Question(source.file, setting.entry, "call", clang, "exact"), stopping)
 
     limits = (allowed.seconds, allowed.memory)
@@ -111,19 +112,26 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[Ran]:
     return found
 
 
-def _count_program(asked: Question, stopping: Stopping) -> Iterator[Message]:
-    """The same of an XDP program."""
+def _count_programs(asked: Question, ran: frozenset[str], stopping: Stopping) -> Iterator[Message]:
+    """The same of an XDP program, and of those that it calls last: all that `ran`, by symbol."""
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.blocks.exact.layout import linked
     from slowpath.insights.blocks.exact.steps import language
 
     module = load(asked, language(asked.file, asked.clang))
-    [program] = module.programs
-    counted = count(asked, module, program, stopping)
-    symbols = [name for name, _ in linked(program.name, module.layout)]
     functions = module.language.functions
-    said, refused = _costs(counted, symbols, functions, module.language.metadata)
-    yield "counted", program.name, "", said, refused
+    costs, lacks = dict[str, _Blocks](), dict[str, None]()
+    for program in module.programs:
+        if program.name not in ran:
+            continue
+        counted = count(asked, module, program, stopping)
+        symbols = [name for name, _ in linked(program.name, module.layout)]
+        said, refused = _costs(counted, symbols, functions, module.language.metadata)
+        costs.update(said)
+        lacks.update(dict.fromkeys(refused))
+    if not costs:
+        raise InputError(asked.file, "it has no XDP program that ran")
+    yield "counted", "", "", costs, list(lacks)
 
 
 def _count(asked: Question, stopping: Stopping) -> Iterator[Message]:

@@ -11,6 +11,7 @@ HERE = {
     6: "bpf_trace_printk",
     7: "bpf_get_prandom_u32",
     8: "bpf_get_smp_processor_id",
+    12: "bpf_tail_call",
     23: "bpf_redirect",
     25: "bpf_perf_event_output",
     28: "bpf_csum_diff",
@@ -19,6 +20,9 @@ HERE = {
     51: "bpf_redirect_map",
     54: "bpf_xdp_adjust_meta",
     65: "bpf_xdp_adjust_tail",
+    87: "bpf_map_push_elem",
+    88: "bpf_map_pop_elem",
+    89: "bpf_map_peek_elem",
     93: "bpf_spin_lock",
     94: "bpf_spin_unlock",
     118: "bpf_jiffies64",
@@ -29,33 +33,27 @@ HERE = {
     133: "bpf_ringbuf_discard",
     134: "bpf_ringbuf_query",
     160: "bpf_ktime_get_coarse_ns",
+    164: "bpf_for_each_map_elem",
     177: "bpf_trace_vprintk",
+    181: "bpf_loop",
     188: "bpf_xdp_get_buff_len",
     189: "bpf_xdp_load_bytes",
     190: "bpf_xdp_store_bytes",
     195: "bpf_map_lookup_percpu_elem",
     208: "bpf_ktime_get_tai_ns",
 }
-BY_KEY = frozenset({1, 2, 3, 195})
-"""Helpers whose first argument is a map that is looked up in."""
 _OTHERS = {
-    12: "bpf_tail_call",
     69: "bpf_fib_lookup",
     84: "bpf_sk_lookup_tcp",
     85: "bpf_sk_lookup_udp",
     86: "bpf_sk_release",
-    87: "bpf_map_push_elem",
-    88: "bpf_map_pop_elem",
-    89: "bpf_map_peek_elem",
     99: "bpf_skc_lookup_tcp",
     100: "bpf_tcp_check_syncookie",
     110: "bpf_tcp_gen_syncookie",
     163: "bpf_check_mtu",
-    164: "bpf_for_each_map_elem",
     169: "bpf_timer_init",
     170: "bpf_timer_set_callback",
     171: "bpf_timer_start",
-    181: "bpf_loop",
 }
 
 

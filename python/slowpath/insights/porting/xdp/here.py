@@ -7,8 +7,19 @@ LLVM's language reference; llvm/docs/BPF (relocations are variables whose names 
 import re
 
 from slowpath.insights.blocks.plain.steps import MACHINE, for_here
-from slowpath.insights.porting.xdp.helpers import BY_KEY, HERE, name_of
-from slowpath.insights.porting.xdp.maps import KINDS, SIZE, kinds_of
+from slowpath.insights.porting.xdp.helpers import name_of
+from slowpath.insights.porting.xdp.maps import (
+    ARRAY,
+    HASH,
+    KINDS,
+    LPM,
+    LRU,
+    PORTS,
+    QUEUE,
+    SIZE,
+    STACK,
+    kinds_of,
+)
 
 _HELPER = re.compile(
     r"inttoptr \(i64 (\d+) to ptr\)\((ptr (?:\w+ |\w+\(\d+\) )*?@([\w.$-]+))?",
@@ -29,6 +40,14 @@ _OFFSET = re.compile(
 _MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
 _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
 """What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
+_BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
+_OF = {
+    **dict.fromkeys((1, 2, 3, 195), _BY_KEY),
+    **dict.fromkeys((87, 88, 89), _QUEUES),
+    164: frozenset({HASH, ARRAY, LRU}),
+}
+"""By helper whose first argument is a map, of which maps it is here."""
+_TAIL_CALL = 12
 _USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
 
 
@@ -42,6 +61,8 @@ def ported(text: str) -> str:
 
     def helper(one: re.Match[str]) -> str:
         name = _called(int(one[1]), kinds.get(one[3] or ""), one[3] or "")
+        if int(one[1]) == _TAIL_CALL and not _in_program(one):
+            name = f"{name} outside of a program"
         called[name] = None
         return f'@"{name}"({one[2] or ""}'
 
@@ -63,6 +84,16 @@ def _described(one: re.Match[str]) -> str:
 def _called(number: int, kind: int | None, map_: str) -> str:
     """The function that a helper is; one that is not there says what is missing."""
     name = name_of(number)
-    if number in HERE and number in BY_KEY and kind is not None and kind not in KINDS:
+    if number in _OF and kind is not None and KINDS.get(kind) not in _OF[number]:
         return f"{name} of a map of type {kind} ({map_})"
     return name
+
+
+def _in_program(one: re.Match[str]) -> bool:
+    """Whether a call is in a function that has a section, as programs do.
+
+    What a called function calls last takes its place alone, and comes back to who called it.
+    """
+    text = one.string
+    start = text.rfind("\ndefine ", 0, one.start()) + 1
+    return ' section "' in text[start : text.index("\n", start)]

@@ -14,12 +14,25 @@ from slowpath.insights.preparation.metadata import Line, Metadata
 
 SIZE = 64
 """Bytes of `struct map` in `headers/nic/xdp.c`, rounded up."""
-HASH, ARRAY, LRU, LPM, RING = 1, 2, 9, 11, 27
-KINDS = {HASH: HASH, ARRAY: ARRAY, 5: HASH, 6: ARRAY, LRU: LRU, 10: LRU, LPM: LPM} | {
-    kind: kind
-    for kind in (14, 16, 17, 25)  # devices, CPUs, sockets: nobody has put any there
+HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
+KINDS = {
+    HASH: HASH,
+    5: HASH,
+    25: HASH,
+    ARRAY: ARRAY,
+    6: ARRAY,
+    LRU: LRU,
+    10: LRU,
+    LPM: LPM,
+    PROGRAMS: PROGRAMS,
+    PORTS: PORTS,
+    16: PORTS,
+    17: PORTS,
+    QUEUE: QUEUE,
+    STACK: STACK,
 }
-"""What can be looked up in, by `enum bpf_map_type`; one of them for each CPU is that of one CPU."""
+"""What a map is here, by `enum bpf_map_type`. One for each CPU is that of one CPU; devices, CPUs
+and sockets by number are ports."""
 SLOTS = 4
 """Of a bucket."""
 _WORD, _TAG = 8, 4
@@ -53,6 +66,11 @@ class Table(NamedTuple):
     value_at: int
     layout: Type
     """All of it."""
+
+    @property
+    def kind(self) -> int:
+        """What it is here, by the numbers of `enum bpf_map_type`."""
+        return KINDS.get(self.map.kind, self.map.kind)
 
     @property
     def size(self) -> int:
@@ -127,8 +145,12 @@ def _table(one: Map) -> Table:
         slots = 1 if kind == LPM else SLOTS
         buckets = -(-max(1, one.entries) // slots)
         return _slotted(one, content, buckets, slots)
-    if kind == ARRAY:
-        stride = _up(max(1, one.value_size), _WORD)
+    if kind == PORTS:
+        return _slotted(one, content, one.entries, 1)
+    if kind == PROGRAMS:
+        content = Type("program", _WORD)
+    if kind in (ARRAY, PROGRAMS, QUEUE, STACK):
+        stride = _up(max(1, content.size), _WORD)
         element = content
         if stride != content.size:
             element = Type("", stride, (Field("value", 0, content, None),), ours=True)

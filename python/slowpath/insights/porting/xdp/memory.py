@@ -5,7 +5,7 @@ import mmap
 import struct
 from collections.abc import Callable, Sequence
 
-from slowpath.insights.porting.xdp.maps import KINDS, SIZE, Table
+from slowpath.insights.porting.xdp.maps import SIZE, Table
 
 PACKETS = 1 << 17
 """Bytes of the region that packets are in."""
@@ -91,11 +91,14 @@ class Store:
             at = address(one.map.name)
             if not at:  # no function names it
                 continue
-            kind = KINDS.get(one.map.kind, one.map.kind)
-            sizes = (kind, one.map.key, one.map.value_size, one.map.entries)
+            sizes = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
             said = _MAP.pack(*sizes, *shape, data, one.size, 0)
             ctypes.memmove(at, said, min(len(said), SIZE))
+
+    def write(self, table: Table, at: int, data: bytes) -> None:
+        """Puts bytes somewhere into a table."""
+        self._memory[self.tables.index(table)][at : at + len(data)] = data
 
     def entries(self, name: str) -> dict[bytes, bytes]:
         """What a hash table or an array has: by key, the value."""

@@ -1,6 +1,7 @@
 /* What helpers of the kernel do for XDP programs that run here, on tables as NICs have them: buckets
  * of a fixed number of slots, all of them there from the start. What is in `slowpath_xdp_` is no work
  * of the card. Sources: bpf-helpers(7), and the kernel's documentation of maps (Documentation/bpf). */
+#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,8 +13,10 @@
 #define NO_SPACE (-28)
 #define NO_ENTRY (-2)
 #define TOO_BIG (-7)
+#define MOST_JUMPS 33
+#define MOST_TURNS (1 << 23)
 
-enum { HASH = 1, ARRAY = 2, LRU = 9, LPM = 11, RING = 27 };
+enum { HASH = 1, ARRAY = 2, LRU = 9, LPM = 11, PORTS = 14, QUEUE = 22, STACK = 23, RING = 27 };
 enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
 /* What a map of the source is; written before the first packet (porting/xdp/memory.py). */
@@ -23,7 +26,7 @@ struct map {
 	uint32_t used; /* entries in it; of a trie, slots that were ever taken */
 	unsigned char *data;
 	uint64_t size;
-	uint64_t head; /* of a ring, where the next record begins */
+	uint64_t head; /* where the next record of a ring, or element of a queue, goes */
 };
 
 /* The context of a program, and what only the kernel knows of it. */
@@ -146,6 +149,17 @@ static void *longest(const struct map *map, const unsigned char *key)
 	return found;
 }
 
+/* Devices, CPUs or sockets, by number: none where nobody has put any there. */
+static void *port(const struct map *map, const void *key)
+{
+	uint32_t index;
+
+	memcpy(&index, key, 4);
+	if (!map->used || index >= map->entries || !*tag_of(map, index))
+		return 0;
+	return (unsigned char *)tag_of(map, index) + map->value_at;
+}
+
 WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
 {
 	uint32_t *slot, *free, index;
@@ -156,8 +170,10 @@ WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
 	}
 	if (map->kind == LPM)
 		return longest(map, key);
+	if (map->kind == PORTS)
+		return port(map, key);
 	if (map->kind != HASH && map->kind != LRU)
-		return 0; /* devices, CPUs and sockets: nobody has put any there */
+		return 0;
 	slot = find(map, key, hash_of(key, map->key_size), &free);
 	return slot ? (unsigned char *)slot + map->value_at : 0;
 }
@@ -257,6 +273,96 @@ WORK void *bpf_map_lookup_percpu_elem(struct map *map, const void *key, uint32_t
 	return cpu ? 0 : bpf_map_lookup_elem(map, key);
 }
 
+/* The element that comes out next; 0: there is none. */
+static unsigned char *front(const struct map *map)
+{
+	uint64_t back = map->kind == STACK ? 1 : map->used;
+
+	if (!map->used || (map->kind != QUEUE && map->kind != STACK))
+		return 0;
+	return map->data + (map->head + map->entries - back) % map->entries * map->stride;
+}
+
+WORK long bpf_map_push_elem(struct map *map, const void *value, uint64_t flags)
+{
+	if ((map->kind != QUEUE && map->kind != STACK) || flags & ~(uint64_t)EXISTING)
+		return INVALID;
+	if (map->used == map->entries && flags != EXISTING)
+		return TOO_BIG;
+	/* Where all are taken, this is where the oldest one is. */
+	memcpy(map->data + map->head * map->stride, value, map->value_size);
+	map->head = (map->head + 1) % map->entries;
+	map->used += map->used < map->entries;
+	return 0;
+}
+
+WORK long bpf_map_peek_elem(struct map *map, void *value)
+{
+	const unsigned char *from = front(map);
+
+	if (!from) {
+		memset(value, 0, map->value_size);
+		return NO_ENTRY;
+	}
+	memcpy(value, from, map->value_size);
+	return 0;
+}
+
+WORK long bpf_map_pop_elem(struct map *map, void *value)
+{
+	const unsigned char *from = front(map);
+
+	if (!from) {
+		memset(value, 0, map->value_size);
+		return NO_ENTRY;
+	}
+	memcpy(value, from, map->value_size);
+	map->used--;
+	if (map->kind == STACK)
+		map->head = (map->head + map->entries - 1) % map->entries;
+	return 0;
+}
+
+/* Callbacks return 0 to go on and 1 to stop; the verifier takes no other. */
+WORK long bpf_loop(uint32_t turns, int (*turn)(uint64_t, void *), void *context, uint64_t flags)
+{
+	uint32_t at;
+
+	if (flags)
+		return INVALID;
+	if (turns > MOST_TURNS)
+		return TOO_BIG;
+	LOOP for (at = 0; at < turns; at++)
+		if (turn(at, context))
+			return at + 1;
+	return at;
+}
+
+WORK long bpf_for_each_map_elem(struct map *map,
+				int (*visit)(struct map *, const void *, void *, void *),
+				void *context, uint64_t flags)
+{
+	uint64_t at, slots = (uint64_t)map->buckets * map->slots;
+	long visited = 0;
+
+	if (flags || (map->kind != HASH && map->kind != LRU && map->kind != ARRAY))
+		return INVALID;
+	LOOP for (at = 0; at < slots; at++) {
+		uint32_t index = at, *slot = tag_of(map, at);
+		const void *key = &index;
+
+		if (map->kind != ARRAY) {
+			if (!*slot)
+				continue;
+			key = (unsigned char *)slot + map->key_at;
+		}
+		visited++;
+		if (visit(map, key, (unsigned char *)slot + map->value_at, context))
+			break;
+	}
+	return visited;
+}
+
 /* Where a record of a ring begins: who reads it keeps up, so there is always room. */
 WORK void *bpf_ringbuf_reserve(struct map *ring, uint64_t size, uint64_t flags)
 {
@@ -317,7 +423,7 @@ WORK long bpf_redirect_map(struct map *map, uint32_t key, uint64_t flags)
 {
 	if (flags & ~(uint64_t)(3 | 8 | 16))
 		return 0;
-	return flags & 8 ? 4 : flags & 3; /* nobody has put anything into the map */
+	return flags & 8 || bpf_map_lookup_elem(map, &key) ? 4 : flags & 3;
 }
 
 /* The difference of sums, folded to 16 bits, as kernels since 6.13 give it. */
@@ -414,4 +520,56 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 		return INVALID;
 	memcpy(bytes(frame->data + at), from, size);
 	return 0;
+}
+
+typedef int program(struct frame *frame);
+
+static jmp_buf slowpath_xdp_back;
+static program *volatile slowpath_xdp_next; /* read again after each jump */
+static uint32_t slowpath_xdp_jumps;
+
+/* A program, and those that it calls last, one after the other: nothing of a program is left when the
+ * next one begins. */
+__attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
+{
+	slowpath_xdp_next = first;
+	slowpath_xdp_jumps = 0;
+	_setjmp(slowpath_xdp_back);
+	return slowpath_xdp_next(frame);
+}
+
+__attribute__((noinline, noreturn)) static void slowpath_xdp_jump(program *to)
+{
+	slowpath_xdp_next = to;
+	slowpath_xdp_jumps++;
+	longjmp(slowpath_xdp_back, 1);
+}
+
+/* Goes on behind the call where there is no such program. */
+WORK long bpf_tail_call(struct frame *frame, struct map *map, uint32_t index)
+{
+	program *to;
+
+	if (index >= map->entries || slowpath_xdp_jumps >= MOST_JUMPS)
+		return NO_ENTRY;
+	memcpy(&to, map->data + (uint64_t)index * map->stride, sizeof(to));
+	if (to)
+		slowpath_xdp_jump(to);
+	return NO_ENTRY;
+}
+
+/* Puts an entry that is not there yet into a trie, or a port where it belongs; before the first
+ * packet, so that it need not be looked for. */
+__attribute__((used)) long slowpath_xdp_add(struct map *map, const void *key, const void *value)
+{
+	uint32_t at = map->used;
+
+	if (map->kind == PORTS)
+		memcpy(&at, key, 4);
+	else if (too_long(map, key))
+		return INVALID;
+	if (at >= map->entries)
+		return TOO_BIG;
+	map->used++;
+	return put(map, tag_of(map, at), 1, key, value);
 }
