@@ -445,3 +445,17 @@ def test_a_function_of_the_source_is_no_engine_whatever_its_name(tmp_path: Path)
     assert [each["blocks"] for each in other["functions"]] == [
         [{**block, "file": str(named[1])} for block in each["blocks"]] for each in one["functions"]
     ]
+
+
+def test_what_a_main_calls_to_try_it_is_what_takes_packets(tmp_path: Path) -> None:
+    file = tmp_path / "tried.c"
+    file.write_text(
+        "#include <stdint.h>\n#include <stddef.h>\n"
+        "int process(const uint8_t *data, size_t length) { return length > 34 ? data[23] : -1; }\n"
+        "int main(void) { uint8_t packet[64] = {0}; return process(packet, 64); }\n"
+    )
+    [program] = predicted(file)["programs"]
+    assert program["entry"] == "process"
+    run = slowpath("insights", "counts", str(file), "--traffic", str(EXAMPLES / "nat.pcap"))
+    assert run.returncode == 0
+    assert "process got the packets, as no other function calls it" in run.stderr

@@ -21,6 +21,8 @@ from slowpath.contention.tables.profiles import Query
 Floats = NDArray[np.float64]
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
+_UNLIKE = 3.0
+"""How many times a throughput alone is off that of a profile before somebody should look."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of what each resource takes",
@@ -46,7 +48,7 @@ def predict_by(
         InputError: when SLOMO is to extrapolate, and no row says from where.
     """
     if method == "slowpath":
-        return told(model, query, predict(model, query, confidence), confidence)
+        return begun_alone(model, query, predict(model, query, confidence), confidence)
     if method == "slomo":
         return _slomo(model, query)
     whole = predict(model, query, confidence)
@@ -64,42 +66,62 @@ def predict_by(
     )
 
 
-def told(model: FunctionModel, query: Query, found: Predictions, confidence: float) -> Predictions:
+def begun_alone(
+    model: FunctionModel, query: Query, found: Predictions, confidence: float
+) -> Predictions:
     """What our model says, where the throughput alone is known: the share of it that is left.
 
     What a machine does at another time than when its profile was measured, functions alone show as
-    well: other tenants of its caches, another clock. Their share beside others is left by that.
-    Intervals keep their width as a share, which has what the throughput alone is uncertain by in it
-    and so is wider than it need be.
+    well: other tenants of its caches, another clock. Their share beside others is left by that. Of
+    a pipeline, what was measured is the stage that limits it alone; the other is no slower than
+    that, and else as it is. Intervals keep their width as a share, which has what the throughput
+    alone is uncertain by in it and so is wider than it need be. Nothing is above the throughput
+    alone.
     """
     if query.alone is None:
         return found
     alone = predict(model, _nobody(model, query), confidence)
+    memory, accelerator, names = found.memory, found.accelerator, found.bottleneck
     by = query.alone / alone.throughput
-    memory, accelerator, names, throughput = (
-        found.memory * by,
-        found.accelerator,
-        found.bottleneck,
-        found.throughput * by,
-    )
-    if accelerator is not None and model.pattern == "pipeline":
-        # Alone, it is one stage that limits, and that is the one of which something was measured.
+    throughput = found.throughput * by
+    if accelerator is None or alone.accelerator is None:
+        memory = memory * by
+    elif model.pattern == "pipeline":
         limits = np.array([name == ACCELERATOR for name in alone.bottleneck])
-        memory = found.memory * np.where(limits, 1.0, by)
-        accelerator = accelerator * np.where(limits, by, 1.0)
+        headers, requests = query.alone / alone.memory, query.alone / alone.accelerator
+        memory = memory * np.where(limits, np.maximum(headers, 1.0), headers)
+        accelerator = accelerator * np.where(limits, requests, np.maximum(requests, 1.0))
         throughput = np.minimum(memory, accelerator)
         names = [(MEMORY, ACCELERATOR)[int(one)] for one in accelerator < memory]
-    elif accelerator is not None:
-        accelerator = accelerator * by
+    else:
+        memory, accelerator = memory * by, accelerator * by
     moved = throughput / found.throughput
     return found._replace(
-        throughput=throughput,
-        low=found.low * moved,
+        throughput=np.minimum(throughput, query.alone),
+        low=np.minimum(found.low * moved, query.alone),
         high=found.high * moved,
         bottleneck=names,
         memory=memory,
         accelerator=accelerator,
     )
+
+
+def contradicted(model: FunctionModel, query: Query, confidence: float) -> str | None:
+    """What a throughput alone that is told says against the profile; None: nothing."""
+    if query.alone is None:
+        return None
+    if throughput_alone(model.memory) is None:
+        return (
+            "the profile has no row without competitors, so the least contention that it has "
+            "counts as none, and predictions from a throughput alone may be too high"
+        )
+    by = query.alone / predict(model, _nobody(model, query), confidence).throughput
+    if ((by > _UNLIKE) | (by < 1 / _UNLIKE)).any():
+        return (
+            f"the throughput alone is more than {_UNLIKE:g} times off what the profile has: "
+            "another unit, or another machine?"
+        )
+    return None
 
 
 def _nobody(model: FunctionModel, query: Query) -> Query:

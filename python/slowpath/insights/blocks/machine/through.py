@@ -19,8 +19,9 @@ from slowpath.insights.blocks.machine.values import (
     place,
 )
 
-_ROUNDS = 8
-"""Calls in calls that arguments, results and what is left are followed through, one each round."""
+_ROUNDS = 32
+"""Calls in calls that arguments, results and what is left are followed through, one each round; the
+kernel has eight frames at most."""
 _FRAME = 512
 """Bytes of a frame at most."""
 _ARGUMENTS = range(1, 6)
