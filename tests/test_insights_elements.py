@@ -1,6 +1,5 @@
 """Elements that use what is around elements of Click, run over traces."""
 
-import shutil
 import struct
 from collections import Counter
 from pathlib import Path
@@ -8,20 +7,15 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, counted, structures, trace
-from oracles import missing
 from slowpath.engine.captures import captured
 from slowpath.insights.preparation.framework import aliases
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
 FOLDER = ROOT / "tests/click"
 NAT = EXAMPLES / "nat.pcap"
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if not any(shutil.which(name) for name in ("clang", "clang-16")):
-        missing("clang", "there is no clang")
 
 
 def fate_of(report: dict[str, object]) -> dict[int, int]:
