@@ -211,6 +211,26 @@ def test_texts_are_taken_apart(texts: Any, name: str, text: str, expected: str) 
         ("0x1F", 32, 0, "31"),
         ("1f", 32, 16, "31"),
         ("0x1f", 32, 10, None),
+        ("0x1f", 32, 16, "31"),
+        ("0x1f", 32, 8, None),
+        ("0x", 32, 0, None),
+        ("0xg", 32, 0, None),
+        ("010", 32, 0, "8"),
+        ("-010", 32, 0, "-8"),
+        ("010", 32, 10, "10"),
+        ("010", 32, 16, "16"),
+        ("08", 32, 0, None),
+        ("0", 32, 0, "0"),
+        ("00", 32, 0, "0"),
+        ("0b11", 32, 0, "3"),
+        ("0B101", 32, 2, "5"),
+        ("0b11", 32, 16, "2833"),
+        ("0b11", 32, 10, None),
+        ("0b12", 32, 0, None),
+        ("0b", 32, 0, None),
+        ("0777", -8, 0, None),
+        ("0377", -8, 0, "255"),
+        ("\x11", 32, 0, None),
         ("2147483647", 32, 0, "2147483647"),
         ("2147483648", 32, 0, None),
         ("-2147483648", 32, 0, "-2147483648"),
@@ -234,6 +254,8 @@ def test_integers_that_do_not_fit_are_told(texts: Any) -> None:
     assert [library.saturated(one) for one in (b"7", b"9999999999", b"x")] == [7, 2**32 - 1, -1]
     begins = [(b"12ab", 10), (b"0x1fg", 0), (b"12ab", 16), (b"ab", 10), (b"-3:", 10)]
     assert [library.integer_begins(*one) for one in begins] == [2, 4, 4, 0, 2]
+    begins = [(b"0b112", 0), (b"0178", 0), (b"0xg", 0), (b"09", 0), (b"1z", 36), (b"0b2", 0)]
+    assert [library.integer_begins(*one) for one in begins] == [4, 3, 1, 1, 2, 1]
 
 
 @LONG
