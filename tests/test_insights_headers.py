@@ -410,7 +410,6 @@ def test_texts_are_put_together(texts: Any) -> None:
     address = int.from_bytes(bytes([192, 0, 2, 1]), "little")
     made = texts("put_together", -5, address, 1_500_000_000)
     assert made == "n=-5 192.0.2.1 xtrue1.500--"
-    assert texts.library.too_long() == 4095
     parts = [(2, 3), (-3, 2), (4, -1), (9, 9), (0, 0)]
     assert [texts("part_of", "abcdef", *one) for one in parts] == ["cde", "de", "e", "", ""]
     order = [(b"a", b"b"), (b"b", b"a"), (b"ab", b"a"), (b"a", b"a"), (b"", b"a")]
@@ -419,6 +418,55 @@ def test_texts_are_put_together(texts: Any) -> None:
     assert texts.library.found_at(b"abc", b"x") == -1
     assert texts.library.found_last(b"abcabd", ord("b")) == 4
     assert texts.library.found_last(b"abc", ord("x")) == -1
+
+
+def test_texts_are_as_long_as_they_are_told_to_be(texts: Any) -> None:
+    library = texts.library
+    lengths = [0, 255, 256, 300, 4095, 4096]
+    expected = [0, 255, 256, 300, 4095, -1]
+    assert [library.put_together_of(one) for one in lengths] == expected
+    for at_once in (1, 100, 5000):
+        assert [library.text_of(one, at_once) for one in lengths] == expected
+    words = [f"word{at}" for at in range(200)]
+    assert texts("arguments_of", ", ".join(words)) == "|".join(words)
+    assert texts("shifted", " ".join(words)) == "|".join(words)
+    assert texts("unquoted", '"' + "x" * 4000 + '"') == "x" * 4000
+
+
+@LONG
+@given(
+    sizes=st.lists(st.sampled_from((0, 1, 100, 254, 255, 256, 400)), min_size=4, max_size=4),
+    steps=st.lists(st.tuples(*(st.integers(0, most) for most in (5, 3, 3, 600))), max_size=40),
+)
+def test_texts_change_alone(
+    texts: Any, sizes: list[int], steps: list[tuple[int, int, int, int]]
+) -> None:
+    """Copies are not changed with what they are copies of, however long they are."""
+    library = texts.library
+    library.kept_as.restype = ctypes.c_char_p
+    expected = [("abcdefghij" * 40)[:size] for size in sizes]
+    for to, text in enumerate(expected):
+        library.keep(to, text.encode())
+    for action, to, source, at in steps:
+        if action == 1 and len(expected[to]) + len(expected[source]) > 4000:
+            continue
+        library.change(action, to, source, at)
+        old, other = expected[to], expected[source]
+        place = at % len(old) if old else 0
+        expected[to] = {
+            0: other,
+            1: old + other,
+            2: old + chr(ord("a") + at % 26),
+            3: other[at % 300 :],
+            4: other.upper(),
+            5: old and f"{old[:place]}-{old[place + 1 :]}",
+        }[action]
+        assert [library.kept_as(one).decode() for one in range(4)] == expected
+        assert [library.kept_length(one) for one in range(4)] == [len(one) for one in expected]
+
+
+def test_what_elements_share_has_a_limit(texts: Any) -> None:
+    assert [texts.library.shared(one) for one in (1, 8, 9)] == [1, 8, -1]
 
 
 @LONG
