@@ -469,6 +469,17 @@ def test_what_elements_share_has_a_limit(texts: Any) -> None:
     assert [texts.library.shared(one) for one in (1, 8, 9)] == [1, 8, -1]
 
 
+def test_ports_that_are_asked_for_stay_as_they_are(texts: Any) -> None:
+    pairs = [(0, 1), (1, 0), (2, 2), (63, 5)]
+    assert [texts.library.pushes_to(*one) for one in pairs] == [0, 1, 2, 63]
+
+
+def test_masks_of_ipv6(texts: Any) -> None:
+    assert texts("masked6", "2001:db8::1", "ffff:ffff::") == "2001:db8::1/32"
+    assert texts("masked6", "2001:db8::1", "ffff::ffff") == "2001:db8::1/ffff::ffff"
+    assert texts("masked6", "2001:db8::1", "::") == "2001:db8::1/0"
+
+
 @LONG
 @given(x=st.integers(0, 2**64 - 1), y=st.integers(1, 2**32 - 1))
 def test_whole_numbers(numbers: ctypes.CDLL, x: int, y: int) -> None:

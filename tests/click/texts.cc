@@ -4,6 +4,10 @@
 #include <click/ip6address.hh>
 #include <setjmp.h>
 
+class Plain : public Element {
+    const char *class_name() const { return "Plain"; }
+};
+
 extern "C" {
 // Where a test goes on when what it calls ends the run.
 static jmp_buf ended;
@@ -210,6 +214,22 @@ int shared(int names) {
     for (int at = 0; at < names; at++)
         right += router.attachment("name" + String(at)) == &router._values[at];
     return right;
+}
+// Which output a reference to a port pushes to, after another one was asked for.
+int pushes_to(int number, int other) {
+    Plain plain;
+    const Element::Port &port = plain.port(true, number), &behind = plain.port(true, other);
+    if (&port == &plain.port(false, number))
+        return -1;
+    slowpath_click_totals = {};
+    port.push(Packet::make(60));
+    for (int at = 0; at < SLOWPATH_PORTS; at++)
+        if (slowpath_click_totals.pushed[at])
+            return at;
+    return -1;
+}
+const char *masked6(const char *text, const char *mask) {
+    return give(IP6Address(String(text)).unparse_with_mask(IP6Address(String(mask))));
 }
 const char *part_of(const char *text, int at, int length) {
     return give(String(text).substring(at, length));
