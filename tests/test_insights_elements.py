@@ -1,6 +1,5 @@
 """Elements that use what is around elements of Click, run over traces."""
 
-import shutil
 import struct
 from collections import Counter
 from pathlib import Path
@@ -8,20 +7,15 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, counted, structures, trace
-from oracles import missing
 from slowpath.engine.captures import captured
 from slowpath.insights.preparation.framework import aliases
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
 FOLDER = ROOT / "tests/click"
 NAT = EXAMPLES / "nat.pcap"
-
-
-@pytest.fixture(autouse=True)
-def _with_clang() -> None:
-    if not any(shutil.which(name) for name in ("clang", "clang-16")):
-        missing("clang", "there is no clang")
 
 
 def fate_of(report: dict[str, object]) -> dict[int, int]:
@@ -121,6 +115,34 @@ def test_headers_that_are_made_are_right(tmp_path: Path) -> None:
     )
     assert report["fate"]["results"] == [{"result": 0, "packets": len(frames)}]
     assert fate_of(report) == dict.fromkeys(range(3), len(frames))
+
+
+def test_a_configuration_arrives_as_it_is(tmp_path: Path) -> None:
+    """Long texts, too, as one argument or several; what holds them stays as large as it was."""
+    frames = trace(tmp_path, [bytes(60)])
+    options = ("--entry", "Speaker::tell", "--config")
+    cases = [("x" * 300, 300_000), ("x" * 4095, 4_095_000), ("yyyy, " * 200 + "x", 4_200)]
+    for config, told in cases:
+        report = counted(FOLDER / "speaker.cc", frames, *options, config)
+        assert report["fate"]["results"] == [{"result": told, "packets": 1}]
+        (element,) = (one for one in report["structures"] if one["structure"] == "Speaker::_first")
+        assert element["size_bytes"] == 260
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("x" * 4096, "the configuration (--config) has 4,096 bytes; 4,095 is the most"),
+        ("grow", "packet 1 of the trace: a String or StringAccum was to have more than 4,095"),
+        ("gather", "packet 1 of the trace: a String or StringAccum was to have more than 4,095"),
+        ("share", "packet 1 of the trace: elements share more than 8 things by name"),
+    ],
+)
+def test_what_does_not_fit_is_told(tmp_path: Path, config: str, expected: str) -> None:
+    words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
+    run = slowpath("insights", "counts", FOLDER / "speaker.cc", *words)
+    assert run.returncode == 3
+    assert expected in run.stderr
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,26 @@ def test_texts_are_taken_apart(texts: Any, name: str, text: str, expected: str) 
         ("0x1F", 32, 0, "31"),
         ("1f", 32, 16, "31"),
         ("0x1f", 32, 10, None),
+        ("0x1f", 32, 16, "31"),
+        ("0x1f", 32, 8, None),
+        ("0x", 32, 0, None),
+        ("0xg", 32, 0, None),
+        ("010", 32, 0, "8"),
+        ("-010", 32, 0, "-8"),
+        ("010", 32, 10, "10"),
+        ("010", 32, 16, "16"),
+        ("08", 32, 0, None),
+        ("0", 32, 0, "0"),
+        ("00", 32, 0, "0"),
+        ("0b11", 32, 0, "3"),
+        ("0B101", 32, 2, "5"),
+        ("0b11", 32, 16, "2833"),
+        ("0b11", 32, 10, None),
+        ("0b12", 32, 0, None),
+        ("0b", 32, 0, None),
+        ("0777", -8, 0, None),
+        ("0377", -8, 0, "255"),
+        ("\x11", 32, 0, None),
         ("2147483647", 32, 0, "2147483647"),
         ("2147483648", 32, 0, None),
         ("-2147483648", 32, 0, "-2147483648"),
@@ -234,6 +254,8 @@ def test_integers_that_do_not_fit_are_told(texts: Any) -> None:
     assert [library.saturated(one) for one in (b"7", b"9999999999", b"x")] == [7, 2**32 - 1, -1]
     begins = [(b"12ab", 10), (b"0x1fg", 0), (b"12ab", 16), (b"ab", 10), (b"-3:", 10)]
     assert [library.integer_begins(*one) for one in begins] == [2, 4, 4, 0, 2]
+    begins = [(b"0b112", 0), (b"0178", 0), (b"0xg", 0), (b"09", 0), (b"1z", 36), (b"0b2", 0)]
+    assert [library.integer_begins(*one) for one in begins] == [4, 3, 1, 1, 2, 1]
 
 
 @LONG
@@ -388,7 +410,6 @@ def test_texts_are_put_together(texts: Any) -> None:
     address = int.from_bytes(bytes([192, 0, 2, 1]), "little")
     made = texts("put_together", -5, address, 1_500_000_000)
     assert made == "n=-5 192.0.2.1 xtrue1.500--"
-    assert texts.library.too_long() == 4095
     parts = [(2, 3), (-3, 2), (4, -1), (9, 9), (0, 0)]
     assert [texts("part_of", "abcdef", *one) for one in parts] == ["cde", "de", "e", "", ""]
     order = [(b"a", b"b"), (b"b", b"a"), (b"ab", b"a"), (b"a", b"a"), (b"", b"a")]
@@ -397,6 +418,66 @@ def test_texts_are_put_together(texts: Any) -> None:
     assert texts.library.found_at(b"abc", b"x") == -1
     assert texts.library.found_last(b"abcabd", ord("b")) == 4
     assert texts.library.found_last(b"abc", ord("x")) == -1
+
+
+def test_texts_are_as_long_as_they_are_told_to_be(texts: Any) -> None:
+    library = texts.library
+    lengths = [0, 255, 256, 300, 4095, 4096]
+    expected = [0, 255, 256, 300, 4095, -1]
+    assert [library.put_together_of(one) for one in lengths] == expected
+    for at_once in (1, 100, 5000):
+        assert [library.text_of(one, at_once) for one in lengths] == expected
+    words = [f"word{at}" for at in range(200)]
+    assert texts("arguments_of", ", ".join(words)) == "|".join(words)
+    assert texts("shifted", " ".join(words)) == "|".join(words)
+    assert texts("unquoted", '"' + "x" * 4000 + '"') == "x" * 4000
+
+
+@LONG
+@given(
+    sizes=st.lists(st.sampled_from((0, 1, 100, 254, 255, 256, 400)), min_size=4, max_size=4),
+    steps=st.lists(st.tuples(*(st.integers(0, most) for most in (5, 3, 3, 600))), max_size=40),
+)
+def test_texts_change_alone(
+    texts: Any, sizes: list[int], steps: list[tuple[int, int, int, int]]
+) -> None:
+    """Copies are not changed with what they are copies of, however long they are."""
+    library = texts.library
+    library.kept_as.restype = ctypes.c_char_p
+    expected = [("abcdefghij" * 40)[:size] for size in sizes]
+    for to, text in enumerate(expected):
+        library.keep(to, text.encode())
+    for action, to, source, at in steps:
+        if action == 1 and len(expected[to]) + len(expected[source]) > 4000:
+            continue
+        library.change(action, to, source, at)
+        old, other = expected[to], expected[source]
+        place = at % len(old) if old else 0
+        expected[to] = {
+            0: other,
+            1: old + other,
+            2: old + chr(ord("a") + at % 26),
+            3: other[at % 300 :],
+            4: other.upper(),
+            5: old and f"{old[:place]}-{old[place + 1 :]}",
+        }[action]
+        assert [library.kept_as(one).decode() for one in range(4)] == expected
+        assert [library.kept_length(one) for one in range(4)] == [len(one) for one in expected]
+
+
+def test_what_elements_share_has_a_limit(texts: Any) -> None:
+    assert [texts.library.shared(one) for one in (1, 8, 9)] == [1, 8, -1]
+
+
+def test_ports_that_are_asked_for_stay_as_they_are(texts: Any) -> None:
+    pairs = [(0, 1), (1, 0), (2, 2), (63, 5)]
+    assert [texts.library.pushes_to(*one) for one in pairs] == [0, 1, 2, 63]
+
+
+def test_masks_of_ipv6(texts: Any) -> None:
+    assert texts("masked6", "2001:db8::1", "ffff:ffff::") == "2001:db8::1/32"
+    assert texts("masked6", "2001:db8::1", "ffff::ffff") == "2001:db8::1/ffff::ffff"
+    assert texts("masked6", "2001:db8::1", "::") == "2001:db8::1/0"
 
 
 @LONG

@@ -2,13 +2,22 @@
 #include <click/args.hh>
 #include <click/handlercall.hh>
 #include <click/ip6address.hh>
+#include <setjmp.h>
+
+class Plain : public Element {
+    const char *class_name() const { return "Plain"; }
+};
 
 extern "C" {
+// Where a test goes on when what it calls ends the run.
+static jmp_buf ended;
+void slowpath_click_text_is_too_long(void) { longjmp(ended, 1); }
+void slowpath_click_router_is_full(void) { longjmp(ended, 1); }
 void slowpath_click_vector_is_full(void) { __builtin_trap(); }
 void slowpath_click_buffer_is_full(void) { __builtin_trap(); }
 void slowpath_click_no_such_output(void) { __builtin_trap(); }
 
-static char given[512];
+static char given[String::most + 1];
 static const char *give(const String &text) {
     memcpy(given, text.c_str(), text.length() + 1);
     return given;
@@ -157,11 +166,70 @@ const char *put_together(int number, unsigned address, long nanoseconds) {
     made.append_fill('-', 2);
     return give(made.take_string());
 }
-int too_long(void) {
+// The length of a text that is put together of so many characters; -1: it is too long.
+int put_together_of(int characters) {
     StringAccum made;
-    for (int at = 0; at < 1000; at++)
-        made << "0123456789";
+    if (setjmp(ended))
+        return -1;
+    for (int at = 0; at < characters; at++)
+        made << (char) ('a' + at % 26);
+    return made.take_string().length();
+}
+int text_of(int characters, int at_once) {
+    if (setjmp(ended))
+        return -1;
+    String made;
+    for (int left = characters; left > 0; left -= at_once)
+        made += String::make_garbage(left < at_once ? left : at_once);
     return made.length();
+}
+// Texts that are copied and changed.
+static String kept[4];
+void keep(int to, const char *text) { kept[to] = text; }
+void change(int action, int to, int from, int at) {
+    if (action == 0)
+        kept[to] = kept[from];
+    else if (action == 1)
+        kept[to] += kept[from];
+    else if (action == 2)
+        kept[to] += (char) ('a' + at % 26);
+    else if (action == 3)
+        kept[to] = kept[from].substring(at % 300);
+    else if (action == 4)
+        kept[to] = kept[from].upper();
+    else if (kept[to])
+        kept[to].mutable_data()[at % kept[to].length()] = '-';
+}
+const char *kept_as(int which) { return kept[which].c_str(); }
+int kept_length(int which) { return kept[which].length(); }
+
+// So many names, each with a value of its own: how many are right; -1: they are too many.
+int shared(int names) {
+    Router router = {};
+    if (setjmp(ended))
+        return -1;
+    for (int at = 0; at < names; at++)
+        router.force_attachment("name" + String(at)) = &router._values[at];
+    int right = 0;
+    for (int at = 0; at < names; at++)
+        right += router.attachment("name" + String(at)) == &router._values[at];
+    return right;
+}
+// Which output a reference to a port pushes to, after another one was asked for.
+int pushes_to(int number, int other) {
+    Plain plain;
+    const Element::Port &port = plain.port(true, number), &behind = plain.port(true, other);
+    if (&port == &plain.port(false, number))
+        return -1;
+    slowpath_click_totals = {};
+    port.push(Packet::make(60));
+    for (int at = 0; at < SLOWPATH_PORTS; at++)
+        if (slowpath_click_totals.pushed[at])
+            return at;
+    return -1;
+}
+const char *masked6(const char *text, const char *mask) {
+    return give(IP6Address(String(text)).unparse_with_mask(IP6Address(String(mask))));
 }
 const char *part_of(const char *text, int at, int length) {
     return give(String(text).substring(at, length));

@@ -29,7 +29,7 @@ from slowpath.insights.porting.instrumentation.instrumenting import (
 from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
-from slowpath.insights.porting.setting import Setting
+from slowpath.insights.porting.setting import LONGEST, Setting
 from slowpath.insights.porting.xdp.contents import NOTHING, Filling, Start, contents_of
 from slowpath.insights.porting.xdp.helpers import known
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
@@ -80,6 +80,9 @@ _UNSIGNED = {
 _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 _WHY = {
     "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
+    "slowpath_click_text_is_too_long": f"a String or StringAccum was to have more than {LONGEST:,} "
+    "characters",
+    "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
     "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
     "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
     "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
@@ -199,7 +202,7 @@ class Execution:
             InputError: when a packet does not come to an end, or the code does what it must not.
             StoppedError: when the time is up before one of them has run.
         """
-        self._check(packets)
+        self._check(packets, setting)
         last = until - _LEFT * (until - time.monotonic())
 
         def attempt() -> dict[str, Any]:
@@ -236,7 +239,11 @@ class Execution:
             self._forget()
             yield packet(number, one)[0]
 
-    def _check(self, packets: Sequence[Captured]) -> None:
+    def _check(self, packets: Sequence[Captured], setting: Setting) -> None:
+        length = len(setting.config.encode())
+        if self._entry.element is not None and length > LONGEST:
+            reason = f"the configuration (--config) has {length:,} bytes; {LONGEST:,} is"
+            raise InputError(self._file, f"{reason} the most that an element gets")
         room = _LARGEST if self._entry.click else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:

@@ -6,6 +6,8 @@ from slowpath.engine.errors import MapsFile
 
 PACKETS = 100_000
 FUEL = 1_000_000
+LONGEST = 4095
+"""Bytes of a configuration, as of any `String` (`most` of click/string.hh)."""
 
 
 class Setting(NamedTuple):

@@ -45,6 +45,7 @@ class Element {
   public:
     class Port {
       public:
+        constexpr Port() : _number(0) {}
         SLOWPATH_INLINE Port(int number) : _number(number) {}
         SLOWPATH_INLINE bool active() const { return true; }
         Element *element() const { return 0; }  // nobody else is there
@@ -118,8 +119,12 @@ class Element {
     SLOWPATH_INLINE int noutputs() const { return _outputs; }
     SLOWPATH_INLINE int ninputs() const { return _inputs; }
     SLOWPATH_INLINE int nports(bool isoutput) const { return isoutput ? _outputs : _inputs; }
-    const Port &port(bool, int number) const {
-        static Port asked(0);
+    // One for each direction and number, so that a reference stays what it was asked for.
+    const Port &port(bool isoutput, int number) const {
+        static Port ports[2][SLOWPATH_PORTS];
+        if ((unsigned) number >= SLOWPATH_PORTS)
+            slowpath_click_no_such_output();
+        Port &asked = ports[isoutput][number];
         asked = Port(number);
         return asked;
     }

@@ -60,6 +60,8 @@ extern "C" SLOWPATH_ONE uint32_t slowpath_click_seed = 1;
 
 // What ends the run; it knows these names.
 extern "C" void slowpath_click_vector_is_full(void) __attribute__((noreturn));
+extern "C" void slowpath_click_text_is_too_long(void) __attribute__((noreturn));
+extern "C" void slowpath_click_router_is_full(void) __attribute__((noreturn));
 extern "C" void slowpath_click_buffer_is_full(void) __attribute__((noreturn));
 extern "C" void slowpath_click_no_such_output(void) __attribute__((noreturn));
 

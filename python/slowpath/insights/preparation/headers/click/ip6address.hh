@@ -85,8 +85,13 @@ class IP6Address {
         return made;
     }
     String s() const { return unparse(); }
+    // A mask: the length of its prefix, or itself where it is none.
+    String unparse_mask() const {
+        int length = mask_to_prefix_len();
+        return length < 0 ? unparse() : String(length);
+    }
     String unparse_with_mask(const IP6Address &mask) const {
-        return unparse() + "/" + String(mask.mask_to_prefix_len());
+        return unparse() + "/" + mask.unparse_mask();
     }
 
     // Whether it is the text of an address: numbers, "::" once, an IPv4 address at the end.

@@ -6,21 +6,34 @@
 #include <click/ipaddress.hh>
 #include <click/timestamp.hh>
 
-// In base 10, or 16 where "0x" says so, or the one that is given.
+inline int slowpath_click_digit(char c) {
+    char lower = c | 0x20;
+    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'z' ? lower - 'a' + 10 : 99;
+}
+// The base of a number, and where its digits begin: without one, 16, 2 or 8 where "0x", "0b" or "0"
+// says so, and else 10.
+inline unsigned slowpath_click_base(const char *&at, const char *end, unsigned base) {
+    if (end - at < 2 || *at != '0')
+        return base ? base : 10;
+    char mark = at[1] | 0x20;
+    unsigned told = mark == 'x' ? 16 : mark == 'b' ? 2 : 0;
+    if (told && (base == 0 || base == told) && end - at > 2
+        && slowpath_click_digit(at[2]) < (int) told) {
+        at += 2;
+        return told;
+    }
+    return base ? base : 8;
+}
+// In the base that is given, or that the text says.
 inline bool slowpath_click_number(const String &text, uint64_t most, uint64_t &value,
                                   unsigned base = 0) {
-    int at = 0;
-    if (base != 10 && text.length() > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
-        base = 16;
-        at = 2;
-    }
-    base = base ? base : 10;
-    if (at == text.length())
+    const char *at = text.begin(), *end = text.end();
+    base = slowpath_click_base(at, end, base);
+    if (at == end)
         return false;
     value = 0;
-    for (; at < text.length(); at++) {
-        char c = text[at] | 0x20;
-        unsigned digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
+    for (; at < end; at++) {
+        unsigned digit = slowpath_click_digit(*at);
         if (digit >= base || digit > most || value > (most - digit) / base)
             return false;
         value = value * base + digit;

@@ -44,8 +44,10 @@ class Router {
     }
     void *&force_attachment(const String &name) {
         int at = 0;
-        while (at < slots - 1 && _names[at] && !(name == _names[at]))
+        while (at < slots && _names[at] && !(name == _names[at]))
             at++;
+        if (at == slots)
+            slowpath_click_router_is_full();
         if (!_names[at]) {
             char *kept = (char *) malloc(name.length() + 1);
             memcpy(kept, name.c_str(), name.length() + 1);

@@ -1,4 +1,4 @@
-// Texts that are put together, of a limited length: what is longer is cut off.
+// Texts that are put together, of a limited length: what is longer ends the run.
 #ifndef SLOWPATH_CLICK_STRACCUM_HH
 #define SLOWPATH_CLICK_STRACCUM_HH
 #include <click/ipaddress.hh>
@@ -48,8 +48,9 @@ class StringAccum {
     void set_length(int length) { _length = length; }
 
     void append(char c) {
-        if (_length < most)
-            _text[_length++] = c;
+        if (_length >= most)
+            slowpath_click_text_is_too_long();
+        _text[_length++] = c;
     }
     void append(unsigned char c) { append((char) c); }
     void append(const char *text, int length) {

@@ -1,4 +1,6 @@
-// Texts of configurations, of a limited length.
+// Texts of configurations. Short ones are in the object; longer ones, which are rare, in memory of
+// their own that copies share until one of them is changed, and that is not given back. What is
+// longer than that ends the run.
 #ifndef SLOWPATH_CLICK_STRING_HH
 #define SLOWPATH_CLICK_STRING_HH
 #include <click/algorithm.hh>
@@ -7,7 +9,7 @@ class StringAccum;
 
 class String {
   public:
-    enum { most = 255 };
+    enum { most = 4095 };
     typedef const char *const_iterator;
 
     String() : _length(0) { _text[0] = 0; }
@@ -33,39 +35,38 @@ class String {
     static String make_stable(const char *first, const char *end) { return String(first, end); }
     static String make_garbage(int length) {
         String made;
-        made._length = length < most ? length : most;
-        made._text[made._length] = 0;
+        made.append_fill(' ', length);
         return made;
     }
 
     SLOWPATH_INLINE int length() const { return _length; }
-    SLOWPATH_INLINE const char *data() const { return _text; }
-    SLOWPATH_INLINE const char *c_str() const { return _text; }
-    SLOWPATH_INLINE const char *begin() const { return _text; }
-    SLOWPATH_INLINE const char *end() const { return _text + _length; }
-    SLOWPATH_INLINE char *mutable_data() { return _text; }
-    SLOWPATH_INLINE char *mutable_c_str() { return _text; }
+    SLOWPATH_INLINE const char *data() const { return _length > within ? kept()->text : _text; }
+    SLOWPATH_INLINE const char *c_str() const { return _length > within ? ended() : _text; }
+    SLOWPATH_INLINE const char *begin() const { return data(); }
+    SLOWPATH_INLINE const char *end() const { return data() + _length; }
+    SLOWPATH_INLINE char *mutable_data() { return _length > within ? alone() : _text; }
+    SLOWPATH_INLINE char *mutable_c_str() { return mutable_data(); }
     SLOWPATH_INLINE bool empty() const { return _length == 0; }
     SLOWPATH_INLINE bool out_of_memory() const { return false; }
     SLOWPATH_INLINE operator bool() const { return _length != 0; }
-    SLOWPATH_INLINE char operator[](int at) const { return _text[at]; }
-    SLOWPATH_INLINE char at(int at) const { return _text[at]; }
-    SLOWPATH_INLINE char front() const { return _text[0]; }
-    SLOWPATH_INLINE char back() const { return _text[_length - 1]; }
+    SLOWPATH_INLINE char operator[](int at) const { return data()[at]; }
+    SLOWPATH_INLINE char at(int at) const { return data()[at]; }
+    SLOWPATH_INLINE char front() const { return data()[0]; }
+    SLOWPATH_INLINE char back() const { return data()[_length - 1]; }
     bool equals(const char *text, int length) const {
         if (length < 0)
             length = strlen(text);
-        return length == _length && memcmp(_text, text, length) == 0;
+        return length == _length && memcmp(data(), text, length) == 0;
     }
-    bool equals(const String &x) const { return equals(x._text, x._length); }
+    bool equals(const String &x) const { return equals(x.data(), x._length); }
     // Below 0, 0, or above it, as texts are ordered.
     int compare(const String &x) const {
         int common = _length < x._length ? _length : x._length;
-        int found = memcmp(_text, x._text, common);
+        int found = memcmp(data(), x.data(), common);
         return found ? found : _length - x._length;
     }
     static int compare(const String &x, const String &y) { return x.compare(y); }
-    bool operator==(const String &x) const { return equals(x._text, x._length); }
+    bool operator==(const String &x) const { return equals(x.data(), x._length); }
     bool operator!=(const String &x) const { return !(*this == x); }
     bool operator==(const char *x) const { return equals(x, strlen(x)); }
     bool operator!=(const char *x) const { return !(*this == x); }
@@ -74,23 +75,25 @@ class String {
     bool operator<=(const String &x) const { return compare(x) <= 0; }
     bool operator>=(const String &x) const { return compare(x) >= 0; }
     bool starts_with(const String &x) const {
-        return x._length <= _length && memcmp(_text, x._text, x._length) == 0;
+        return x._length <= _length && memcmp(data(), x.data(), x._length) == 0;
     }
     int find_left(char c, int at = 0) const {
+        const char *text = data();
         for (at = at < 0 ? 0 : at; at < _length; at++)
-            if (_text[at] == c)
+            if (text[at] == c)
                 return at;
         return -1;
     }
     int find_left(const String &x, int at = 0) const {
         for (at = at < 0 ? 0 : at; at + x._length <= _length; at++)
-            if (memcmp(_text + at, x._text, x._length) == 0)
+            if (memcmp(data() + at, x.data(), x._length) == 0)
                 return at;
         return -1;
     }
     int find_right(char c, int at = most) const {
+        const char *text = data();
         for (at = at < _length ? at : _length - 1; at >= 0; at--)
-            if (_text[at] == c)
+            if (text[at] == c)
                 return at;
         return -1;
     }
@@ -109,7 +112,7 @@ class String {
         at = at < 0 ? at + _length : at;
         at = at < 0 ? 0 : at < _length ? at : _length;
         int end = length < 0 ? _length + length : length < _length - at ? at + length : _length;
-        return String(_text + at, _text + (end < at ? at : end));
+        return String(data() + at, data() + (end < at ? at : end));
     }
     String substring(int at) const { return substring(at, (int) most); }
     String substring(const char *first, const char *end) const { return String(first, end); }
@@ -117,12 +120,18 @@ class String {
     void append(char c) { append(&c, 1); }
     void append(const char *text, int length) {
         length = length < 0 ? strlen(text) : length;
-        for (int at = 0; at < length && _length < most; at++)
-            _text[_length++] = text[at];
+        if (length > within - _length) {
+            extend(text, length);
+            return;
+        }
+        memcpy(_text + _length, text, length);
+        _length += length;
         _text[_length] = 0;
     }
-    void append(const char *first, const char *end) { append(first, (int) (end - first)); }
-    void append(const String &x) { append(x._text, x._length); }
+    void append(const char *first, const char *end) {
+        append(first, first < end ? (int) (end - first) : 0);
+    }
+    void append(const String &x) { append(x.data(), x._length); }
     void append_fill(int c, int length) {
         while (length-- > 0)
             append((char) c);
@@ -141,8 +150,9 @@ class String {
     }
     hashcode_t hashcode() const {
         uint32_t hash = 2166136261u;
+        const char *text = data();
         for (int at = 0; at < _length; at++)
-            hash = (hash ^ (unsigned char) _text[at]) * 16777619u;
+            hash = (hash ^ (unsigned char) text[at]) * 16777619u;
         return hash;
     }
 
@@ -162,17 +172,62 @@ class String {
     }
     String folded(char first, char last, int by) const {
         String made = *this;
+        char *text = made.mutable_data();
         for (int at = 0; at < _length; at++)
-            if (_text[at] >= first && _text[at] <= last)
-                made._text[at] += by;
+            if (text[at] >= first && text[at] <= last)
+                text[at] += by;
         return made;
     }
     void set(const char *text, int length) {
-        _length = length < most ? length : most;
-        memcpy(_text, text, _length);
-        _text[_length] = 0;
+        _length = 0;
+        _text[0] = 0;
+        if (length)
+            append(text, length);
     }
-    char _text[most + 1];
+
+    // A text that is longer than `within`; behind the last character in use is a zero.
+    struct Long {
+        int used;  // characters; only who has as many adds to it, and nobody where it is below 0
+        char text[most + 1];
+    };
+    enum { within = 255 };
+    SLOWPATH_INLINE Long *kept() const {
+        Long *found;
+        memcpy(&found, _text, sizeof found);
+        return found;
+    }
+    Long *copied() const {
+        Long *made = (Long *) malloc(sizeof(Long));
+        if (!made)
+            __builtin_trap();
+        memcpy(made->text, data(), _length);
+        made->text[_length] = 0;
+        made->used = -1;
+        return made;
+    }
+    SLOWPATH_KEPT const char *ended() const {
+        Long *found = kept();
+        if (found->used == _length)
+            found->used = -1;
+        return (found->text[_length] ? copied() : found)->text;
+    }
+    SLOWPATH_KEPT char *alone() {
+        Long *made = copied();
+        memcpy(_text, &made, sizeof made);
+        return made->text;
+    }
+    // What is added may be part of the text itself, so it is copied first.
+    SLOWPATH_KEPT void extend(const char *text, int length) {
+        if (length > most - _length)
+            slowpath_click_text_is_too_long();
+        Long *to = _length > within && kept()->used == _length ? kept() : copied();
+        memcpy(to->text + _length, text, length);
+        _length += length;
+        to->text[_length] = 0;
+        to->used = _length;
+        memcpy(_text, &to, sizeof to);
+    }
+    char _text[within + 1];  // or where the longer text is
     int _length;
 };
 

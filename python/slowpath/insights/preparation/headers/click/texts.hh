@@ -222,12 +222,9 @@ template <class T> inline bool cp_integer(const String &text, int base, T *value
 template <class T>
 inline const char *cp_integer(const char *first, const char *end, int base, T *value) {
     const char *at = first + (first < end && *first == '-');
-    bool hexadecimal = base != 10 && at + 2 < end && at[0] == '0' && (at[1] | 0x20) == 'x';
-    for (at += hexadecimal ? 2 : 0; at < end; at++) {
-        char c = *at | 0x20;
-        if (!(c >= '0' && c <= '9') && !((hexadecimal || base == 16) && c >= 'a' && c <= 'f'))
-            break;
-    }
+    int told = slowpath_click_base(at, end, base);
+    while (at < end && slowpath_click_digit(*at) < told)
+        at++;
     return slowpath_click_parse(String(first, at), *value, base) ? at : first;
 }
 template <class T>
