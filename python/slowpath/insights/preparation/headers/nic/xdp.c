@@ -208,7 +208,7 @@ static long put_prefix(struct map *map, const void *key, const void *value, uint
 
 WORK long bpf_map_update_elem(struct map *map, const void *key, const void *value, uint64_t flags)
 {
-	uint32_t *slot, *free, hash, index;
+	uint32_t *slot, *free, hash, index, at;
 
 	flags &= ~(uint64_t)LOCKED;
 	if (flags > EXISTING)
@@ -236,9 +236,14 @@ WORK long bpf_map_update_elem(struct map *map, const void *key, const void *valu
 		memcpy((unsigned char *)slot + map->value_at, value, map->value_size);
 		return 0;
 	}
-	if (map->kind == LRU && !free) {
+	if (map->kind == LRU && (!free || map->used >= map->entries)) {
+		/* The last entry of the bucket goes, also where the map has as many as it may before
+		 * all slots are taken: it is no multiple of a bucket. */
 		slowpath_xdp_totals.evicted++;
-		free = tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + map->slots - 1);
+		at = map->slots - 1;
+		LOOP while (at && !*tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + at))
+			at--;
+		free = tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + at);
 	} else if (!free || map->used >= map->entries) {
 		slowpath_xdp_totals.refused++;
 		return TOO_BIG;
