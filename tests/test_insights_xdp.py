@@ -220,6 +220,52 @@ def test_counts_with_filled_maps(tmp_path: Path) -> None:
     assert report["notes"] == [f"{said} ({maps})"]
 
 
+def test_maps_that_nobody_filled_are_told(tmp_path: Path) -> None:
+    packets = [one for one in traffic(100, 8) if one[12:14] == b"\x08\x00" and len(one) > 34]
+    file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
+    maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
+    told = [
+        f"nothing was ever in {name}: all {count} look-ups missed; --maps FILE fills it"
+        for name in ("blocked", "seen", "routes")
+    ]
+    assert counted(HERE / "rules.bpf.c", file)["notes"] == told
+    notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
+    assert notes == [f"maps hold entries to begin with: seen 1 ({maps})", *told[::2]]
+    words = ("insights", HERE / "rules.bpf.c", "--traffic", file, "--format", "json")
+    report = json.loads(slowpath(*words, timeout=300).stdout)
+    assert report["traffic"]["notes"] == told
+
+
+def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
+    source, maps = tmp_path / "jumps.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        "struct { __uint(type, 3); __uint(max_entries, 4); __uint(key_size, 4);\n"
+        '\t__uint(value_size, 4); } jumps SEC(".maps");\n'
+        "struct { __uint(type, 1); __uint(max_entries, 4); __uint(key_size, 4);\n"
+        '\t__uint(value_size, 4); } gone SEC(".maps");\n'
+        'SEC("xdp") int other(struct xdp_md *ctx) { return XDP_TX; }\n'
+        'SEC("xdp") int first(struct xdp_md *ctx)\n{\n'
+        "\t__u8 *data = (void *)(long)ctx->data;\n\t__u32 key = 0;\n"
+        "\tif (data + 15 > (__u8 *)(long)ctx->data_end) return XDP_DROP;\n"
+        "\tbpf_map_lookup_elem(&gone, &key);\n"
+        "\tif (!bpf_map_update_elem(&gone, &key, &key, 0)) bpf_map_delete_elem(&gone, &key);\n"
+        "\tbpf_tail_call(ctx, &jumps, data[14]);\n\treturn XDP_ABORTED;\n}\n"
+    )
+    maps.write_text('jumps = [{ key = 1, program = "other" }]\n')
+    file = trace(tmp_path, frames(bytes([0, 1, 1, 3, 4, 255])))
+    said = "bpf_tail_call found no program in jumps"
+    report = counted(source, file, "--entry", "first")
+    assert report["notes"] == [f"{said}, 6 of 6 times; --maps FILE fills it"]
+    report = counted(source, file, "--entry", "first", "--maps", maps)
+    assert report["notes"] == [
+        f"maps hold entries to begin with: jumps 1 ({maps})",
+        f"{said}, 4 of 6 times; --maps FILE fills it",
+    ]
+    results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
+    assert results == {"XDP_TX": 2, "XDP_ABORTED": 4}
+
+
 def test_a_report_has_the_maps_and_the_programs_that_are_called_last(tmp_path: Path) -> None:
     """Instructions are those of all programs that ran, each with its own blocks."""
     file = trace(tmp_path, orders(200, 9))

@@ -110,6 +110,11 @@ class Filling:
             elif reason := _wrong(table, contents.entries[table.map.name]):
                 raise InputError(contents.given or file, f"map {table.map.name}: {reason}")
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Names of maps that hold something to begin with."""
+        return frozenset(self._contents.entries)
+
     def fill(self) -> list[str]:
         """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
         given = self._contents.given

@@ -27,6 +27,7 @@ struct map {
 	unsigned char *data;
 	uint64_t size;
 	uint64_t head; /* where the next record of a ring, or element of a queue, goes */
+	uint64_t found, missed; /* tail calls with a program; these, or look-ups, with nothing */
 };
 
 /* The context of a program, and what only the kernel knows of it. */
@@ -160,22 +161,29 @@ static void *port(const struct map *map, const void *key)
 	return (unsigned char *)tag_of(map, index) + map->value_at;
 }
 
+__attribute__((noinline)) static void *slowpath_xdp_missed(struct map *map)
+{
+	map->missed++;
+	return 0;
+}
+
 WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
 {
 	uint32_t *slot, *free, index;
+	void *found;
 
 	if (map->kind == ARRAY) {
 		memcpy(&index, key, 4);
 		return index < map->entries ? map->data + (uint64_t)index * map->stride : 0;
 	}
-	if (map->kind == LPM)
-		return longest(map, key);
-	if (map->kind == PORTS)
-		return port(map, key);
+	if (map->kind == LPM || map->kind == PORTS) {
+		found = map->kind == LPM ? longest(map, key) : port(map, key);
+		return found ? found : slowpath_xdp_missed(map);
+	}
 	if (map->kind != HASH && map->kind != LRU)
 		return 0;
 	slot = find(map, key, hash_of(key, map->key_size), &free);
-	return slot ? (unsigned char *)slot + map->value_at : 0;
+	return slot ? (unsigned char *)slot + map->value_at : slowpath_xdp_missed(map);
 }
 
 static long put(struct map *map, uint32_t *slot, uint32_t tag, const void *key, const void *value)
@@ -543,8 +551,9 @@ __attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
 	return slowpath_xdp_next(frame);
 }
 
-__attribute__((noinline, noreturn)) static void slowpath_xdp_jump(program *to)
+__attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *map, program *to)
 {
+	map->found++;
 	slowpath_xdp_next = to;
 	slowpath_xdp_jumps++;
 	longjmp(slowpath_xdp_back, 1);
@@ -553,13 +562,15 @@ __attribute__((noinline, noreturn)) static void slowpath_xdp_jump(program *to)
 /* Goes on behind the call where there is no such program. */
 WORK long bpf_tail_call(struct frame *frame, struct map *map, uint32_t index)
 {
-	program *to;
+	program *to = 0;
 
-	if (index >= map->entries || slowpath_xdp_jumps >= MOST_JUMPS)
+	if (slowpath_xdp_jumps >= MOST_JUMPS)
 		return NO_ENTRY;
-	memcpy(&to, map->data + (uint64_t)index * map->stride, sizeof(to));
+	if (index < map->entries)
+		memcpy(&to, map->data + (uint64_t)index * map->stride, sizeof(to));
 	if (to)
-		slowpath_xdp_jump(to);
+		slowpath_xdp_jump(map, to);
+	slowpath_xdp_missed(map);
 	return NO_ENTRY;
 }
 
