@@ -295,6 +295,10 @@ WRONG_MAPS = {
     "map ports: programs behind devices and CPUs do not run here": (
         "ports = [{ key = 1, value = [1, 7] }]"
     ),
+    "map routes: entry 2: a prefix of 40 bits, where addresses have 32": (
+        'routes = [{ key = "18000000 c0000200", value = 1 },'
+        ' { key = "28000000 c0000200", value = 1 }]'
+    ),
     "map .bss: variables begin as the source has them": "'.bss' = [{ key = 0, value = 1 }]",
     "map calls: entry 1: `program`: the object has no program": (
         'calls = [{ key = 1, program = "nobody" }]'
@@ -313,12 +317,15 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
         'struct { MAP(1, 8); } blocked SEC(".maps");\n'
         'struct { MAP(14, 8); } ports SEC(".maps");\n'
         'struct { MAP(3, 4); } calls SEC(".maps");\n'
+        "struct { __uint(type, 11); __uint(max_entries, 4); __uint(map_flags, 1);\n"
+        '\t__uint(key_size, 8); __uint(value_size, 8); } routes SEC(".maps");\n'
         "struct inner { MAP(2, 4); };\n"
         'struct { MAP(12, 4); __array(values, struct inner); } inside SEC(".maps");\n'
         "__u32 variable;\n"
         'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n\t__u32 key = variable++;\n'
         "\tbpf_tail_call(ctx, &calls, key);\n"
         "\tbpf_redirect_map(&ports, key, 0);\n"
+        "\t__u64 address = 32;\n\tbpf_map_lookup_elem(&routes, &address);\n"
         "\treturn bpf_map_lookup_elem(&blocked, &key) ? 1 : 2;\n}\n"
     )
     maps.write_text(WRONG_MAPS[said])
@@ -336,6 +343,19 @@ def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
     lost = [one for one in report["notes"] if "found no free slot, or lost it" in one]
     assert [one.split(" for ")[1].split()[0] for one in lost] == ["blocked", "seen"]
     assert report["fate"]["refused"] == report["fate"]["evicted"] == 0
+
+
+def test_one_entry_is_one_entry(tmp_path: Path) -> None:
+    maps, kinds = tmp_path / "full.toml", tmp_path / "one.bpf.c"
+    maps.write_text("blocked = [{ others = 34 }]\n")
+    report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
+    said = f"1 entry that {maps} has for blocked found no free slot, or lost it"
+    assert f"{said}: max_entries is too small" in report["notes"]
+    table = (HERE / "table.bpf.c").read_text().replace("max_entries, 1024", "max_entries, 4")
+    kinds.write_text(table)
+    report = counted(kinds, trace(tmp_path, frames(b"12345")))
+    said = "1 entry found no free slot, 0 lost theirs"
+    assert report["notes"] == [f"{said}: the tables are too small (max_entries)"]
 
 
 def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:

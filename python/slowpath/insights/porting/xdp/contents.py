@@ -30,6 +30,8 @@ _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 _REDIRECTED = (14, 16, 25)
 """Maps of devices and CPUs, by `enum bpf_map_type`."""
 _WORD = 8
+_LENGTH = 4
+"""Bytes of a prefix that say how many bits it has."""
 _PORT = 4
 """Bytes of a port's number; a program that is to run there stands behind it."""
 Entries = list[dict[str, str | int]]
@@ -129,7 +131,7 @@ class Filling:
             lost = self._fill(table) + totals[1]
             totals[0] = totals[1] = 0
             if lost:
-                what = f"{lost:,} entries that {given} has for {table.map.name}"
+                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has for {table.map.name}"
                 notes.append(f"{what} found no free slot, or lost it: max_entries is too small")
         return [f"maps hold entries to begin with: {', '.join(held) or 'none'} ({given})", *notes]
 
@@ -173,9 +175,20 @@ def _wrong(table: Table, entries: Entries) -> str | None:
         return None
     if _size(entries) > 1 << 8 * min(table.map.key, _WORD):
         return f"there are not so many keys of {table.map.key} bytes"
+    if table.kind == LPM and (reason := _too_long(table, entries)):
+        return reason
     values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
         return "programs behind devices and CPUs do not run here; leave them out"
+    return None
+
+
+def _too_long(table: Table, entries: Entries) -> str | None:
+    """Which prefix has more bits than the addresses of its trie."""
+    most = 8 * (table.map.key - _LENGTH)
+    for number, one in enumerate(entries, 1):
+        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
+            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {most}"
     return None
 
 
@@ -220,6 +233,11 @@ def _looked_for(table: Table, key: bytes) -> bytes:
     """What two keys have in common that are one: of a prefix, its length and its bits."""
     if table.kind != LPM:
         return key
-    bits = int.from_bytes(key[:4], "little")
-    prefix = int.from_bytes(key[4:], "big") >> max(0, 8 * (len(key) - 4) - bits)
-    return key[:4] + prefix.to_bytes(len(key) - 4, "big")
+    length, address = key[:_LENGTH], key[_LENGTH:]
+    prefix = int.from_bytes(address, "big") >> 8 * len(address) - _prefix(key)
+    return length + prefix.to_bytes(len(address), "big")
+
+
+def _prefix(key: bytes) -> int:
+    """Bits of a prefix."""
+    return int.from_bytes(key[:_LENGTH], "little")
