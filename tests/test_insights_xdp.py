@@ -12,6 +12,7 @@ from running_kernel import needs_kernel
 from slowpath.engine.errors import MapsFile
 from slowpath.engine.objects import read_object, run_maps
 from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LPM, LRU, QUEUE, STACK
+from slowpath.insights.porting.xdp.sources import load_runnable
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
@@ -334,6 +335,43 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
     assert run.returncode == 3
     assert f"{maps}: {said}" in run.stderr
     assert run.stderr.count("\n") == 1
+
+
+def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
+    source, maps = tmp_path / "deep.bpf.c", tmp_path / "maps.toml"
+    text = (HERE / "table.bpf.c").read_text()
+    large = "\tvolatile __u8 large[600];\n\n\tfor (int at = 0; at < 600; at++) large[at] = at;\n"
+    source.write_text(text.replace("\ttotal++;\n", f"{large}\ttotal++;\n"))
+    maps.write_text("kinds = [{ others = 1 }]\n")
+    file = trace(tmp_path, frames(b"1"))
+    words = ("insights", "counts", source, "--traffic", file)
+    run = slowpath(*words, "--maps", maps)
+    assert run.returncode == 3
+    said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
+    assert f"error: {source}: {said}" in run.stderr
+    assert "stack limit of 512 bytes" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert slowpath(*words).returncode == 0
+
+
+def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
+    source, maps = tmp_path / "none.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        'SEC("xdp") int none(struct xdp_md *ctx) { return XDP_DROP; }\n'
+    )
+    maps.write_text("kinds = [{ others = 1 }]\n")
+    file = trace(tmp_path, frames(b"1"))
+    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
+    assert run.returncode == 3
+    assert f"{maps}: map kinds: there is no map of this name" in run.stderr
+
+
+def test_an_object_is_made_only_where_maps_are_read_in_it() -> None:
+    plain, calling = str(HERE / "table.bpf.c"), str(HERE / "steps.bpf.c")
+    assert load_runnable(plain, Clang()).object == b""
+    assert load_runnable(plain, Clang(), filled=True).object
+    assert load_runnable(calling, Clang()).object
 
 
 def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ class Start(NamedTuple):
     """What maps hold when the first packet comes, as it is given."""
 
     object: bytes = b""
-    """The program as the kernel would load it; empty: clang makes none."""
+    """The program as the kernel would load it; empty: clang makes none, or nobody needs it."""
+    lacking: str = ""
+    """Why clang makes none."""
     maps: MapsFile | None = None
 
 
@@ -70,7 +72,7 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
         return Contents({}, None)
     if not start.object:
         reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
-        raise InputError(file, reason)
+        raise InputError(file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
     for name, entries in found.items():
@@ -131,8 +133,9 @@ class Filling:
             lost = self._fill(table) + totals[1]
             totals[0] = totals[1] = 0
             if lost:
-                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has for {table.map.name}"
-                notes.append(f"{what} found no free slot, or lost it: max_entries is too small")
+                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has"
+                why = "found no free slot, or lost it: max_entries is too small"
+                notes.append(f"{what} for {table.map.name} {why}")
         return [f"maps hold entries to begin with: {', '.join(held) or 'none'} ({given})", *notes]
 
     def _fill(self, table: Table) -> int:
