@@ -537,6 +537,10 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 
 typedef int program(struct frame *frame);
 
+/* `_setjmp` and `longjmp`, which nobody else may call (accelerators/execution/externals.py). */
+__attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
+__attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
+
 static jmp_buf slowpath_xdp_back;
 static program *volatile slowpath_xdp_next; /* read again after each jump */
 static uint32_t slowpath_xdp_jumps;
@@ -547,7 +551,7 @@ __attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
 {
 	slowpath_xdp_next = first;
 	slowpath_xdp_jumps = 0;
-	_setjmp(slowpath_xdp_back);
+	slowpath_xdp_mark(slowpath_xdp_back);
 	return slowpath_xdp_next(frame);
 }
 
@@ -556,7 +560,7 @@ __attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *ma
 	map->found++;
 	slowpath_xdp_next = to;
 	slowpath_xdp_jumps++;
-	longjmp(slowpath_xdp_back, 1);
+	slowpath_xdp_return(slowpath_xdp_back, 1);
 }
 
 /* Goes on behind the call where there is no such program. */
