@@ -50,10 +50,10 @@ def ran(
 
 
 def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: str | None) -> Ran:
-    read = load_runnable(str(source), Clang())
+    read = load_runnable(str(source), Clang(), filled=maps is not None)
     program = Program(read)
     chosen = choose(str(source), program.functions, entry)
-    start = Start(read.object, maps)
+    start = Start(read.object, read.lacking, maps)
     execution = Execution(str(source), program.module, program.functions, chosen, start)
     arena, store = execution.arena, execution.store
     assert arena is not None

@@ -140,6 +140,20 @@ def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -
     assert sum(lines.values()) == pytest.approx(found["traffic"]["instructions"], abs=1e-3)
 
 
+def test_a_packet_may_take_as_many_blocks_as_is_said(tmp_path: Path) -> None:
+    source, traced = tmp_path / "look.c", trace(tmp_path, [bytes(12) + b"\x08\0\x18" + bytes(45)])
+    source.write_text(BRANCHES)
+    run = slowpath("insights", source, "--traffic", traced, "--blocks", "9")
+    assert run.returncode == 3
+    assert "packet 1 of the trace: a loop does not end" in run.stderr
+    assert "more blocks ran than one packet may (--blocks)" in run.stderr
+    run = slowpath("insights", source, "--traffic", traced, "--blocks", "99", timeout=300)
+    assert run.returncode == 0, run.stderr
+    run = slowpath("insights", source, "--blocks", "9")
+    assert run.returncode == 2
+    assert "'--blocks': is for a function that runs; --traffic is missing" in run.stderr
+
+
 def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
     source = tmp_path / "float.c"
     source.write_text("int f(const unsigned char *data, int length) { return data[0] * 0.5f; }\n")

@@ -54,6 +54,15 @@ def said(folder: Path, name: str, text: str, *options: str) -> str:
             "nf.c:3: process: packet 1 of the trace: getpid is called, which is not there",
         ),
         (
+            f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nif (_setjmp(back))\nreturn n;\n"
+            "longjmp(back, 1); }\n",
+            "nf.c:4: process: packet 1 of the trace: _setjmp is called, which is not there",
+        ),
+        (
+            f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nlongjmp(back, 1); }}\n",
+            "nf.c:4: process: packet 1 of the trace: longjmp is called, which is not there",
+        ),
+        (
             f'{HEAD}{{\n__asm__ volatile("nop");\nreturn p[0]; }}\n',
             "nf.c:2: process has inline assembly, which is not understood",
         ),

@@ -12,6 +12,7 @@ from running_kernel import needs_kernel
 from slowpath.engine.errors import MapsFile
 from slowpath.engine.objects import read_object, run_maps
 from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LPM, LRU, QUEUE, STACK
+from slowpath.insights.porting.xdp.sources import load_runnable
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
@@ -25,6 +26,8 @@ Given = list[dict[str, str | int]]
 _BLOCKED = (b"\x0a\0\0\3", b"\x0a\0\0\7")
 _TIMED = {"flows": 16}
 """By map, the first bytes of values that do not depend on the clock."""
+_EVICTING = {"few": 3, "some": 10}
+"""Maps that are full, with their most entries: which ones they lose is not that of the kernel."""
 
 
 def compare(
@@ -52,6 +55,9 @@ def compare(
             if kept.kind in (HASH, LRU, ARRAY, LPM):
                 size = _TIMED.get(name, kept.value)
                 wanted = kernel.entries(name, kept.key, kept.value)
+                if name in _EVICTING:
+                    assert max(len(kept.entries), len(wanted)) <= _EVICTING[name], name
+                    continue
                 assert _cut(kept.entries, size) == _cut(wanted, size), name
     finally:
         kernel.close()
@@ -117,6 +123,21 @@ def test_queues_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     compare(HERE / "lines.bpf.c", packets, tmp_path)
     compare(HERE / "lines.bpf.c", packets, tmp_path, HERE / "lines.toml")
     compare(HERE / "lines.bpf.c", orders(0, 7, drained), tmp_path, HERE / "lines.toml")
+
+
+def test_lru_maps_of_any_size_refuse_nothing_as_in_the_kernel(tmp_path: Path) -> None:
+    answers = compare(HERE / "recent.bpf.c", orders(300, 11), tmp_path)
+    assert {one.result for one in answers} == {3}
+
+
+def test_lru_maps_of_any_size_lose_entries_and_refuse_none(tmp_path: Path) -> None:
+    packets = orders(300, 11)
+    report = counted(HERE / "recent.bpf.c", trace(tmp_path, packets))
+    assert report["fate"]["results"] == [{"result": 3, "packets": 300, "action": "XDP_TX"}]
+    assert report["fate"]["refused"] == 0
+    assert report["fate"]["evicted"] > 300
+    kept = ran(HERE / "recent.bpf.c", packets).maps
+    assert {name: len(kept[name].entries) for name in _EVICTING} == _EVICTING
 
 
 def frames(kinds: bytes) -> list[bytes]:
@@ -200,6 +221,52 @@ def test_counts_with_filled_maps(tmp_path: Path) -> None:
     assert report["notes"] == [f"{said} ({maps})"]
 
 
+def test_maps_that_nobody_filled_are_told(tmp_path: Path) -> None:
+    packets = [one for one in traffic(100, 8) if one[12:14] == b"\x08\x00" and len(one) > 34]
+    file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
+    maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
+    told = [
+        f"nothing was ever in {name}: all {count} look-ups missed; --maps FILE fills it"
+        for name in ("blocked", "seen", "routes")
+    ]
+    assert counted(HERE / "rules.bpf.c", file)["notes"] == told
+    notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
+    assert notes == [f"maps hold entries to begin with: seen 1 ({maps})", *told[::2]]
+    words = ("insights", HERE / "rules.bpf.c", "--traffic", file, "--format", "json")
+    report = json.loads(slowpath(*words, timeout=300).stdout)
+    assert report["traffic"]["notes"] == told
+
+
+def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
+    source, maps = tmp_path / "jumps.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        "struct { __uint(type, 3); __uint(max_entries, 4); __uint(key_size, 4);\n"
+        '\t__uint(value_size, 4); } jumps SEC(".maps");\n'
+        "struct { __uint(type, 1); __uint(max_entries, 4); __uint(key_size, 4);\n"
+        '\t__uint(value_size, 4); } gone SEC(".maps");\n'
+        'SEC("xdp") int other(struct xdp_md *ctx) { return XDP_TX; }\n'
+        'SEC("xdp") int first(struct xdp_md *ctx)\n{\n'
+        "\t__u8 *data = (void *)(long)ctx->data;\n\t__u32 key = 0;\n"
+        "\tif (data + 15 > (__u8 *)(long)ctx->data_end) return XDP_DROP;\n"
+        "\tbpf_map_lookup_elem(&gone, &key);\n"
+        "\tif (!bpf_map_update_elem(&gone, &key, &key, 0)) bpf_map_delete_elem(&gone, &key);\n"
+        "\tbpf_tail_call(ctx, &jumps, data[14]);\n\treturn XDP_ABORTED;\n}\n"
+    )
+    maps.write_text('jumps = [{ key = 1, program = "other" }]\n')
+    file = trace(tmp_path, frames(bytes([0, 1, 1, 3, 4, 255])))
+    said = "bpf_tail_call found no program in jumps"
+    report = counted(source, file, "--entry", "first")
+    assert report["notes"] == [f"{said}, 6 of 6 times; --maps FILE fills it"]
+    report = counted(source, file, "--entry", "first", "--maps", maps)
+    assert report["notes"] == [
+        f"maps hold entries to begin with: jumps 1 ({maps})",
+        f"{said}, 4 of 6 times; --maps FILE fills it",
+    ]
+    results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
+    assert results == {"XDP_TX": 2, "XDP_ABORTED": 4}
+
+
 def test_a_report_has_the_maps_and_the_programs_that_are_called_last(tmp_path: Path) -> None:
     """Instructions are those of all programs that ran, each with its own blocks."""
     file = trace(tmp_path, orders(200, 9))
@@ -229,6 +296,10 @@ WRONG_MAPS = {
     "map ports: programs behind devices and CPUs do not run here": (
         "ports = [{ key = 1, value = [1, 7] }]"
     ),
+    "map routes: entry 2: a prefix of 40 bits, where addresses have 32": (
+        'routes = [{ key = "18000000 c0000200", value = 1 },'
+        ' { key = "28000000 c0000200", value = 1 }]'
+    ),
     "map .bss: variables begin as the source has them": "'.bss' = [{ key = 0, value = 1 }]",
     "map calls: entry 1: `program`: the object has no program": (
         'calls = [{ key = 1, program = "nobody" }]'
@@ -247,12 +318,15 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
         'struct { MAP(1, 8); } blocked SEC(".maps");\n'
         'struct { MAP(14, 8); } ports SEC(".maps");\n'
         'struct { MAP(3, 4); } calls SEC(".maps");\n'
+        "struct { __uint(type, 11); __uint(max_entries, 4); __uint(map_flags, 1);\n"
+        '\t__uint(key_size, 8); __uint(value_size, 8); } routes SEC(".maps");\n'
         "struct inner { MAP(2, 4); };\n"
         'struct { MAP(12, 4); __array(values, struct inner); } inside SEC(".maps");\n'
         "__u32 variable;\n"
         'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n\t__u32 key = variable++;\n'
         "\tbpf_tail_call(ctx, &calls, key);\n"
         "\tbpf_redirect_map(&ports, key, 0);\n"
+        "\t__u64 address = 32;\n\tbpf_map_lookup_elem(&routes, &address);\n"
         "\treturn bpf_map_lookup_elem(&blocked, &key) ? 1 : 2;\n}\n"
     )
     maps.write_text(WRONG_MAPS[said])
@@ -263,6 +337,43 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
     assert run.stderr.count("\n") == 1
 
 
+def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
+    source, maps = tmp_path / "deep.bpf.c", tmp_path / "maps.toml"
+    text = (HERE / "table.bpf.c").read_text()
+    large = "\tvolatile __u8 large[600];\n\n\tfor (int at = 0; at < 600; at++) large[at] = at;\n"
+    source.write_text(text.replace("\ttotal++;\n", f"{large}\ttotal++;\n"))
+    maps.write_text("kinds = [{ others = 1 }]\n")
+    file = trace(tmp_path, frames(b"1"))
+    words = ("insights", "counts", source, "--traffic", file)
+    run = slowpath(*words, "--maps", maps)
+    assert run.returncode == 3
+    said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
+    assert f"error: {source}: {said}" in run.stderr
+    assert "stack limit of 512 bytes" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert slowpath(*words).returncode == 0
+
+
+def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
+    source, maps = tmp_path / "none.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        'SEC("xdp") int none(struct xdp_md *ctx) { return XDP_DROP; }\n'
+    )
+    maps.write_text("kinds = [{ others = 1 }]\n")
+    file = trace(tmp_path, frames(b"1"))
+    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
+    assert run.returncode == 3
+    assert f"{maps}: map kinds: there is no map of this name" in run.stderr
+
+
+def test_an_object_is_made_only_where_maps_are_read_in_it() -> None:
+    plain, calling = str(HERE / "table.bpf.c"), str(HERE / "steps.bpf.c")
+    assert load_runnable(plain, Clang()).object == b""
+    assert load_runnable(plain, Clang(), filled=True).object
+    assert load_runnable(calling, Clang()).object
+
+
 def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
     maps = tmp_path / "full.toml"
     maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
@@ -270,6 +381,19 @@ def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
     lost = [one for one in report["notes"] if "found no free slot, or lost it" in one]
     assert [one.split(" for ")[1].split()[0] for one in lost] == ["blocked", "seen"]
     assert report["fate"]["refused"] == report["fate"]["evicted"] == 0
+
+
+def test_one_entry_is_one_entry(tmp_path: Path) -> None:
+    maps, kinds = tmp_path / "full.toml", tmp_path / "one.bpf.c"
+    maps.write_text("blocked = [{ others = 34 }]\n")
+    report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
+    said = f"1 entry that {maps} has for blocked found no free slot, or lost it"
+    assert f"{said}: max_entries is too small" in report["notes"]
+    table = (HERE / "table.bpf.c").read_text().replace("max_entries, 1024", "max_entries, 4")
+    kinds.write_text(table)
+    report = counted(kinds, trace(tmp_path, frames(b"12345")))
+    said = "1 entry found no free slot, 0 lost theirs"
+    assert report["notes"] == [f"{said}: the tables are too small (max_entries)"]
 
 
 def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:

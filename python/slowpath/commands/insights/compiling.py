@@ -94,7 +94,10 @@ def read_work(given: Namespace, *, runs: bool = False) -> Work:
     from slowpath.insights.porting.xdp.sources import load_examined, load_runnable
 
     clang, _, memory = read_limits(given)
-    source = (load_runnable if runs else load_examined)(given.file, clang)
+    if runs:
+        source = load_runnable(given.file, clang, filled=given.maps is not None)
+    else:
+        source = load_examined(given.file, clang)
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")

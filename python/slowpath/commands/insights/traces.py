@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from slowpath.engine.errors import MapsFile
 
 TRAFFIC = "Traffic"
-MOST = 1_000_000_000
+_MOST = 1_000_000_000
 """Of what is counted."""
 ENTRY = option(
     TRAFFIC,
@@ -30,7 +30,7 @@ PACKETS = option(
     TRAFFIC,
     "--packets",
     metavar="COUNT",
-    type=within(int, 1, MOST),
+    type=within(int, 1, _MOST),
     default=100_000,
     help="Run the first packets of the trace only (default: %(default)s).",
 )
@@ -43,7 +43,15 @@ STRIP = option(
     help="Take so many bytes off each packet in front of the function, as elements before it would "
     "do: 14 of Ethernet (default: %(default)s).",
 )
-
+BLOCKS = option(
+    TRAFFIC,
+    "--blocks",
+    metavar="COUNT",
+    type=within(int, 1, _MOST),
+    default=1_000_000,
+    help="A packet for which more blocks run is one that does not come to an end "
+    "(default: %(default)s).",
+)
 MAPS = option(
     TRAFFIC,
     "--maps",
@@ -67,6 +75,7 @@ def check_traced(given: Namespace) -> None:
         ("--config", given.config, CONFIG),
         ("--packets", given.packets, PACKETS),
         ("--strip", given.strip, STRIP),
+        ("--blocks", given.blocks, BLOCKS),
         ("--maps", given.maps, MAPS),
     ):
         if value != least.settings["default"]:

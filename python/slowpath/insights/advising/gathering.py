@@ -85,7 +85,8 @@ def _runnable(asked: Asked) -> Asked:
     """With the source as it runs: an XDP program is compiled for BPF, and has tables."""
     if not asked.source.compiled or not is_xdp(asked.source.file):
         return asked
-    return asked._replace(source=load_runnable(asked.source.file, asked.clang))
+    filled = asked.setting.maps is not None
+    return asked._replace(source=load_runnable(asked.source.file, asked.clang, filled=filled))
 
 
 def _left(until: float | None) -> float | None:

@@ -210,9 +210,8 @@ class Counted:
         if traffic["timeless"]:
             found.append("the trace has no times: packets arrive one each microsecond")
         if fate["refused"] + fate["evicted"]:
-            lost = (
-                f"{fate['refused']:,} entries found no free slot, {fate['evicted']:,} lost theirs"
-            )
+            refused = f"{fate['refused']:,} entr{'y' if fate['refused'] == 1 else 'ies'}"
+            lost = f"{refused} found no free slot, {fate['evicted']:,} lost theirs"
             remedy = "max_entries" if self.entry.xdp else "--cflags=-DSLOWPATH_BUCKETS=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
         if fate["unmade"]:

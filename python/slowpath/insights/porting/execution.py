@@ -35,6 +35,7 @@ from slowpath.insights.porting.xdp.helpers import known
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
+from slowpath.insights.porting.xdp.missing import missing
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function
@@ -114,7 +115,7 @@ class Outcome(NamedTuple):
     kept: int
     """Packets that were neither sent, killed nor given back."""
     notes: list[str]
-    """On what maps hold to begin with."""
+    """On what maps hold to begin with, and what they would have to hold."""
 
 
 class Execution:
@@ -283,15 +284,28 @@ class Execution:
                 self._take(recorder)
         self._take(recorder)
         totals = self._totals(reset=False)
+        tally = recorder.tally()
         return {
-            "tally": recorder.tally()._asdict(),
+            "tally": tally._asdict(),
             "counts": dict(zip(_KEYS, totals[_PORTS:], strict=False)),
             "outputs": list(enumerate(totals[:_PORTS])),
             "results": sorted(results.items()),
             "packets": ran,
             "kept": kept,
-            "notes": notes,
+            "notes": notes + self._missing(tally),
         }
+
+    def _missing(self, tally: Tally) -> list[str]:
+        """Notes on maps that nobody has filled."""
+        if self._filling is None:
+            return []
+        held = self._filling.held | {
+            # of several of this name, any
+            self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]
+            for site, part, _ in tally.touches
+            if self.stated.sites[site].kind == "write"
+        }
+        return missing(self.store.tables, self.store.looked(self._code.address), held)
 
     def _fill(self) -> list[str]:
         """Puts into maps what they hold to begin with: notes on that."""

@@ -50,8 +50,9 @@ def run(
         InputError: when a file cannot be read or used, the source does not compile, has no such
             function or one with inline assembly or recursion, or a packet does not come to an end.
     """
-    source = load_runnable(file, Clang(flags))
-    return run_source(source, traffic, setting or Setting(), Allowance(), Stopping())
+    setting = setting or Setting()
+    source = load_runnable(file, Clang(flags), filled=setting.maps is not None)
+    return run_source(source, traffic, setting, Allowance(), Stopping())
 
 
 def run_source(
@@ -98,7 +99,7 @@ def _work(
     program = Program(source)
     chosen = choose(source.file, program.functions, setting.entry)
     leave_network()
-    start = Start(source.object, setting.maps)
+    start = Start(source.object, source.lacking, setting.maps)
     execution = Execution(source.file, program.module, program.functions, chosen, start)
     outcome = execution.run(arriving, setting, until)
     counted = Counted(execution, outcome, program.functions, chosen)

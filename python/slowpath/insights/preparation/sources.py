@@ -23,7 +23,8 @@ class Source(NamedTuple):
     kind: Literal["bitcode", "text"]
     compiled: bool  # by us; passes have not run then
     support: bytes = b""  # bitcode of what an XDP program calls; empty: it is none
-    object: bytes = b""  # of an XDP program, as the kernel would load it; empty: clang makes none
+    object: bytes = b""  # of an XDP program, as the kernel would load it; empty: nobody needs it
+    lacking: str = ""  # why there is none that is needed
 
 
 def is_source(file: str) -> bool:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from slowpath.cli.command import Command, option
 from slowpath.commands.insights.command import CODES, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-from slowpath.commands.insights.traces import CONFIG, ENTRY, MAPS, PACKETS, STRIP, TRAFFIC
+from slowpath.commands.insights.traces import BLOCKS, CONFIG, ENTRY, MAPS, PACKETS, STRIP, TRAFFIC
 
 
 def _advise(given: Namespace) -> int:
@@ -39,6 +39,7 @@ ADVICE = Command(
         MAPS,
         PACKETS,
         STRIP,
+        BLOCKS,
         option(
             "Analysis",
             "--target",

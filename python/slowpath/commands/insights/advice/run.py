@@ -30,7 +30,7 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.advising.report import report_on
     from slowpath.insights.porting.setting import Setting
 
-    setting = Setting(given.entry, given.config, given.packets, given.strip, maps=maps)
+    setting = Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps)
     asked = Asked(
         work.source,
         work.clang,

@@ -2,10 +2,10 @@
 
 from argparse import Namespace
 
-from slowpath.cli.command import Command, option, within
+from slowpath.cli.command import Command, option
 from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-from slowpath.commands.insights.traces import CONFIG, ENTRY, MAPS, MOST, PACKETS, STRIP, TRAFFIC
+from slowpath.commands.insights.traces import BLOCKS, CONFIG, ENTRY, MAPS, PACKETS, STRIP, TRAFFIC
 
 
 def _counts(given: Namespace) -> int:
@@ -39,15 +39,7 @@ COUNTS = Command(
         ENTRY,
         CONFIG,
         MAPS,
-        option(
-            TRAFFIC,
-            "--blocks",
-            metavar="COUNT",
-            type=within(int, 1, MOST),
-            default=1_000_000,
-            help="A packet for which more blocks run is one that does not come to an end "
-            "(default: %(default)s).",
-        ),
+        BLOCKS,
         CFLAGS,
         DEADLINE.saying(
             "Stop after so many seconds with the packets that have run by then "

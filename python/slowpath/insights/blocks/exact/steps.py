@@ -24,7 +24,14 @@ AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
 """How clang is told to make something of LLVM's language for BPF that has its passes behind it."""
 _LLVM = Form((*OBJECT.words, NAMES, "-S", "-emit-llvm"), "ll", "text of LLVM", kernel=True)
 _ASSEMBLER = Form((*AS_IT_IS, NAMES, "-S", "-x", "ir"), "s", "assembler", kernel=False)
-_OBJECT = Form((*AS_IT_IS, NAMES, "-x", "ir"), "o", "object", kernel=False)
+AS_OBJECT = Form((*AS_IT_IS, NAMES, "-x", "ir"), "o", "object", kernel=False)
+OPTIMISED = Form(
+    (*OBJECT.words, "-w", NAMES, "-S", "-emit-llvm", "-x", "ir"),
+    "ll",
+    "text of LLVM",
+    kernel=False,
+)
+"""Of LLVM's language for BPF before its passes, what they make."""
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
 """Values and blocks that only have a number."""
@@ -94,7 +101,7 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
         StoppedError: when the time is up before.
     """
     assembler = from_llvm(file, llvm, clang, _ASSEMBLER).decode(errors="replace")
-    return Steps(llvm, assembler, from_llvm(file, llvm, clang, _OBJECT))
+    return Steps(llvm, assembler, from_llvm(file, llvm, clang, AS_OBJECT))
 
 
 def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:

@@ -14,13 +14,14 @@ from slowpath.insights.blocks.exact.steps import (
     LAYOUT,
     NAMES,
     NO_PASSES,
+    OPTIMISED,
     TRIPLE,
     from_llvm,
     named,
 )
 from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.sources import told
-from slowpath.programs.clang import OBJECT, Form, compile_c
+from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
 
 _READ = Form(
@@ -28,12 +29,6 @@ _READ = Form(
         *("-O2", "-g", "-w", "-S", "-emit-llvm", "-femit-all-decls", NAMES),
         *("-fno-stack-protector", "-U_FORTIFY_SOURCE", *NO_PASSES),
     ),
-    "ll",
-    "text of LLVM",
-    kernel=False,
-)
-_OPTIMISED = Form(
-    (*OBJECT.words, "-w", NAMES, "-S", "-emit-llvm", "-x", "ir"),
     "ll",
     "text of LLVM",
     kernel=False,
@@ -79,7 +74,7 @@ def optimised(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
     wanted = frozenset(roots)
     text = _VARIABLE.sub(r"\g<1>\g<2>", text)
     text = _DEFINE.sub(lambda one: _linked(one, wanted), text)
-    made = from_llvm(file, text, clang, _OPTIMISED)
+    made = from_llvm(file, text, clang, OPTIMISED)
     return named(made.decode(errors="replace"))
 
 

@@ -30,6 +30,8 @@ _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 _REDIRECTED = (14, 16, 25)
 """Maps of devices and CPUs, by `enum bpf_map_type`."""
 _WORD = 8
+_LENGTH = 4
+"""Bytes of a prefix that say how many bits it has."""
 _PORT = 4
 """Bytes of a port's number; a program that is to run there stands behind it."""
 Entries = list[dict[str, str | int]]
@@ -40,7 +42,9 @@ class Start(NamedTuple):
     """What maps hold when the first packet comes, as it is given."""
 
     object: bytes = b""
-    """The program as the kernel would load it; empty: clang makes none."""
+    """The program as the kernel would load it; empty: clang makes none, or nobody needs it."""
+    lacking: str = ""
+    """Why clang makes none."""
     maps: MapsFile | None = None
 
 
@@ -68,7 +72,7 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
         return Contents({}, None)
     if not start.object:
         reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
-        raise InputError(file, reason)
+        raise InputError(file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
     for name, entries in found.items():
@@ -110,6 +114,11 @@ class Filling:
             elif reason := _wrong(table, contents.entries[table.map.name]):
                 raise InputError(contents.given or file, f"map {table.map.name}: {reason}")
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Names of maps that hold something to begin with."""
+        return frozenset(self._contents.entries)
+
     def fill(self) -> list[str]:
         """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
         given = self._contents.given
@@ -124,8 +133,9 @@ class Filling:
             lost = self._fill(table) + totals[1]
             totals[0] = totals[1] = 0
             if lost:
-                what = f"{lost:,} entries that {given} has for {table.map.name}"
-                notes.append(f"{what} found no free slot, or lost it: max_entries is too small")
+                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has"
+                why = "found no free slot, or lost it: max_entries is too small"
+                notes.append(f"{what} for {table.map.name} {why}")
         return [f"maps hold entries to begin with: {', '.join(held) or 'none'} ({given})", *notes]
 
     def _fill(self, table: Table) -> int:
@@ -168,9 +178,20 @@ def _wrong(table: Table, entries: Entries) -> str | None:
         return None
     if _size(entries) > 1 << 8 * min(table.map.key, _WORD):
         return f"there are not so many keys of {table.map.key} bytes"
+    if table.kind == LPM and (reason := _too_long(table, entries)):
+        return reason
     values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
         return "programs behind devices and CPUs do not run here; leave them out"
+    return None
+
+
+def _too_long(table: Table, entries: Entries) -> str | None:
+    """Which prefix has more bits than the addresses of its trie."""
+    most = 8 * (table.map.key - _LENGTH)
+    for number, one in enumerate(entries, 1):
+        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
+            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {most}"
     return None
 
 
@@ -215,6 +236,11 @@ def _looked_for(table: Table, key: bytes) -> bytes:
     """What two keys have in common that are one: of a prefix, its length and its bits."""
     if table.kind != LPM:
         return key
-    bits = int.from_bytes(key[:4], "little")
-    prefix = int.from_bytes(key[4:], "big") >> max(0, 8 * (len(key) - 4) - bits)
-    return key[:4] + prefix.to_bytes(len(key) - 4, "big")
+    length, address = key[:_LENGTH], key[_LENGTH:]
+    prefix = int.from_bytes(address, "big") >> 8 * len(address) - _prefix(key)
+    return length + prefix.to_bytes(len(address), "big")
+
+
+def _prefix(key: bytes) -> int:
+    """Bits of a prefix."""
+    return int.from_bytes(key[:_LENGTH], "little")

@@ -6,6 +6,7 @@ LLVM's language reference; llvm/docs/BPF (relocations are variables whose names 
 
 import re
 
+from slowpath.insights.blocks.exact.steps import USED
 from slowpath.insights.blocks.plain.steps import MACHINE, for_here
 from slowpath.insights.porting.xdp.helpers import name_of
 from slowpath.insights.porting.xdp.maps import (
@@ -48,13 +49,12 @@ _OF = {
 }
 """By helper whose first argument is a map, of which maps it is here."""
 _TAIL_CALL = 12
-_USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
 
 
 def ported(text: str) -> str:
     """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
     kinds = kinds_of(text)
-    text = MACHINE.sub("", for_here(_USED.sub("", text)))
+    text = MACHINE.sub("", for_here(USED.sub("", text)))
     text = _NOTHING.sub("", _BARRIER.sub(r"\1freeze \3 \4", text))
     text = _OFFSET.sub(r"\1add \2 0, \3", text)
     called = dict[str, None]()

@@ -12,8 +12,8 @@ from slowpath.insights.blocks.exact.maps import DEFINED, OLD, members, value
 from slowpath.insights.preparation.layouts import Field, Layouts, Type, Variable
 from slowpath.insights.preparation.metadata import Line, Metadata
 
-SIZE = 64
-"""Bytes of `struct map` in `headers/nic/xdp.c`, rounded up."""
+SIZE = 80
+"""Bytes of `struct map` in `headers/nic/xdp.c`."""
 HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
 KINDS = {
     HASH: HASH,
@@ -81,6 +81,14 @@ class Table(NamedTuple):
     def variable(self) -> Variable:
         """The table as a variable of the source."""
         return Variable(self.map.name, self.layout, self.map.line)
+
+
+class Looked(NamedTuple):
+    """How often something was looked for in a map since it is there."""
+
+    found: int
+    """Of program arrays only."""
+    missed: int
 
 
 def kinds_of(text: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ import mmap
 import struct
 from collections.abc import Callable, Sequence
 
-from slowpath.insights.porting.xdp.maps import SIZE, Table
+from slowpath.insights.porting.xdp.maps import SIZE, Looked, Table
 
 PACKETS = 1 << 17
 """Bytes of the region that packets are in."""
@@ -19,7 +19,9 @@ _HEADROOM, _HEADER = 256, 40
 _TAILROOM = 4096 - _HEADROOM - 320
 """Bytes that a packet and what is appended have in a page, as in test runs of the kernel."""
 _DEVICE = 1
-_FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQ")
+_FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
+_LOOKED = struct.Struct("<QQ")
+"""The end of what helpers are told of a map; they count it."""
 
 
 class Arena:
@@ -93,8 +95,18 @@ class Store:
                 continue
             sizes = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
-            said = _MAP.pack(*sizes, *shape, data, one.size, 0)
+            said = _MAP.pack(*sizes, *shape, data, one.size, 0, 0, 0)
             ctypes.memmove(at, said, min(len(said), SIZE))
+
+    def looked(self, address: Callable[[str], int]) -> dict[str, Looked]:
+        """By name of a map, what helpers have looked for in it."""
+        at = {name: address(name) for name in self.names}
+        end = SIZE - _LOOKED.size
+        return {
+            name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
+            for name, start in at.items()
+            if start
+        }
 
     def write(self, table: Table, at: int, data: bytes) -> None:
         """Puts bytes somewhere into a table."""

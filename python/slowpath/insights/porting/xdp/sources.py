@@ -3,15 +3,23 @@
 import re
 
 from slowpath.cli.errors import InputError, StoppedError
-from slowpath.insights.blocks.exact.steps import from_llvm, language, named
+from slowpath.insights.blocks.exact.steps import (
+    AS_IT_IS,
+    AS_OBJECT,
+    NAMES,
+    OPTIMISED,
+    from_llvm,
+    language,
+    named,
+)
 from slowpath.insights.porting.xdp.here import ported
+from slowpath.insights.porting.xdp.maps import PROGRAMS, kinds_of
 from slowpath.insights.preparation.framework import HEADERS
 from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source, load_source
-from slowpath.programs.clang import OBJECT, Form, compile_c
+from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
 
-_MAPS = re.compile(r'^@[^\n]*section "\.?maps"', re.MULTILINE)
 _OWN = re.compile(r"^define (?:internal|private|available_externally) ", re.MULTILINE)
 _SUPPORT = Form(
     (
@@ -23,27 +31,22 @@ _SUPPORT = Form(
     "bitcode",
     kernel=False,
 )
-_NO_PASSES = ("-w", "-Xclang", "-disable-llvm-passes")
-_FROM_TEXT = Form((*OBJECT.words, *_NO_PASSES, "-x", "ir"), "o", "object", kernel=False)
 _READ = Form(
     (
-        *(*OBJECT.words, *_NO_PASSES, "-S", "-emit-llvm", "-femit-all-decls"),
-        *("-fno-discard-value-names", "-fno-strict-aliasing", "-fwrapv"),
+        *(*AS_IT_IS, NAMES, "-S", "-emit-llvm", "-femit-all-decls"),
+        *("-fno-strict-aliasing", "-fwrapv"),
     ),
     "ll",
     "text of LLVM",
     kernel=True,
 )
-_OPTIMISED = Form(
-    (*OBJECT.words, "-w", "-fno-discard-value-names", "-S", "-emit-llvm", "-x", "ir"),
-    "ll",
-    "text of LLVM",
-    kernel=False,
-)
 
 
-def load_runnable(file: str, clang: Clang) -> Source:
+def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     """Reads a source that is to run: an XDP program as it is compiled for BPF.
+
+    `filled`: something is put into its maps, for which they are read in the object; else that is
+    made of programs only that have arrays of others, since the object says what is in these.
 
     Raises:
         InputError: when it cannot be read or compiled.
@@ -54,18 +57,15 @@ def load_runnable(file: str, clang: Clang) -> Source:
     text = language(file, clang)
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
     ran = ported(text).encode()
-    made = _object(file, text, clang) if _MAPS.search(text) else b""
-    return Source(file, ran, "text", compiled=False, support=support, object=made)
-
-
-def _object(file: str, text: str, clang: Clang) -> bytes:
-    """What the kernel would load; nothing where clang makes no code of it."""
+    source = Source(file, ran, "text", compiled=False, support=support)
+    if not filled and PROGRAMS not in kinds_of(text).values():
+        return source
     try:
-        return from_llvm(file, text, clang, _FROM_TEXT)
+        return source._replace(object=from_llvm(file, text, clang, AS_OBJECT))
     except StoppedError:
         raise
-    except InputError:
-        return b""
+    except InputError as problem:
+        return source._replace(lacking=problem.reason.removeprefix("no code for BPF: "))
 
 
 def load_examined(file: str, clang: Clang) -> Source:
@@ -86,5 +86,5 @@ def load_examined(file: str, clang: Clang) -> Source:
         if not is_xdp(file):
             raise
     read = _OWN.sub("define ", compile_c(file, clang, _READ).decode(errors="replace"))
-    text = ported(named(from_llvm(file, read, clang, _OPTIMISED).decode(errors="replace")))
+    text = ported(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))
     return Source(file, text.encode(), "text", compiled=True)

@@ -27,6 +27,7 @@ struct map {
 	unsigned char *data;
 	uint64_t size;
 	uint64_t head; /* where the next record of a ring, or element of a queue, goes */
+	uint64_t found, missed; /* tail calls with a program; these, or look-ups, with nothing */
 };
 
 /* The context of a program, and what only the kernel knows of it. */
@@ -160,22 +161,29 @@ static void *port(const struct map *map, const void *key)
 	return (unsigned char *)tag_of(map, index) + map->value_at;
 }
 
+__attribute__((noinline)) static void *slowpath_xdp_missed(struct map *map)
+{
+	map->missed++;
+	return 0;
+}
+
 WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
 {
 	uint32_t *slot, *free, index;
+	void *found;
 
 	if (map->kind == ARRAY) {
 		memcpy(&index, key, 4);
 		return index < map->entries ? map->data + (uint64_t)index * map->stride : 0;
 	}
-	if (map->kind == LPM)
-		return longest(map, key);
-	if (map->kind == PORTS)
-		return port(map, key);
+	if (map->kind == LPM || map->kind == PORTS) {
+		found = map->kind == LPM ? longest(map, key) : port(map, key);
+		return found ? found : slowpath_xdp_missed(map);
+	}
 	if (map->kind != HASH && map->kind != LRU)
 		return 0;
 	slot = find(map, key, hash_of(key, map->key_size), &free);
-	return slot ? (unsigned char *)slot + map->value_at : 0;
+	return slot ? (unsigned char *)slot + map->value_at : slowpath_xdp_missed(map);
 }
 
 static long put(struct map *map, uint32_t *slot, uint32_t tag, const void *key, const void *value)
@@ -208,7 +216,7 @@ static long put_prefix(struct map *map, const void *key, const void *value, uint
 
 WORK long bpf_map_update_elem(struct map *map, const void *key, const void *value, uint64_t flags)
 {
-	uint32_t *slot, *free, hash, index;
+	uint32_t *slot, *free, hash, index, at;
 
 	flags &= ~(uint64_t)LOCKED;
 	if (flags > EXISTING)
@@ -236,9 +244,14 @@ WORK long bpf_map_update_elem(struct map *map, const void *key, const void *valu
 		memcpy((unsigned char *)slot + map->value_at, value, map->value_size);
 		return 0;
 	}
-	if (map->kind == LRU && !free) {
+	if (map->kind == LRU && (!free || map->used >= map->entries)) {
+		/* The last entry of the bucket goes, also where the map has as many as it may before
+		 * all slots are taken: it is no multiple of a bucket. */
 		slowpath_xdp_totals.evicted++;
-		free = tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + map->slots - 1);
+		at = map->slots - 1;
+		LOOP while (at && !*tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + at))
+			at--;
+		free = tag_of(map, (uint64_t)(hash % map->buckets) * map->slots + at);
 	} else if (!free || map->used >= map->entries) {
 		slowpath_xdp_totals.refused++;
 		return TOO_BIG;
@@ -524,6 +537,10 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 
 typedef int program(struct frame *frame);
 
+/* `_setjmp` and `longjmp`, which nobody else may call (accelerators/execution/externals.py). */
+__attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
+__attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
+
 static jmp_buf slowpath_xdp_back;
 static program *volatile slowpath_xdp_next; /* read again after each jump */
 static uint32_t slowpath_xdp_jumps;
@@ -534,27 +551,30 @@ __attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
 {
 	slowpath_xdp_next = first;
 	slowpath_xdp_jumps = 0;
-	_setjmp(slowpath_xdp_back);
+	slowpath_xdp_mark(slowpath_xdp_back);
 	return slowpath_xdp_next(frame);
 }
 
-__attribute__((noinline, noreturn)) static void slowpath_xdp_jump(program *to)
+__attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *map, program *to)
 {
+	map->found++;
 	slowpath_xdp_next = to;
 	slowpath_xdp_jumps++;
-	longjmp(slowpath_xdp_back, 1);
+	slowpath_xdp_return(slowpath_xdp_back, 1);
 }
 
 /* Goes on behind the call where there is no such program. */
 WORK long bpf_tail_call(struct frame *frame, struct map *map, uint32_t index)
 {
-	program *to;
+	program *to = 0;
 
-	if (index >= map->entries || slowpath_xdp_jumps >= MOST_JUMPS)
+	if (slowpath_xdp_jumps >= MOST_JUMPS)
 		return NO_ENTRY;
-	memcpy(&to, map->data + (uint64_t)index * map->stride, sizeof(to));
+	if (index < map->entries)
+		memcpy(&to, map->data + (uint64_t)index * map->stride, sizeof(to));
 	if (to)
-		slowpath_xdp_jump(to);
+		slowpath_xdp_jump(map, to);
+	slowpath_xdp_missed(map);
 	return NO_ENTRY;
 }
 
