@@ -68,7 +68,7 @@ def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
     module = load(question, text)
     machine = lower(file, Prepared(text, for_bpf=True))
     made = lowered(file, with_known_maps(text).text, question.clang).assembler
-    exact = Machine(assembled(made), symbols(text))
+    exact = Machine(assembled(made), symbols(text), {})
     for program in module.programs:
         with contextlib.suppress(InputError):
             yield Counted(
