@@ -7,11 +7,13 @@ from typing import TypeVar
 from slowpath.cli import inputs
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import write_text
+from slowpath.cli.lists import first_few
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import Line, note, out_lines
 
 _WRITTEN = (".csv", ".json")
-_SHOWN = 3
+SHOWN = 3
+"""Of several things that are said in a sentence."""
 GUESS = "what is said of them is a guess"
 Report = TypeVar("Report")
 Forms = Mapping[str, Callable[[Report], Iterable[Line | str]]]
@@ -54,11 +56,6 @@ def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | s
     return [json_line(report)] if form == "json" else forms[form](report)
 
 
-def told(many: Sequence[str]) -> str:
-    """The first of several things, and that there are more."""
-    return ", ".join(many[:_SHOWN]) + (", ..." if len(many) > _SHOWN else "")
-
-
 def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Warns of what is unlike all that was measured.
 
@@ -69,8 +66,8 @@ def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[
     """
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
-        text = f"{len(odd)} of {len(unusual)} {what} unlike those that were measured: {told(odd)}"
-        warn(file, f"{text}; {GUESS}")
+        text = f"{len(odd)} of {len(unusual)} {what} unlike those that were measured"
+        warn(file, f"{text}: {first_few(odd, SHOWN)}; {GUESS}")
 
 
 def warn(file: str, text: str) -> None:

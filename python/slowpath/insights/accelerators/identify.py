@@ -9,6 +9,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
+from slowpath.cli.lists import first_few
 from slowpath.insights.accelerators.candidates import outside, own, why_not, works
 from slowpath.insights.accelerators.execution.trials import Attempt, Series
 from slowpath.insights.accelerators.groups import akin, pairs, parts, streams, tables
@@ -79,8 +80,7 @@ class Identification:
             return f"was not run: it {self.refused[name]}"
         missing = outside(self.functions, name, self._known)
         if missing:
-            shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")  # noqa: PLR2004
-            return f"calls {shown}, which is not there"
+            return f"calls {first_few(missing, 3)}, which is not there"
         return "agrees with no reference in any way of calling it"
 
     def _keep(self, name: str, found: Found) -> Found:

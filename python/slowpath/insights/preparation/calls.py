@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from slowpath.cli.errors import InputError
+from slowpath.cli.lists import first_few
 from slowpath.insights.preparation.functions import Function
 
 
@@ -83,8 +84,7 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         known = sorted(
             {function.shown for name, function in functions.items() if not function.supports}
         )
-        shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")  # noqa: PLR2004
-        has = f"it has {shown}" if known else "it has no function with a body"
+        has = f"it has {first_few(known, 8)}" if known else "it has no function with a body"
         if "::" in entry:
             has += "; what stands inside a class and is not called is not compiled"
         raise InputError(file, f"there is no function {entry!r}; {has}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
+from slowpath.cli.lists import first_few
 from slowpath.insights.preparation.calls import find_entry, own_of, roots
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
@@ -139,8 +140,8 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
             return own[0]
         reason = "has several functions that no other calls"
     several = sorted({functions[name].shown for name in own})
-    shown_few = ", ".join(several[:8]) + (", ..." if len(several) > 8 else "")  # noqa: PLR2004
-    raise InputError(file, f"{reason}; name the one that gets packets with --entry: {shown_few}")
+    names = first_few(several, 8)
+    raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:

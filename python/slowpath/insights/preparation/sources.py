@@ -32,7 +32,7 @@ def is_source(file: str) -> bool:
     return Path(file).suffix in _COMPILED
 
 
-def told(file: str, data: bytes, clang: Clang) -> Clang:
+def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
     """The compiler, told what a source is, where headers are, and what elements are called, too.
 
     The user's flags come last.
@@ -53,7 +53,7 @@ def load_source(file: str, clang: Clang) -> Source:
     if data.startswith(_BITCODE):
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):
-        made = compile_c(file, told(file, data, clang), BITCODE)
+        made = compile_c(file, compiler_for(file, data, clang), BITCODE)
         return Source(file, made, "bitcode", compiled=True)
     if Path(file).suffix == ".ll" or kind_of(file, data) == "ll":
         return Source(file, data, "text", compiled=False)

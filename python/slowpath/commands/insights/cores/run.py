@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.lists import first_few
 from slowpath.commands.insights.writing import (
     GUESS,
+    SHOWN,
     check_output,
-    told,
     warn,
     warn_of_guesses,
     write,
@@ -77,10 +78,8 @@ def _warn(asked: "Asked", report: "CoresReport") -> None:
     """Says what is unlike that which was measured."""
     beyond = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if beyond:
-        warn(
-            asked.file,
-            f"{told([str(cores) for cores in beyond])} cores are outside of the 24 to 60 that were "
-            f"measured; {GUESS}",
-        )
+        cores = first_few([str(one) for one in beyond], SHOWN)
+        text = f"{cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
+        warn(asked.file, text)
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
     warn_of_guesses(asked.file, "functions are", unusual)
