@@ -73,31 +73,47 @@ class Bench:
         return {"subjects": [next(self._sides[beside])], "competitors": competitors}
 
 
-def test_blocks_take_turns_and_disturbed_ones_are_made_again() -> None:
-    alone = iter([reading(100), reading(5, share=0.5), reading(102), reading(101)])
-    beside = iter([reading(50), reading(52), reading(51)])
+def test_blocks_take_turns_and_disturbed_turns_are_made_again() -> None:
+    alone = iter([reading(100), reading(5, share=0.5), reading(104), reading(102)])
+    beside = iter([reading(50), reading(90), reading(52), reading(51)])
     bench = Bench(alone, beside)
     turns = in_turns(bench, Timing(3, 2.0, 0.5))
-    assert bench.order == [False, True, False, True, False, True, False]
-    assert turns.alone == Rate(101, 100, 102, 3, 1)
-    assert turns.beside == Rate(51, 50, 52, 3, 0)
+    assert bench.order == [False, True] * 4
+    assert turns.alone == Rate(102, 100, 104, 3, 1)
+    assert turns.beside == Rate(51, 51, 51, 3, 0)  # half of it in each of the three
     assert turns.competitor == 7
-    assert turns.slowdown == 2.0  # median of 100/50, 102/51: the disturbed block is in no pair
+    assert turns.slowdown == 2.0
+
+
+def test_something_else_is_measured_in_the_same_turns() -> None:
+    bench = Bench(map(reading, [100, 70, 60]), map(reading, [50, 40, 30]))
+    client = Bench(iter([reading(20), reading(9, share=0.5), reading(18)]), iter([]))
+    turns = in_turns(bench, Timing(2, 2.0, 0.5), reference=client)
+    assert bench.order == [False, True] * 3
+    assert client.order == [False] * 3
+    assert turns.alone == Rate(70, 60, 100, 3, 0)
+    assert turns.reference == Rate(17.5, 14, 21, 2, 1)
+    assert turns.slowdown == 2.0
 
 
 def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
     busy = itertools.cycle([reading(10, share=0.9), reading(30, share=0.9)])
-    turns = in_turns(Bench(busy, itertools.repeat(reading(20))), Timing(2, 2.0, 0.5))
+    half = itertools.cycle([reading(5), reading(15)])
+    turns = in_turns(Bench(busy, half), Timing(2, 2.0, 0.5))
     assert turns.alone == Rate(20, 10, 30, 6, 6)
-    assert turns.beside.blocks == 2
-    assert turns.slowdown == 1.0  # of medians, as no pair was undisturbed
+    assert turns.beside == Rate(10, 10, 10, 6, 0)
+    assert turns.slowdown == 2.0
 
 
-def test_a_slowdown_is_of_neighbouring_blocks() -> None:
-    changing = [100, 300, 50, 80, 100]  # what others do outside slows down both
+def test_rates_are_by_neighbouring_blocks() -> None:
+    changing = [100, 300, 50, 80, 100]  # what others do outside slows down all
     alone = iter([reading(one) for one in changing])
     beside = iter([reading(one // 2) for one in changing])
-    assert in_turns(Bench(alone, beside), Timing(5, 2.0, 0.5)).slowdown == 2.0
+    client = iter([reading(3 * one) for one in [*changing[:3], 20, 20]])
+    turns = in_turns(Bench(alone, beside), Timing(5, 2.0, 0.5), reference=Bench(client, iter([])))
+    assert turns.slowdown == 2.0
+    assert turns.beside == Rate(50, 50, 50, 5, 0)
+    assert turns.reference == Rate(300, 60, 300, 5, 0)
 
 
 def test_threads_that_were_never_there_are_an_error() -> None:
@@ -120,14 +136,14 @@ class Around:
 
 
 def test_blocks_with_others_on_the_processor_are_made_again() -> None:
-    alone = iter([reading(100), reading(70), reading(102)])
-    beside = iter([reading(50), reading(52), reading(51)])
+    alone = map(reading, [100, 70, 102, 104])
+    beside = map(reading, [50, 52, 51, 52])
     # Before and behind each block: others came during the first one beside, and were there before
     # the second one alone.
-    around = Around([True, True, True, False, False, *[True] * 6])
+    around = Around([True, True, True, False, False, *[True] * 10])
     turns = in_turns(Bench(alone, beside), Timing(2, 2.0, 0.5), around=around)
-    assert turns.alone == Rate(101, 100, 102, 2, 1)
-    assert turns.beside == Rate(51.5, 51, 52, 2, 1)
+    assert turns.alone == Rate(102, 100, 104, 3, 1)
+    assert turns.beside == Rate(51, 51, 51, 2, 1)
     assert turns.slowdown == 2.0
 
 

@@ -114,7 +114,8 @@ def test_ours_keeps_the_share_of_the_throughput_alone_that_was_measured() -> Non
     alone = predict(of, nobody, 0.9).throughput
     plain = predict_by("slowpath", of, asked, 0.9)
     slower = predict_by("slowpath", of, asked._replace(alone=alone / 2), 0.9)
-    for one, half in zip(plain, slower, strict=True):
+    assert slower.alone == pytest.approx(alone)
+    for one, half in zip(plain, slower._replace(alone=None), strict=True):
         if isinstance(one, np.ndarray):
             assert half == pytest.approx(one / 2)
         else:
@@ -288,13 +289,19 @@ def test_a_wrong_throughput_alone(folder: Path, text: str, said: str) -> None:
         assert said in said_by(f"predict nf.json --query told.csv --method {method}", 3)
 
 
-@pytest.mark.usefixtures("folder")
-def test_what_speaks_against_a_throughput_alone_is_noted() -> None:
+def test_what_speaks_against_a_throughput_alone_is_noted(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
     assert "another unit, or another machine?" in ran(f"{words} 812000")[2]
     assert "note:" not in ran(f"{words} 800")[2]
     tables = "predict --memory busy.csv --query told.csv --recipe ridge-pressure"
     assert "no row without competitors" in ran(tables)[2]
+    assert "another unit" not in ran(tables)[2]
+    told = (folder / "told.csv").read_text().replace(",800", ",800000")
+    (folder / "told.csv").write_text(told)
+    for method in ("slowpath", "sum"):
+        both = ran(f"{tables} --method {method}")[2]
+        assert "no row without competitors" in both
+        assert "another unit, or another machine?" in both
 
 
 @pytest.mark.usefixtures("folder")

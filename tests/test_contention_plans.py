@@ -266,11 +266,11 @@ class MadeUp(Profiling):
         alone, beside = (Rate(one, one, one, 3, 0) for one in self._made_up(point))
         return Measured(point, alone, beside, None)
 
-    def _turns(self, sides: Sides) -> Turns:
+    def _turns(self, sides: Sides, _reference: Sides | None = None) -> Turns:
         one = Rate(1e6, 1e6, 1e6, 3, 0)
         size = sides.competitors[0].get("bytes", 1 << 20) if sides.competitors else 1
         slower = 1 + math.log2(1 + cast("int", size) / (1 << 20)) / 4
-        return Turns(one, one, slower, None)
+        return Turns(one, one._replace(value=1e6 / slower), None)
 
     def profile(self) -> Found:
         return self.run(lambda known: planner(self.setup, ["memory"], known))

@@ -33,6 +33,7 @@ class Predictions(NamedTuple):
     outside: list[list[str]]  # by row, what is beyond the training rows
     memory: Floats  # throughput if nothing but memory limited it
     accelerator: Floats | None  # and if nothing but the accelerator did
+    alone: Floats | None = None  # throughput without others, where that was predicted on the way
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:

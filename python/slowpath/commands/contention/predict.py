@@ -153,16 +153,18 @@ def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Pr
         texts = [line.text if isinstance(line, Line) else line for line in lines]
         write_text(given.output, "".join(f"{text}\n" for text in texts))
     _warn(query, found)
-    _note_alone(given, model, query)
+    _note_alone(given, model, query, found)
 
 
-def _note_alone(given: Namespace, model: "FunctionModel", query: "Query") -> None:
+def _note_alone(
+    given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
+) -> None:
     """Says what is missing for predictions from a throughput alone, or speaks against it."""
     from slowpath.contention.methods.selected import contradicted
 
-    against = contradicted(model, query, given.confidence / 100)
-    if against is not None and given.method != _SLOMO:
-        note(f"note: {query.file}: {against}")
+    if given.method != _SLOMO:
+        for against in contradicted(model, query, found, given.confidence / 100):
+            note(f"note: {query.file}: {against}")
     if given.method == _SLOMO and query.alone is None:
         note(
             f"note: {query.file}: the throughput alone is not given, so SLOMO predicts as under "

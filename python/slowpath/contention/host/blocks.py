@@ -1,8 +1,8 @@
-"""Blocks of time in turns: alone, beside, alone, ...; what disturbed them; medians.
+"""Blocks of time in turns: alone, beside, alone, ...; what disturbed them; rates in step.
 
-A block in which a thread had its CPU for less of the time than `_UNDISTURBED` is left out and made
-again, a limited number of times: something else ran there. So is one before or behind which others
-on the same processor were felt (`surroundings.py`).
+A turn with a block in which a thread had its CPU for less of the time than `_UNDISTURBED` is left
+out and made again, a limited number of times: something else ran there. So is one with a block
+before or behind which others on the same processor were felt (`surroundings.py`).
 """
 
 import math
@@ -16,7 +16,7 @@ from slowpath.engine.neighbours import Block, Reading
 
 _UNDISTURBED = 0.98
 _AGAIN = 3
-"""How many times as many blocks as are wanted may be run."""
+"""How many times as many turns as are wanted may be run."""
 CONFIDENCE = 0.9
 
 
@@ -49,9 +49,14 @@ class Turns(NamedTuple):
     """What came of blocks in turns."""
 
     alone: Rate
-    beside: Rate
-    slowdown: float  # how many times as fast it is alone as beside, block by block
+    beside: Rate  # in step with the rate alone
     competitor: float | None  # items per second of the first competitor
+    reference: Rate | None = None  # of what else was measured in the same turns, in step
+
+    @property
+    def slowdown(self) -> float:
+        """How many times as fast it is alone as beside."""
+        return self.alone.value / self.beside.value
 
 
 def items_per_second(reading: Reading) -> float:
@@ -75,80 +80,85 @@ def in_turns(
     timing: Timing,
     go_on: Callable[[], None] = lambda: None,
     around: Around | None = None,
+    reference: Runs | None = None,
 ) -> Turns:
     """Rates of the first thread of the first subject, alone and beside all competitors.
 
-    The slowdown is the median of neighbouring blocks' ratios: what changes slowly, such as what
-    others do to the same cache outside of this machine, is in both of them.
+    The other rates are in step with the rate alone: it, times the median of what they were of it
+    in the same turn. What changes slowly, such as what others do to the same cache outside of this
+    machine, is in both blocks of a turn; between two medians it is in one and not in the other.
 
     Args:
         mix: what runs.
         timing: how long, and how often.
         go_on: called before each block.
         around: what else there is on the processor; asked before and behind each block.
+        reference: something else whose rate alone is needed as it is at that time: a third block
+            in each turn.
 
     Raises:
         UnavailableError: when other programs had the CPUs all the time.
     """
-    sides = _Side(timing.pairs), _Side(timing.pairs)
-    competitor, ratios = list[float](), list[float]()
-    for _ in range(_AGAIN * timing.pairs):
-        pair = list[float]()
-        for beside, side in enumerate(sides):
-            if side.enough:
-                continue
+    kinds = [(mix, False), (mix, True), *([(reference, False)] if reference is not None else [])]
+    turns, competitor = list[list[_Ran]](), list[float]()
+    while len(_good(turns)) < timing.pairs and len(turns) < _AGAIN * timing.pairs:
+        turn = list[_Ran]()
+        for runs, beside in kinds:
             go_on()
             was_quiet = around is None or around.wait(go_on)
-            block = mix.block(timing.warm, timing.seconds, beside=bool(beside))
+            block = runs.block(timing.warm, timing.seconds, beside=beside)
             is_quiet = was_quiet and (around is None or around.quiet())
             rate = items_per_second(block["subjects"][0])
-            is_bad = disturbed(block) or not is_quiet
-            side.add(rate, is_bad=is_bad)
-            if rate > 0 and not is_bad:
-                pair.append(rate)
+            turn.append(_Ran(rate, is_bad=rate <= 0 or disturbed(block) or not is_quiet))
             if beside and block["competitors"]:
                 competitor.append(items_per_second(block["competitors"][0]))
-        if len(pair) == len(sides):
-            ratios.append(pair[0] / pair[1])
-    alone, beside_all = (side.rate() for side in sides)
-    enough = 2 * len(ratios) >= timing.pairs
-    slowdown = statistics.median(ratios) if enough else alone.value / beside_all.value
+        turns.append(turn)
+    alone, *others = (_rate(column, timing.pairs) for column in zip(*turns, strict=True))
+    good = _good(turns)
+    counted = good if 2 * len(good) >= timing.pairs else turns
+    in_step = [_in_step(alone, counted, at, other) for at, other in enumerate(others, 1)]
     whose = statistics.median(competitor) if competitor else None
-    return Turns(alone, beside_all, slowdown, whose)
+    return Turns(alone, in_step[0], whose, *in_step[1:])
 
 
-class _Side:
-    """Blocks of one kind."""
+class _Ran(NamedTuple):
+    """A block."""
 
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._good = list[float]()
-        self._bad = list[float]()
-        self._nothing = 0  # blocks in which a thread was never there
+    rate: float
+    is_bad: bool
 
-    @property
-    def enough(self) -> bool:
-        return len(self._good) >= self._wanted
 
-    def add(self, rate: float, *, is_bad: bool) -> None:
-        if rate <= 0:
-            self._nothing += 1
-        else:
-            (self._bad if is_bad else self._good).append(rate)
+def _good(turns: Sequence[Sequence[_Ran]]) -> list[Sequence[_Ran]]:
+    """Those in which no block was disturbed."""
+    return [turn for turn in turns if not any(ran.is_bad for ran in turn)]
 
-    def rate(self) -> Rate:
-        """Of undisturbed blocks, if these are at least half of what was wanted; else of all.
 
-        Raises:
-            UnavailableError: when nothing was done in any of them.
-        """
-        bad = len(self._bad) + self._nothing
-        if 2 * len(self._good) >= self._wanted:
-            return median(self._good, bad)
-        if not self._good and not self._bad:
-            reason = "other programs have the CPUs: a thread did nothing in any block; make blocks "
-            raise UnavailableError(f"{reason}longer (block_ms), or wait until it is quiet")
-        return median([*self._good, *self._bad], bad)
+def _in_step(alone: Rate, turns: Sequence[Sequence[_Ran]], at: int, by_itself: Rate) -> Rate:
+    """A rate by what it was of the rate alone in the same turn; the interval is of that share."""
+    shares = [
+        turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0
+    ]
+    if not shares:
+        return by_itself
+    value, low, high = (alone.value * one for one in median(shares)[:3])
+    return Rate(value, low, high, len(shares), by_itself.disturbed)
+
+
+def _rate(blocks: Sequence[_Ran], wanted: int) -> Rate:
+    """Of undisturbed blocks, if these are at least half of what was wanted; else of all.
+
+    Raises:
+        UnavailableError: when nothing was done in any of them.
+    """
+    good = [ran.rate for ran in blocks if not ran.is_bad]
+    bad = len(blocks) - len(good)
+    if 2 * len(good) >= wanted:
+        return median(good, bad)
+    done = [ran.rate for ran in blocks if ran.rate > 0]
+    if not done:
+        reason = "other programs have the CPUs: a thread did nothing in any block; make blocks "
+        raise UnavailableError(f"{reason}longer (block_ms), or wait until it is quiet")
+    return median(done, bad)
 
 
 def median(values: Sequence[float], bad: int = 0) -> Rate:

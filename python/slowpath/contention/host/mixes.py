@@ -87,6 +87,17 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> Sides:
     return Sides([subject], [])
 
 
+def client_alone(function: Function, client: Client, places: Places) -> Sides:
+    """The accelerator where it is in a mix, that requests of a client alone keep busy."""
+    traffic = Traffic(1, client.size, client.mtbr)
+    return accelerator_alone(function, traffic, accelerator_cpu(function, places))
+
+
+def accelerator_cpu(function: Function, places: Places) -> int:
+    """Where the accelerator of a function is."""
+    return places.other if function.pattern == "pipeline" else places.function
+
+
 def probe(size: int, cpu: int) -> Spec:
     """The probe."""
     return {"kind": "probe", "cpu": cpu, "bytes": size}
@@ -125,7 +136,7 @@ def _function(function: Function, traffic: Traffic, places: Places, *, headers_o
         "queue": function.queue,
     }
     if spec["pattern"] == "pipeline":
-        spec["accelerator_cpu"] = places.other
+        spec["accelerator_cpu"] = accelerator_cpu(function, places)
     return spec
 
 

@@ -53,3 +53,4 @@ class Measured(NamedTuple):
     alone: Rate  # packets per second
     beside: Rate
     competitor: float | None  # accesses per second of mem-bench
+    client: Rate | None = None  # requests per second of the client when nobody else sends any

@@ -11,7 +11,7 @@ from slowpath.contention.host.blocks import Timing, Turns, in_turns
 from slowpath.contention.host.documents import PlanRecord
 from slowpath.contention.host.machine import Machine
 from slowpath.contention.host.planner import Known, Planner, between, middle
-from slowpath.contention.host.points import Client, Measured, MemBench, Point, Rate, Traffic
+from slowpath.contention.host.points import Measured, MemBench, Point, Rate, Traffic
 from slowpath.contention.host.setup import Setup, Span
 from slowpath.contention.host.surroundings import Surroundings
 from slowpath.engine.neighbours import Mix
@@ -64,7 +64,6 @@ class Found(NamedTuple):
 
     probed: Probed
     requests: tuple[RequestRow, ...]  # of the function
-    client_requests: tuple[RequestRow, ...]  # of its competitor at the accelerator
     own: tuple[OwnRow, ...]
     noise: Noise
     scores: dict[MemBench, float]
@@ -86,7 +85,8 @@ class Profiling:
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
         # Three times as long as it takes to measure is waited for CPUs that are elsewhere.
-        blocks = effort.mixes * len(("alone", "beside")) * effort.pairs
+        kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
+        blocks = effort.mixes * len(kinds) * effort.pairs
         away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
         self._around = Surroundings((machine.places.function, machine.places.other), away)
 
@@ -102,8 +102,6 @@ class Profiling:
         """
         probed = self._probed()
         requests = self._requests(round(self._setup.traffic.size.most), self._setup.traffic.mtbr)
-        client = self._setup.client
-        others = () if client is None else self._requests(client.size, client.mtbr)
         own = self._own(probed.calibration)
         noise = self._noise()
         scores = dict[MemBench, float]()
@@ -128,7 +126,6 @@ class Profiling:
         return Found(
             probed,
             requests,
-            others,
             own,
             noise,
             scores,
@@ -142,19 +139,30 @@ class Profiling:
     def measure(self, point: Point) -> Measured:
         """The function alone and beside the competitors of a point.
 
+        What requests of a client take is measured in the same turns: a processor that others use
+        as well is not as fast an hour later.
+
         Raises:
             StoppedError: when somebody asked to end.
         """
-        turns = self._turns(mixes.mix_of(self._setup.function, point, self._machine.places))
-        return Measured(point, turns.alone, turns.beside, turns.competitor)
+        function, places = self._setup.function, self._machine.places
+        client = None
+        if point.client is not None:
+            client = mixes.client_alone(function, point.client, places)
+        turns = self._turns(mixes.mix_of(function, point, places), client)
+        return Measured(point, turns.alone, turns.beside, turns.competitor, turns.reference)
 
-    def _turns(self, sides: mixes.Sides) -> Turns:
+    def _turns(self, sides: mixes.Sides, reference: mixes.Sides | None = None) -> Turns:
         self._go_on()
-        stopping, kernel = self._audience.stopping, self._machine.kernel
-        mix = Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
-        turns = in_turns(mix, self._timing, self._go_on, self._around)
-        self._disturbed += turns.alone.disturbed + turns.beside.disturbed
+        other = None if reference is None else self._mix(reference)
+        turns = in_turns(self._mix(sides), self._timing, self._go_on, self._around, other)
+        rates = (turns.alone, turns.beside, turns.reference)
+        self._disturbed += sum(rate.disturbed for rate in rates if rate is not None)
         return turns
+
+    def _mix(self, sides: mixes.Sides) -> Mix:
+        stopping, kernel = self._audience.stopping, self._machine.kernel
+        return Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
 
     def _go_on(self) -> None:
         until = self._audience.until
@@ -186,10 +194,10 @@ class Profiling:
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
         """Request times of payloads of this size, by match ratio."""
-        function, places = self._setup.function, self._machine.places
+        function = self._setup.function
         if function.service is None:
             return ()
-        cpu = places.other if function.pattern == "pipeline" else places.function
+        cpu = mixes.accelerator_cpu(function, self._machine.places)
         found = []
         for at in range(_RATIOS if ratios.least < ratios.most else 1):
             mtbr = ratios.least + (ratios.most - ratios.least) * at / (_RATIOS - 1)
@@ -237,11 +245,6 @@ def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
             return below.seconds.value + share * (row.seconds.value - below.seconds.value)
         below = row
     return rows[-1].seconds.value
-
-
-def client_time(found: Found, client: Client) -> float:
-    """Seconds that a request of a competitor at the accelerator takes."""
-    return request_time(found.client_requests, client.mtbr)
 
 
 def _reciprocal(rate: Rate) -> Rate:

@@ -11,7 +11,7 @@ from slowpath.cli.printable import csv_line
 from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.host.machine import Machine
 from slowpath.contention.host.points import Client, Measured
-from slowpath.contention.host.profiling import Found, client_time, request_time
+from slowpath.contention.host.profiling import Found, request_time
 from slowpath.contention.host.score import MEGABYTE
 from slowpath.contention.host.setup import Setup
 from slowpath.measurements.environment import Environment
@@ -133,11 +133,12 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
     size, touch, rate = memory if memory is not None else (None, None, None)
     score = 0.0 if memory is None else found.scores[memory]
     at_accelerator: Row = (None, None, None, None, 0.0)
-    if client is not None:
-        took = client_time(found, client)
+    if client is not None and one.client is not None:
+        took = 1 / one.client.value
         queued = queued_time(request_time(found.requests, traffic.mtbr), client, took)
         at_accelerator = (client.mtbr, client.rate, client.queues, took, queued)
-    bad = one.alone.disturbed + one.beside.disturbed
+    measured = (one.alone, one.beside, one.client)
+    bad = sum(rate.disturbed for rate in measured if rate is not None)
     rates = (*one.alone[:3], *one.beside[:3])
     return (name, *traffic, size, touch, rate, score, *at_accelerator, *rates, bad)
 

@@ -103,25 +103,35 @@ def begun_alone(
         bottleneck=names,
         memory=memory,
         accelerator=accelerator,
+        alone=alone.throughput,
     )
 
 
-def contradicted(model: FunctionModel, query: Query, confidence: float) -> str | None:
-    """What a throughput alone that is told says against the profile; None: nothing."""
+def contradicted(
+    model: FunctionModel, query: Query, found: Predictions, confidence: float
+) -> list[str]:
+    """What a throughput alone that is told says against the profile, or misses there.
+
+    `found` is what was predicted of the query.
+    """
     if query.alone is None:
-        return None
+        return []
+    notes = []
     if throughput_alone(model.memory) is None:
-        return (
+        notes.append(
             "the profile has no row without competitors, so the least contention that it has "
             "counts as none, and predictions from a throughput alone may be too high"
         )
-    by = query.alone / predict(model, _nobody(model, query), confidence).throughput
+    usual = found.alone
+    if usual is None:
+        usual = predict(model, _nobody(model, query), confidence).throughput
+    by = query.alone / usual
     if ((by > _UNLIKE) | (by < 1 / _UNLIKE)).any():
-        return (
+        notes.append(
             f"the throughput alone is more than {_UNLIKE:g} times off what the profile has: "
             "another unit, or another machine?"
         )
-    return None
+    return notes
 
 
 def _nobody(model: FunctionModel, query: Query) -> Query:
