@@ -14,7 +14,7 @@ from slowpath.insights.blocks.exact.replacing import is_call, stands_in
 from slowpath.insights.blocks.exact.steps import lowered
 from slowpath.insights.blocks.language.program import Language
 from slowpath.insights.blocks.language.provenance import Kind
-from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.framework import RECEIVING
 from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.plain.steps import optimised, packed, read
 from slowpath.insights.blocks.plain.wrapping import Wrapped, wrapped
@@ -33,6 +33,9 @@ POINTS: dict[Role, Kind] = {
     "port": "unknown",
     "element": "state",
     "packet": "context",  # what is kept of a packet has pointers into it, as a program's context
+    "mbuf": "context",
+    "burst": "unknown",
+    "one": "unknown",
 }
 """What parameters point to."""
 
@@ -170,16 +173,15 @@ def count_entry(asked: Question, plain: Plain, entry: Entry, stopping: Stopping)
     found = objects.programs(objects.read_object(asked.file, data)) or []
     [program] = [one for one in found if one.name == entry.function.name]
     kinds = [POINTS[role] for role in entry.roles]
-    ours = frozenset({RECEIVE})
     module = Module(
         plain.language,
         placed,
         data,
         [program],
         {},
-        Made(kinds, called, done.apart, ours, APART),
+        Made(kinds, called, done.apart, RECEIVING, APART),
     )
-    symbols = [name for name, _ in linked(program.name, placed) if name not in ours]
+    symbols = [name for name, _ in linked(program.name, placed) if name not in RECEIVING]
     return CountedEntry(count(asked, module, program, stopping), symbols)
 
 

@@ -18,7 +18,7 @@ from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, va
 from slowpath.insights.blocks.lowering.modules import Prepared, prepared
 from slowpath.insights.blocks.machine.values import Context, Value
 from slowpath.insights.blocks.machine.words import Described
-from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.framework import RECEIVING
 from slowpath.insights.blocks.plain.heads import APART
 from slowpath.insights.blocks.predictions.documents import (
     PredictedBlock,
@@ -31,7 +31,7 @@ from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
-_PACKETS = ("xdp_md", "Packet", "WritablePacket")
+_PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
 """Structures that say where a packet is: of XDP, and of elements in the manner of Click."""
 
 
@@ -116,7 +116,7 @@ def predict_entry(asked: Question, plain: Plain, entry: Entry, known: Models) ->
     done, name = as_program(asked, plain, entry), entry.function.name
     machine = lower(asked.file, Prepared(done.text, for_bpf=True), asked.clang.until)
     made = blocks(machine, name, {name: [_CONTEXT]}, done.framework)
-    own = {*machine.functions, *machine.refused} - {RECEIVE}
+    own = {*machine.functions, *machine.refused} - RECEIVING
     language = plain.language.only(own)
     traced = language.traced(name, [POINTS[role] for role in entry.roles])
     made = {

@@ -212,7 +212,11 @@ class Counted:
         if fate["refused"] + fate["evicted"]:
             refused = f"{fate['refused']:,} entr{'y' if fate['refused'] == 1 else 'ies'}"
             lost = f"{refused} found no free slot, {fate['evicted']:,} lost theirs"
-            remedy = "max_entries" if self.entry.xdp else "--cflags=-DSLOWPATH_BUCKETS=..."
+            remedy = "--cflags=-DSLOWPATH_BUCKETS=..."
+            if self.entry.xdp:
+                remedy = "max_entries"
+            elif self.entry.dpdk:
+                remedy += ", of prefixes -DSLOWPATH_RULES=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
         if fate["unmade"]:
             found.append(

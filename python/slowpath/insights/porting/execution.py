@@ -37,7 +37,7 @@ from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.porting.xdp.missing import missing
 from slowpath.insights.preparation.entry import Entry
-from slowpath.insights.preparation.framework import ELEMENT
+from slowpath.insights.preparation.framework import ELEMENT, SUPPORT
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import Layouts
 from slowpath.insights.preparation.metadata import Line, Metadata
@@ -55,7 +55,7 @@ _HEAD = 64
 _STACK = 4 << 20
 _LARGEST = 16384 - 128
 """Bytes of a packet that a buffer of the headers has room for."""
-_SUPPORT = ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__sub_I", "__cxx_global_var_init")
+_SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
 """Outputs of an element."""
 _CONSTRUCTORS, _CONFIGURATION, _FILLING = -1, -2, -3
@@ -86,6 +86,9 @@ _WHY = {
     "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
     "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
     "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
+    "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
+    "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
+    "--cflags=-DSLOWPATH_KEY=64",
     "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
     "__cxa_pure_virtual": "a method is called that no class defines",
 }
@@ -152,7 +155,8 @@ class Execution:
         variables = variables_of(stated)
         self._code = Code(stated)
         layouts = Layouts(text, self._metadata)
-        self._region = None if entry.click or entry.xdp else Region()
+        self._region = None if entry.click or entry.dpdk or entry.xdp else Region()
+        self._support = "slowpath_dpdk_" if entry.dpdk else "slowpath_click_"
         others = list[Area]()
         self.arena, self.store, self._filling = None, Store([]), None
         if entry.xdp:
@@ -233,6 +237,8 @@ class Execution:
 
     def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
         """Has packets of a function that is trusted processed in this process: its results."""
+        self._set_fuel(_BEFORE)
+        self._code.construct()
         packet = self._packet(setting)
         self._fill()
         for number, one in enumerate(packets):
@@ -245,7 +251,7 @@ class Execution:
         if self._entry.element is not None and length > LONGEST:
             reason = f"the configuration (--config) has {length:,} bytes; {LONGEST:,} is"
             raise InputError(self._file, f"{reason} the most that an element gets")
-        room = _LARGEST if self._entry.click else SIZE
+        room = _LARGEST if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:
                 reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
@@ -341,11 +347,12 @@ class Execution:
             return self._raw(function, self._region, setting)
         taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
-        arrive = kind(code.address("slowpath_click_arrive"))
-        left = ctypes.CFUNCTYPE(ctypes.c_uint32)(code.address("slowpath_click_left"))
+        arrive = kind(code.address(f"{self._support}arrive"))
+        left = ctypes.CFUNCTYPE(ctypes.c_uint32)(code.address(f"{self._support}left"))
         pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
         wait, given = code.address("slowpath_click_wait"), code.address("slowpath_click_given")
-        pulls = "packet" not in entry.roles
+        pulls = entry.click and "packet" not in entry.roles
+        burst = code.address("slowpath_dpdk_burst")
         element = 0 if entry.element is None else code.address(entry.element)
 
         def packet(number: int, one: Captured) -> tuple[int | None, int]:
@@ -354,6 +361,7 @@ class Execution:
             if pulls and wait:
                 pointer(wait)(here)
             values = {"element": element, "packet": here, "port": 0}
+            values |= {"mbuf": here, "burst": burst, "one": 1}
             result = function(*(values[role] for role in entry.roles))
             if entry.gives == "packet" and given:
                 pointer(given)(result)
@@ -401,7 +409,7 @@ class Execution:
             lost = self._code.address("slowpath_xdp_totals")
             refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
             return [0] * _PORTS + [0, 0, int(refused), int(evicted), 0]
-        address = self._code.address("slowpath_click_totals")
+        address = self._code.address(f"{self._support}totals")
         if not address:
             return [0] * (_PORTS + len(_KEYS))
         numbers = (ctypes.c_uint64 * (_PORTS + len(_KEYS) + 1)).from_address(address)

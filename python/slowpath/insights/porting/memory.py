@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from slowpath.insights.preparation.framework import ELEMENT
+from slowpath.insights.preparation.framework import ELEMENT, SUPPORT
 from slowpath.insights.preparation.layouts import Type, Variable
 from slowpath.insights.preparation.metadata import Line
 
@@ -13,8 +13,8 @@ Sort = Literal["state", "packet", "metadata", "local", "constant", "other"]
 the run counts; `constant` is what compilers make (texts, tables of jumps); `other` is what was
 allocated, or is unknown."""
 
-_PACKETS = "slowpath_click_bytes"
-_BESIDE = ("slowpath_click_", "slowpath_xdp_", "_ZN7Element", "slowpath.")
+_PACKETS = ("slowpath_click_bytes", "slowpath_dpdk_bytes")
+_BESIDE = (*SUPPORT, "_ZN7Element", "slowpath.")
 _MADE = ("_ZTV", "_ZTT", "_ZTI", "_ZTS", ".str", "switch.table", ".crctable", "__const.", "llvm.")
 
 
@@ -58,7 +58,7 @@ def survey(
         structures.append(structure)
 
     for symbol, start, size, variable in symbols:
-        if symbol == _PACKETS:
+        if symbol in _PACKETS:
             areas.append(Area(start, size, "packet", -1))
         elif symbol.startswith(_BESIDE):
             areas.append(Area(start, size, "metadata", -1))

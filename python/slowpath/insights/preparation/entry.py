@@ -12,17 +12,39 @@ from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 from slowpath.insights.preparation.sources import CPLUSPLUS
 
-Role = Literal["element", "packet", "port", "bytes", "length", "end", "context"]
-_PACKETS = ("Packet", "WritablePacket")
-_FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff", "rte_mbuf")
+Role = Literal[
+    "element",
+    "packet",
+    "mbuf",
+    "burst",
+    "one",
+    "port",
+    "bytes",
+    "length",
+    "end",
+    "context",
+]
+"""`burst` is an array of pointers to packets of DPDK, `one` how many there are."""
+_FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
+_BURST = "rte_mbuf *"
+_ROLES: dict[str, Role] = {
+    "Packet": "packet",
+    "WritablePacket": "packet",
+    "rte_mbuf": "mbuf",
+    _BURST: "burst",
+}
+"""What packets are to frameworks, by what parameters point to."""
+_ARRIVE = "slowpath_dpdk_arrive"
+"""A function that is there where a source has the headers for DPDK that come along."""
 _CONTEXT = "xdp_md"
 _HELPERS = "slowpath_xdp_move"
 """A function that is there where helpers of the kernel are (`headers/nic/xdp.c`)."""
 _METHODS = ("push", "simple_action", "pull")
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
-    "packet's first byte (a pointer), its length (an integer) or, named end, its end; XDP programs "
-    "in C take their context (struct xdp_md *)"
+    "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
+    "DPDK take struct rte_mbuf *, or an array of these and their number; XDP programs in C take "
+    "their context (struct xdp_md *)"
 )
 
 
@@ -38,6 +60,11 @@ class Entry(NamedTuple):
     def click(self) -> bool:
         """Whether packets come as objects."""
         return self.element is not None or "packet" in self.roles
+
+    @property
+    def dpdk(self) -> bool:
+        """Whether packets come as DPDK describes them."""
+        return bool({"mbuf", "burst"} & set(self.roles))
 
     @property
     def xdp(self) -> bool:
@@ -71,10 +98,13 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
         element = owner if owner in elements else _only(file, function, owner, elements)
     if (
-        not {"packet", "bytes", "context"} & set(roles)
+        not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
         and function.shown.rpartition("::")[2] != "pull"
     ):
         raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
+    if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
+        reason = f"{function.shown} takes packets of DPDK, whose headers come along: leave those"
+        raise InputError(file, f"{function.place}: {reason} of an installation out of --cflags")
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
@@ -136,6 +166,8 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     reason = "exports several elements"
     if not elements:
         own = roots(file, functions)
+        # What takes nothing gets no packets: constructors.
+        own = [name for name in own if functions[name].parameters] or own
         if len(own) == 1:
             return own[0]
         reason = "has several functions that no other calls"
@@ -153,32 +185,42 @@ def _only(file: str, function: Function, owner: str, elements: list[str]) -> str
 
 
 def _role(file: str, function: Function, one: Parameter) -> Role:
-    described = one.described
+    role = None
     if one.kind == "pointer" and one.plain:
-        if described is not None and described.artificial:
-            return "element"
-        if described is not None and described.pointee in _PACKETS:
-            return "packet"
-        if described is not None and _ends(described.name):
-            return "end"
-        before = function.parameters[: _place(function, one)]
-        if not any(_is_bytes(other) for other in before) and not _framed(one):
-            return "bytes"
-    if one.kind == "integer":
-        packets = any(
-            other.described is not None
-            and (other.described.artificial or other.described.pointee in _PACKETS)
-            for other in function.parameters
-        )
-        if packets:
-            return "port"
-        before = function.parameters[: _place(function, one)]
-        if not any(other.kind == "integer" for other in before):
-            return "length"
+        role = _pointed(function, one)
+    elif one.kind == "integer":
+        role = _number(function, one)
+    if role is not None:
+        return role
+    described = one.described
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
     raise InputError(file, f"{function.place}: {reason}; {WAYS}")
+
+
+def _pointed(function: Function, one: Parameter) -> Role | None:
+    described = one.described
+    if described is not None:
+        if described.artificial:
+            return "element"
+        if described.pointee in _ROLES:
+            return _ROLES[described.pointee]
+        if _ends(described.name):
+            return "end"
+    before = function.parameters[: _place(function, one)]
+    is_first = not any(_is_bytes(other) for other in before) and not _framed(one)
+    return "bytes" if is_first else None
+
+
+def _number(function: Function, one: Parameter) -> Role | None:
+    before = function.parameters[: _place(function, one)]
+    said = [other.described for other in function.parameters if other.described is not None]
+    if before and before[-1].described is not None and before[-1].described.pointee == _BURST:
+        return "one"
+    if any(other.artificial or other.pointee in _ROLES for other in said):
+        return "port"
+    return None if any(other.kind == "integer" for other in before) else "length"
 
 
 def _place(function: Function, one: Parameter) -> int:

@@ -1,17 +1,19 @@
-"""The headers for elements in the manner of Click, and what of a module is theirs."""
+"""The headers in the manners of Click and DPDK, and what of a module is theirs."""
 
 import re
 from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
 """Found by `#include <click/element.hh>`."""
+SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_")
+"""What symbols begin with that are no work of a card: what brings packets, and counts."""
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
 _EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)
 _BITS, _INCLUDED = "/bits/", "/include/"
-FIND = ("-isystem", str(HEADERS))
+FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
 """How clang finds the headers, in C, too."""
 FLAGS = (
     *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
@@ -46,9 +48,7 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
     `own` functions are in the file that was compiled, wherever it lies.
     """
-    if symbol.startswith(
-        ("slowpath_click_", "slowpath_xdp_", "_GLOBAL__", "__cxx_global_var_init")
-    ):
+    if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
     if own:
         return False

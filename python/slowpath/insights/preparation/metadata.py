@@ -66,7 +66,8 @@ class Described(NamedTuple):
     """A parameter as it was declared."""
 
     name: str
-    pointee: str  # name of the type that it points to; empty: it is no pointer, or to void
+    pointee: str
+    """Name of the type that it points to, with ` *` of a pointer; empty: it is none, or to void."""
     size: int  # bytes of that type; 0: unknown
     constant: bool  # what it points to is
     members: tuple[Member, ...]  # where it points to a structure
@@ -161,6 +162,8 @@ class Metadata:
         if node is None or node.text("tag") != "DW_TAG_pointer_type":
             return Described(name, "", 0, constant=False, members=(), signed=signed)
         kind, constant, to = self._bare(node.reference("baseType"))
+        if to is not None and to.text("tag") == "DW_TAG_pointer_type":
+            kind = f"{self._bare(to.reference('baseType'))[0]} *"
         size = 0 if to is None else to.number("size") // 8
         members = () if to is None else tuple(self._members(to))
         artificial = "DIFlagArtificial" in node.flags()

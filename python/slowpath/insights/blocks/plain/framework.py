@@ -9,6 +9,9 @@ from slowpath.insights.preparation.functions import Function
 
 RECEIVE = "slowpath_click_receive"
 """Fills in what is kept of a packet; part of what makes a program of an element."""
+RECEIVE_MBUF = "slowpath_dpdk_receive"
+"""The same for functions of DPDK."""
+RECEIVING = frozenset({RECEIVE, RECEIVE_MBUF})
 FETCHED = "_ZN7Element7fetchedEv"
 """Gives a packet to a method that asks for one."""
 _CALLED = {
@@ -17,10 +20,17 @@ _CALLED = {
     "Element::fetched": "Element::Port::pull",
     "click_random": "click_random",
     "slowpath_click_take": "Packet::make",
+    **{name: name for name in ("rte_pktmbuf_alloc", "rte_pktmbuf_free", "rte_pktmbuf_copy")},
+    "rte_eth_tx_burst": "rte_eth_tx_burst",
+    # The length of its keys is known at run time only.
+    "rte_hash_hash": "rte_hash_hash",
+    "rte_hash_find_slot": "rte_hash_lookup",
+    "rte_hash_take_slot": "rte_hash_add_key",
 }
-_OURS = "slowpath_click_"
+_OURS = ("slowpath_click_", "slowpath_dpdk_")
 """What symbols of functions begin with that a card's framework has."""
-_NOW, _TOTALS = "@slowpath_click_now", "@slowpath_click_totals"
+_NOW = re.compile(r"@slowpath_(?:click|dpdk)_now\b")
+_TOTALS = re.compile(r"@slowpath_(?:click|dpdk)_totals\b")
 _CLOCK = "slowpath_click_clock"
 _COPY = re.compile(r"^( *)(?:tail )?call void @llvm\.(memcpy|memmove|memset)\.[\w.]+(\(.*)$")
 _ALIGNED = re.compile(r"\balign (\d+)")
@@ -46,7 +56,7 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
         for name, function in functions.items()
         if function.shown in _CALLED
         or function.engine
-        or (name.startswith(_OURS) and name != RECEIVE)
+        or (name.startswith(_OURS) and name not in RECEIVING)
     }
 
 
@@ -55,7 +65,7 @@ def as_called(line: str) -> Line:
 
     What the run counts for its own ends is left out.
     """
-    if _NOW in line or _TOTALS in line:
+    if _NOW.search(line) or _TOTALS.search(line):
         return _of_the_run(line)
     if "@llvm.trap()" in line:
         return Line(None)
@@ -72,12 +82,12 @@ def as_called(line: str) -> Line:
 def _of_the_run(line: str) -> Line:
     """What reads the time of the run, or counts for it."""
     made = _MADE.match(line)
-    if made and f"ptr {_NOW}" in line:
+    if made and _NOW.search(line):
         text = f"{made[1]}call {made[2]} @{_CLOCK}()"
         return Line(text, (_CLOCK, "Timestamp::now"))
-    if _TOTALS in line and made:
+    if _TOTALS.search(line) and made:
         return Line(f"{made[1]}add {made[2]} 0, 0")
-    if _TOTALS in line and line.lstrip().startswith("store "):
+    if _TOTALS.search(line) and line.lstrip().startswith("store "):
         return Line(None)
     return Line(line)
 

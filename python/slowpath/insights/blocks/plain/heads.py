@@ -7,7 +7,7 @@ the object of a method is the only element of an array map.
 import re
 from collections.abc import Iterator, Sequence
 
-from slowpath.insights.blocks.plain.framework import RECEIVE
+from slowpath.insights.blocks.plain.framework import RECEIVE, RECEIVE_MBUF
 from slowpath.insights.preparation.entry import Entry, Role
 
 APART = "slowpath."
@@ -40,7 +40,8 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     `names` are those of its parameters, `packet` is how many bytes are kept of one (0: nothing is),
     and `result` is the type of what it returns.
     """
-    kept = dict(zip(entry.roles, names, strict=True)).get("packet", PULLED if packet else None)
+    named = dict(zip(entry.roles, names, strict=True))
+    kept = named.get("packet") or named.get("mbuf") or (PULLED if packet else None)
     yield from _ENDS.splitlines()
     if kept is not None:
         yield f"  {kept} = alloca [{packet} x i8], align 8"
@@ -49,9 +50,12 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
         yield f"  store i32 0, ptr %{APART}key, align 4"
     for role, one, name in zip(entry.roles, entry.function.parameters, names, strict=True):
         yield from _given(role, name, one.bits)
+    if "burst" in named:
+        yield f"  {named['burst']} = alloca ptr, align 8"
+        yield f"  store ptr {kept}, ptr {named['burst']}, align 8"
     if kept is not None:
         given = f"ptr {kept}, ptr %{APART}data, ptr %{APART}end"
-        yield f"  call void @{RECEIVE}({given})"
+        yield f"  call void @{RECEIVE_MBUF if entry.dpdk else RECEIVE}({given})"
     yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
     yield f"{APART}none:"
     yield f"  {returned(result)}"
@@ -91,6 +95,8 @@ def _given(role: Role, name: str, bits: int) -> Iterator[str]:
                 yield f"  {name} = trunc i64 %{APART}length to i{bits}"
         case "port":
             yield f"  {name} = add i{bits} 0, 0"
+        case "one":
+            yield f"  {name} = add i{bits} 0, 1"
         case "element":
             given = f"(ptr @{_STATE}, ptr %{APART}key)"
             yield f"  {name} = call ptr inttoptr (i64 1 to ptr){given}"

@@ -1,0 +1,11 @@
+/* Constants of a usual build. */
+#ifndef SLOWPATH_DPDK_CONFIG_H
+#define SLOWPATH_DPDK_CONFIG_H
+#define RTE_CACHE_LINE_SIZE 64
+#define RTE_CACHE_LINE_MIN_SIZE 64
+#define RTE_MAX_LCORE 128
+#define RTE_MAX_ETHPORTS 32
+#define RTE_MAX_NUMA_NODES 8
+#define RTE_PKTMBUF_HEADROOM 128
+#define RTE_MBUF_PRIV_ALIGN 8
+#endif

@@ -1,0 +1,7 @@
+/* Why the last call failed. */
+#ifndef SLOWPATH_DPDK_ERRNO_H
+#define SLOWPATH_DPDK_ERRNO_H
+#include <rte_common.h>
+SLOWPATH_C SLOWPATH_ONE int slowpath_dpdk_errno = 0;
+#define rte_errno slowpath_dpdk_errno
+#endif

@@ -1,0 +1,49 @@
+/* Ports: what is sent is counted; nothing is received but from the trace. */
+#ifndef SLOWPATH_DPDK_ETHDEV_H
+#define SLOWPATH_DPDK_ETHDEV_H
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+struct rte_eth_dev_tx_buffer {
+	uint16_t size, length;
+	struct rte_mbuf *pkts[];
+};
+
+SLOWPATH_KEPT uint16_t rte_eth_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **packets, uint16_t count)
+{
+	uint16_t at;
+
+	(void)queue;
+	if (port >= SLOWPATH_PORTS)
+		slowpath_dpdk_no_such_output();
+	SLOWPATH_LOOP for (at = 0; at < count; at++) {
+		slowpath_dpdk_totals.sent[port]++;
+		slowpath_dpdk_gone(packets[at]);
+	}
+	return count;
+}
+/* Cards send at once. */
+SLOWPATH_INLINE uint16_t rte_eth_tx_buffer(uint16_t port, uint16_t queue, struct rte_eth_dev_tx_buffer *buffer,
+					   struct rte_mbuf *m)
+{
+	(void)buffer;
+	return rte_eth_tx_burst(port, queue, &m, 1);
+}
+SLOWPATH_INLINE uint16_t rte_eth_tx_buffer_flush(uint16_t port, uint16_t queue, struct rte_eth_dev_tx_buffer *buffer)
+{
+	(void)port, (void)queue, (void)buffer;
+	return 0;
+}
+SLOWPATH_INLINE uint16_t rte_eth_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **packets, uint16_t count)
+{
+	(void)port, (void)queue, (void)packets, (void)count;
+	return 0;
+}
+SLOWPATH_C uint16_t rte_eth_dev_count_avail(void);
+SLOWPATH_C int rte_eth_dev_start(uint16_t port);
+SLOWPATH_C int rte_eth_dev_stop(uint16_t port);
+SLOWPATH_C int rte_eth_dev_close(uint16_t port);
+SLOWPATH_C int rte_eth_dev_socket_id(uint16_t port);
+SLOWPATH_C int rte_eth_promiscuous_enable(uint16_t port);
+SLOWPATH_C int rte_eth_macaddr_get(uint16_t port, struct rte_ether_addr *address);
+#endif

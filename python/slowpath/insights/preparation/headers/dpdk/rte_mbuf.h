@@ -1,0 +1,294 @@
+/* Packets as DPDK describes them: one segment each, in a buffer with room in front and behind. What is
+ * in `struct rte_mbuf` is kept beside the packet; members and places are those of DPDK 22.11. */
+#ifndef SLOWPATH_DPDK_MBUF_H
+#define SLOWPATH_DPDK_MBUF_H
+#include <rte_byteorder.h>
+#include <rte_lcore.h>
+#include <rte_mempool.h>
+#include <rte_prefetch.h>
+
+#ifndef SLOWPATH_PACKETS
+#define SLOWPATH_PACKETS 16
+#endif
+#define SLOWPATH_BUFFER 16384
+
+#define RTE_MBUF_DEFAULT_DATAROOM 2048
+#define RTE_MBUF_DEFAULT_BUF_SIZE (RTE_MBUF_DEFAULT_DATAROOM + RTE_PKTMBUF_HEADROOM)
+#define RTE_MBUF_PORT_INVALID UINT16_MAX
+#define RTE_MBUF_F_RX_VLAN (1ULL << 0)
+#define RTE_MBUF_F_RX_RSS_HASH (1ULL << 1)
+#define RTE_MBUF_F_RX_FDIR (1ULL << 2)
+#define RTE_MBUF_F_RX_L4_CKSUM_BAD (1ULL << 3)
+#define RTE_MBUF_F_RX_IP_CKSUM_BAD (1ULL << 4)
+#define RTE_MBUF_F_RX_VLAN_STRIPPED (1ULL << 6)
+#define RTE_MBUF_F_RX_IP_CKSUM_GOOD (1ULL << 7)
+#define RTE_MBUF_F_RX_L4_CKSUM_GOOD (1ULL << 8)
+#define RTE_MBUF_F_RX_IP_CKSUM_MASK (RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
+#define RTE_MBUF_F_RX_L4_CKSUM_MASK (RTE_MBUF_F_RX_L4_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+#define RTE_MBUF_F_TX_TCP_SEG (1ULL << 50)
+#define RTE_MBUF_F_TX_TCP_CKSUM (1ULL << 52)
+#define RTE_MBUF_F_TX_SCTP_CKSUM (2ULL << 52)
+#define RTE_MBUF_F_TX_UDP_CKSUM (3ULL << 52)
+#define RTE_MBUF_F_TX_L4_MASK (3ULL << 52)
+#define RTE_MBUF_F_TX_IP_CKSUM (1ULL << 54)
+#define RTE_MBUF_F_TX_IPV4 (1ULL << 55)
+#define RTE_MBUF_F_TX_IPV6 (1ULL << 56)
+#define RTE_MBUF_F_TX_VLAN (1ULL << 57)
+#define RTE_PTYPE_UNKNOWN 0x00000000
+#define RTE_PTYPE_L2_ETHER 0x00000001
+#define RTE_PTYPE_L3_IPV4 0x00000010
+#define RTE_PTYPE_L3_IPV4_EXT 0x00000030
+#define RTE_PTYPE_L3_IPV6 0x00000040
+#define RTE_PTYPE_L4_TCP 0x00000100
+#define RTE_PTYPE_L4_UDP 0x00000200
+#define RTE_PTYPE_L2_MASK 0x0000000f
+#define RTE_PTYPE_L3_MASK 0x000000f0
+#define RTE_PTYPE_L4_MASK 0x00000f00
+#define RTE_ETH_IS_IPV4_HDR(type) ((type) & RTE_PTYPE_L3_IPV4)
+#define RTE_ETH_IS_IPV6_HDR(type) ((type) & RTE_PTYPE_L3_IPV6)
+
+struct rte_mbuf {
+	void *buf_addr;
+	rte_iova_t buf_iova;
+	uint16_t data_off;
+	uint16_t refcnt;
+	uint16_t nb_segs;
+	uint16_t port;
+	uint64_t ol_flags;
+	uint32_t packet_type;
+	uint32_t pkt_len;
+	uint16_t data_len;
+	uint16_t vlan_tci;
+	union {
+		uint32_t rss;
+		uint32_t usr;
+		struct {
+			uint16_t hash, id;
+			uint32_t hi;
+		} fdir;
+	} hash;
+	uint16_t vlan_tci_outer;
+	uint16_t buf_len;
+	struct rte_mempool *pool;
+	struct rte_mbuf *next;
+	union {
+		uint64_t tx_offload;
+		struct {
+			uint64_t l2_len : 7;
+			uint64_t l3_len : 9;
+			uint64_t l4_len : 8;
+			uint64_t tso_segsz : 16;
+			uint64_t outer_l3_len : 9;
+			uint64_t outer_l2_len : 7;
+		};
+	};
+	void *shinfo;
+	uint16_t priv_size;
+	uint16_t timesync;
+	uint32_t dynfield1[9];
+} __rte_cache_aligned;
+
+SLOWPATH_C SLOWPATH_ONE struct rte_mempool slowpath_dpdk_pool = {"", SLOWPATH_PACKETS};
+SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_PACKETS] = {{0}};
+SLOWPATH_C SLOWPATH_ONE struct rte_mbuf *slowpath_dpdk_burst[1] = {0};
+SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_PACKETS] = {0};
+SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_PACKETS][SLOWPATH_BUFFER] = {{0}};
+
+#define rte_pktmbuf_mtod_offset(m, type, offset) ((type)((char *)(m)->buf_addr + (m)->data_off + (offset)))
+#define rte_pktmbuf_mtod(m, type) rte_pktmbuf_mtod_offset(m, type, 0)
+#define rte_pktmbuf_pkt_len(m) ((m)->pkt_len)
+#define rte_pktmbuf_data_len(m) ((m)->data_len)
+
+/* An empty packet, or 0: there is no buffer left. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_take(unsigned at)
+{
+	for (; at < SLOWPATH_PACKETS; at++) {
+		struct rte_mbuf *m = &slowpath_dpdk_mbufs[at];
+
+		if (slowpath_dpdk_used[at])
+			continue;
+		slowpath_dpdk_used[at] = 1;
+		memset(m, 0, sizeof(*m));
+		m->buf_addr = slowpath_dpdk_bytes[at];
+		m->buf_len = SLOWPATH_BUFFER;
+		m->data_off = RTE_PKTMBUF_HEADROOM;
+		m->refcnt = m->nb_segs = 1;
+		m->pool = &slowpath_dpdk_pool;
+		return m;
+	}
+	return 0;
+}
+
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_gone(struct rte_mbuf *m)
+{
+	slowpath_dpdk_used[m - slowpath_dpdk_mbufs] = 0;
+}
+
+/* What a card's framework does: functions of their own. The first buffer is that of the packet that
+ * comes. */
+SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
+{
+	struct rte_mbuf *m = slowpath_dpdk_take(1);
+
+	(void)pool;
+	if (m)
+		slowpath_dpdk_totals.made++;
+	else
+		slowpath_dpdk_totals.unmade++;
+	return m;
+}
+
+SLOWPATH_KEPT void rte_pktmbuf_free(struct rte_mbuf *m)
+{
+	if (!m)
+		return;
+	if (--m->refcnt == 0) {
+		slowpath_dpdk_totals.killed++;
+		slowpath_dpdk_gone(m);
+	}
+}
+SLOWPATH_INLINE void rte_pktmbuf_free_seg(struct rte_mbuf *m) { rte_pktmbuf_free(m); }
+SLOWPATH_INLINE void rte_pktmbuf_free_bulk(struct rte_mbuf **packets, unsigned count)
+{
+	unsigned at;
+
+	SLOWPATH_LOOP for (at = 0; at < count; at++)
+		rte_pktmbuf_free(packets[at]);
+}
+SLOWPATH_INLINE uint16_t rte_mbuf_refcnt_read(const struct rte_mbuf *m) { return m->refcnt; }
+SLOWPATH_INLINE void rte_mbuf_refcnt_set(struct rte_mbuf *m, uint16_t count) { m->refcnt = count; }
+SLOWPATH_INLINE uint16_t rte_mbuf_refcnt_update(struct rte_mbuf *m, int16_t more)
+{
+	return m->refcnt = (uint16_t)(m->refcnt + more);
+}
+
+SLOWPATH_INLINE uint16_t rte_pktmbuf_headroom(const struct rte_mbuf *m) { return m->data_off; }
+SLOWPATH_INLINE uint16_t rte_pktmbuf_tailroom(const struct rte_mbuf *m)
+{
+	return (uint16_t)(m->buf_len - m->data_off - m->data_len);
+}
+SLOWPATH_INLINE int rte_pktmbuf_is_contiguous(const struct rte_mbuf *m) { return m->nb_segs == 1; }
+SLOWPATH_INLINE int rte_pktmbuf_linearize(struct rte_mbuf *m) { (void)m; return 0; }
+SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_lastseg(struct rte_mbuf *m) { return m; }
+
+SLOWPATH_INLINE char *rte_pktmbuf_prepend(struct rte_mbuf *m, uint16_t length)
+{
+	if (length > m->data_off)
+		return 0;
+	m->data_off = (uint16_t)(m->data_off - length);
+	m->data_len = (uint16_t)(m->data_len + length);
+	m->pkt_len += length;
+	return rte_pktmbuf_mtod(m, char *);
+}
+SLOWPATH_INLINE char *rte_pktmbuf_append(struct rte_mbuf *m, uint16_t length)
+{
+	char *end = rte_pktmbuf_mtod_offset(m, char *, m->data_len);
+
+	if (length > rte_pktmbuf_tailroom(m))
+		return 0;
+	m->data_len = (uint16_t)(m->data_len + length);
+	m->pkt_len += length;
+	return end;
+}
+SLOWPATH_INLINE char *rte_pktmbuf_adj(struct rte_mbuf *m, uint16_t length)
+{
+	if (length > m->data_len)
+		return 0;
+	m->data_len = (uint16_t)(m->data_len - length);
+	m->data_off = (uint16_t)(m->data_off + length);
+	m->pkt_len -= length;
+	return rte_pktmbuf_mtod(m, char *);
+}
+SLOWPATH_INLINE int rte_pktmbuf_trim(struct rte_mbuf *m, uint16_t length)
+{
+	if (length > m->data_len)
+		return -1;
+	m->data_len = (uint16_t)(m->data_len - length);
+	m->pkt_len -= length;
+	return 0;
+}
+SLOWPATH_INLINE const void *rte_pktmbuf_read(const struct rte_mbuf *m, uint32_t offset, uint32_t length, void *copy)
+{
+	(void)copy;
+	return offset > m->pkt_len || length > m->pkt_len - offset ? 0 : rte_pktmbuf_mtod_offset(m, const void *, offset);
+}
+
+/* A copy with its bytes, as cards have no packets that share them. */
+SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_copy(const struct rte_mbuf *m, struct rte_mempool *pool, uint32_t offset,
+						  uint32_t length)
+{
+	struct rte_mbuf *made;
+
+	if (offset >= m->pkt_len)
+		return 0;
+	made = rte_pktmbuf_alloc(pool);
+	if (!made)
+		return 0;
+	if (length > m->pkt_len - offset)
+		length = m->pkt_len - offset;
+	made->port = m->port;
+	made->ol_flags = m->ol_flags;
+	made->packet_type = m->packet_type;
+	made->vlan_tci = m->vlan_tci;
+	made->hash = m->hash;
+	made->tx_offload = m->tx_offload;
+	made->data_len = (uint16_t)length;
+	made->pkt_len = length;
+	memcpy(rte_pktmbuf_mtod(made, void *), rte_pktmbuf_mtod_offset(m, const void *, offset), length);
+	return made;
+}
+SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_clone(struct rte_mbuf *m, struct rte_mempool *pool)
+{
+	return rte_pktmbuf_copy(m, pool, 0, UINT32_MAX);
+}
+SLOWPATH_INLINE void rte_mbuf_prefetch_part1(struct rte_mbuf *m) { (void)m; }
+SLOWPATH_INLINE void rte_mbuf_prefetch_part2(struct rte_mbuf *m) { (void)m; }
+SLOWPATH_C struct rte_mempool *rte_pktmbuf_pool_create(const char *name, unsigned count, unsigned cached,
+						       uint16_t private_size, uint16_t room, int socket);
+
+/* The next packet of the trace, with what a port says of it: its type is not known. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(const unsigned char *bytes, uint32_t captured,
+									   uint32_t length, uint64_t now,
+									   uint32_t strip)
+{
+	struct rte_mbuf *m;
+
+	slowpath_dpdk_now = now;
+	m = slowpath_dpdk_take(0);
+	if (!m)
+		return 0;
+	memcpy(rte_pktmbuf_mtod(m, void *), bytes, captured);
+	memset(rte_pktmbuf_mtod_offset(m, char *, captured), 0, length - captured);
+	m->data_len = (uint16_t)length;
+	m->pkt_len = length;
+	rte_pktmbuf_adj(m, (uint16_t)(strip < length ? strip : length));
+	slowpath_dpdk_burst[0] = m;
+	return m;
+}
+
+/* The same on a card, where the packet stays where it is: what is kept beside it. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_receive(struct rte_mbuf *m, unsigned char *data,
+									    unsigned char *end)
+{
+	memset(m, 0, sizeof(*m));
+	m->buf_addr = data;
+	m->buf_len = SLOWPATH_BUFFER;
+	m->refcnt = m->nb_segs = 1;
+	m->data_len = (uint16_t)(end - data);
+	m->pkt_len = m->data_len;
+}
+
+/* The packets that are neither sent nor freed, but the one that came, which who called has back. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(void)
+{
+	uint32_t left = 0;
+	unsigned at;
+
+	slowpath_dpdk_used[0] = 0;
+	for (at = 0; at < SLOWPATH_PACKETS; at++) {
+		left += slowpath_dpdk_used[at];
+		slowpath_dpdk_used[at] = 0;
+	}
+	return left;
+}
+#endif

@@ -1,0 +1,10 @@
+/* Where packets come from: buffers of the headers. */
+#ifndef SLOWPATH_DPDK_MEMPOOL_H
+#define SLOWPATH_DPDK_MEMPOOL_H
+#include <rte_common.h>
+#include <rte_lcore.h>
+struct rte_mempool {
+	const char *name;
+	uint32_t size;
+};
+#endif

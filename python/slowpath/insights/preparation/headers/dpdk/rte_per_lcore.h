@@ -1,0 +1,7 @@
+/* Variables of each core, of which there is one. */
+#ifndef SLOWPATH_DPDK_PER_LCORE_H
+#define SLOWPATH_DPDK_PER_LCORE_H
+#define RTE_DEFINE_PER_LCORE(type, name) __typeof__(type) per_lcore_##name
+#define RTE_DECLARE_PER_LCORE(type, name) extern __typeof__(type) per_lcore_##name
+#define RTE_PER_LCORE(name) (per_lcore_##name)
+#endif

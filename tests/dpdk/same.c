@@ -1,0 +1,130 @@
+/* What must be the same with DPDK's own headers: places of members, constants, hashes, checksums, and what
+ * becomes of a packet that grows and shrinks. */
+#include <stdio.h>
+#include <string.h>
+#include <rte_arp.h>
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_ether.h>
+#include <rte_hash_crc.h>
+#include <rte_icmp.h>
+#include <rte_ip.h>
+#include <rte_jhash.h>
+#include <rte_mbuf.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
+#define AT(type, member) printf("%s.%s %zu\n", #type, #member, offsetof(struct type, member))
+#define SIZE(type) printf("%s %zu\n", #type, sizeof(struct type))
+#define SAY(x) printf("%s %llx\n", #x, (unsigned long long)(x))
+
+static uint64_t seed = 88172645463325252ull;
+static uint64_t drawn(void)
+{
+	seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+	return seed;
+}
+
+static void layouts(void)
+{
+	SIZE(rte_mbuf), AT(rte_mbuf, buf_addr), AT(rte_mbuf, buf_iova), AT(rte_mbuf, data_off), AT(rte_mbuf, refcnt);
+	AT(rte_mbuf, nb_segs), AT(rte_mbuf, port), AT(rte_mbuf, ol_flags), AT(rte_mbuf, packet_type);
+	AT(rte_mbuf, pkt_len), AT(rte_mbuf, data_len), AT(rte_mbuf, vlan_tci), AT(rte_mbuf, hash);
+	AT(rte_mbuf, vlan_tci_outer), AT(rte_mbuf, buf_len), AT(rte_mbuf, pool), AT(rte_mbuf, next);
+	AT(rte_mbuf, tx_offload), AT(rte_mbuf, shinfo), AT(rte_mbuf, priv_size), AT(rte_mbuf, timesync);
+	AT(rte_mbuf, dynfield1);
+	SIZE(rte_ether_hdr), AT(rte_ether_hdr, src_addr), AT(rte_ether_hdr, ether_type), SIZE(rte_vlan_hdr);
+	SIZE(rte_ipv4_hdr), AT(rte_ipv4_hdr, total_length), AT(rte_ipv4_hdr, packet_id);
+	AT(rte_ipv4_hdr, fragment_offset), AT(rte_ipv4_hdr, time_to_live), AT(rte_ipv4_hdr, next_proto_id);
+	AT(rte_ipv4_hdr, hdr_checksum), AT(rte_ipv4_hdr, src_addr), AT(rte_ipv4_hdr, dst_addr);
+	SIZE(rte_ipv6_hdr), AT(rte_ipv6_hdr, payload_len), AT(rte_ipv6_hdr, proto), AT(rte_ipv6_hdr, src_addr);
+	SIZE(rte_udp_hdr), AT(rte_udp_hdr, dgram_cksum), SIZE(rte_tcp_hdr), AT(rte_tcp_hdr, recv_ack);
+	AT(rte_tcp_hdr, tcp_flags), AT(rte_tcp_hdr, cksum), SIZE(rte_icmp_hdr), AT(rte_icmp_hdr, icmp_ident);
+	SIZE(rte_arp_hdr), AT(rte_arp_hdr, arp_opcode), AT(rte_arp_hdr, arp_data);
+}
+
+static void constants(void)
+{
+	SAY(RTE_MBUF_F_RX_VLAN), SAY(RTE_MBUF_F_RX_RSS_HASH), SAY(RTE_MBUF_F_RX_L4_CKSUM_BAD);
+	SAY(RTE_MBUF_F_RX_IP_CKSUM_BAD), SAY(RTE_MBUF_F_RX_VLAN_STRIPPED), SAY(RTE_MBUF_F_RX_IP_CKSUM_MASK);
+	SAY(RTE_MBUF_F_RX_L4_CKSUM_MASK), SAY(RTE_MBUF_F_TX_TCP_SEG), SAY(RTE_MBUF_F_TX_TCP_CKSUM);
+	SAY(RTE_MBUF_F_TX_UDP_CKSUM), SAY(RTE_MBUF_F_TX_L4_MASK), SAY(RTE_MBUF_F_TX_IP_CKSUM);
+	SAY(RTE_MBUF_F_TX_IPV4), SAY(RTE_MBUF_F_TX_IPV6), SAY(RTE_MBUF_F_TX_VLAN), SAY(RTE_PTYPE_L3_IPV4);
+	SAY(RTE_PTYPE_L3_IPV6), SAY(RTE_PTYPE_L4_UDP), SAY(RTE_PTYPE_L4_TCP), SAY(RTE_PTYPE_L3_IPV4_EXT);
+	SAY(RTE_ETHER_TYPE_IPV4), SAY(RTE_ETHER_TYPE_IPV6), SAY(RTE_ETHER_TYPE_ARP), SAY(RTE_ETHER_TYPE_VLAN);
+	SAY(RTE_ETHER_TYPE_QINQ), SAY(RTE_ETHER_TYPE_MPLS), SAY(RTE_ETHER_HDR_LEN), SAY(RTE_ETHER_MAX_LEN);
+	SAY(RTE_IPV4(1, 2, 3, 4)), SAY(RTE_IPV4_HDR_DF_FLAG), SAY(RTE_IPV4_HDR_OFFSET_MASK);
+	SAY(RTE_TCP_SYN_FLAG), SAY(RTE_TCP_ACK_FLAG), SAY(RTE_TCP_FIN_FLAG), SAY(RTE_TCP_RST_FLAG);
+	SAY(RTE_BE16(0x1234)), SAY(rte_cpu_to_be_32(0x12345678)), SAY(rte_be_to_cpu_64(0x0123456789abcdefull));
+	SAY(rte_align32pow2(1)), SAY(rte_align32pow2(17)), SAY(rte_align32pow2(4096)), SAY(rte_is_power_of_2(0));
+	SAY(rte_is_power_of_2(96)), SAY(RTE_ALIGN_CEIL(33u, 32u)), SAY(RTE_ALIGN_FLOOR(33u, 32u));
+	SAY(rte_log2_u32(1)), SAY(rte_log2_u32(1000)), SAY(rte_bsf32(40)), SAY(RTE_CACHE_LINE_SIZE);
+	SAY(RTE_PKTMBUF_HEADROOM), SAY(RTE_MBUF_DEFAULT_BUF_SIZE);
+}
+
+static void sums(void)
+{
+	uint8_t data[256] __attribute__((aligned(8)));
+	struct rte_ether_addr a, b;
+	int run, at;
+
+	for (run = 0; run < 300; run++) {
+		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)data;
+		struct rte_ipv6_hdr *ip6 = (struct rte_ipv6_hdr *)data;
+		uint32_t length = drawn() % 200;
+
+		for (at = 0; at < 256; at++)
+			data[at] = (uint8_t)drawn();
+		SAY(rte_raw_cksum(data, length));
+		SAY(rte_jhash(data, length, (uint32_t)run));
+		SAY(rte_jhash_32b((uint32_t *)data, length % 13, (uint32_t)run));
+		SAY(rte_jhash_1word(length, 7)), SAY(rte_jhash_2words(length, 9, 7)), SAY(rte_jhash_3words(length, 9, 1, 7));
+		SAY(rte_hash_crc(data, length, (uint32_t)run)), SAY(rte_hash_crc_4byte(length, 5)), SAY(rte_hash_crc_8byte(seed, 5));
+		ip->version_ihl = 0x40 | (5 + run % 4);
+		ip->next_proto_id = run % 2 ? IPPROTO_UDP : IPPROTO_TCP;
+		ip->total_length = rte_cpu_to_be_16((uint16_t)(rte_ipv4_hdr_len(ip) + length % 100));
+		SAY(rte_ipv4_cksum(ip)), SAY(rte_ipv4_phdr_cksum(ip, 0)), SAY(rte_ipv4_phdr_cksum(ip, RTE_MBUF_F_TX_TCP_SEG));
+		SAY(rte_ipv4_udptcp_cksum(ip, data + 40)), SAY(rte_ipv4_udptcp_cksum_verify(ip, data + 40));
+		ip6->payload_len = rte_cpu_to_be_16((uint16_t)(length % 100));
+		ip6->proto = run % 2 ? IPPROTO_UDP : IPPROTO_TCP;
+		SAY(rte_ipv6_phdr_cksum(ip6, 0)), SAY(rte_ipv6_udptcp_cksum(ip6, data + 40));
+		memcpy(&a, data, 6), memcpy(&b, data + (run % 3 ? 6 : 0), 6);
+		SAY(rte_is_same_ether_addr(&a, &b)), SAY(rte_is_multicast_ether_addr(&a)), SAY(rte_is_broadcast_ether_addr(&a));
+	}
+}
+
+static void grown(void)
+{
+	static char buffer[4096];
+	struct rte_mbuf m;
+	int run;
+
+	memset(&m, 0, sizeof(m));
+	m.buf_addr = buffer, m.buf_len = sizeof(buffer), m.data_off = RTE_PKTMBUF_HEADROOM;
+	m.nb_segs = 1, m.refcnt = 1, m.data_len = 100, m.pkt_len = 100;
+	for (run = 0; run < 2000; run++) {
+		uint16_t length = (uint16_t)(drawn() % (run % 7 ? 200 : 5000));
+		char *at = 0;
+		int failed = 0;
+
+		switch (drawn() % 5) {
+		case 0: at = rte_pktmbuf_prepend(&m, length); break;
+		case 1: at = rte_pktmbuf_append(&m, length); break;
+		case 2: at = rte_pktmbuf_adj(&m, length); break;
+		case 3: failed = rte_pktmbuf_trim(&m, length); break;
+		default: at = (char *)rte_pktmbuf_read(&m, length, 20, buffer);
+		}
+		printf("%d %ld %d %u %u %u %u %u %ld\n", run, at ? (long)(at - buffer) : -1, failed, m.data_off, m.data_len,
+		       m.pkt_len, rte_pktmbuf_headroom(&m), rte_pktmbuf_tailroom(&m),
+		       (long)(rte_pktmbuf_mtod_offset(&m, char *, 3) - buffer));
+	}
+}
+
+int main(void)
+{
+	layouts();
+	constants();
+	sums();
+	grown();
+	return 0;
+}

@@ -1,0 +1,256 @@
+"""Functions of DPDK over traces, beside DPDK itself, and beside what follows from the trace."""
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from calibrating import needs_dpdk
+from insights_counted import EXAMPLES, calls, counted, structures, trace
+from slowpath.engine.captures import Captured
+from slowpath.insights.porting.execution import Execution
+from slowpath.insights.porting.setting import Setting
+from slowpath.insights.preparation.entry import choose
+from slowpath.insights.preparation.framework import FIND
+from slowpath.insights.preparation.sources import load_source
+from slowpath.insights.program import Program
+from slowpath.programs.sources import Clang
+from support import ROOT, slowpath
+from test_insights_counts import frames_of
+
+pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
+FOLDER = ROOT / "tests/dpdk"
+ROUTER = FOLDER / "router.c"
+NAT = EXAMPLES / "nat.pcap"
+NO_ENTRY, INVALID, NO_SPACE = -2, -22, -28
+
+
+def compiler() -> str:
+    found = next((name for name in ("gcc", "cc") if shutil.which(name)), None)
+    return found or oracles.missing("compiler", "there is no C compiler; install gcc")
+
+
+def of_dpdk(source: Path, made: Path, *flags: str) -> Path:
+    """A program with DPDK's own headers and libraries."""
+    needs_dpdk()
+    asked = ["pkg-config", "--cflags", "--libs", "libdpdk"]
+    there = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    subprocess.run([compiler(), "-O1", "-w", *flags, "-o", made, source, *there], check=True)
+    return made
+
+
+def packets() -> list[bytes]:
+    """Those of the NAT, and some that the router drops, or sends elsewhere."""
+    found = frames_of(NAT)
+    for at, one in enumerate(found):
+        last = [(10, 0, 0, 1), (10, 9, 9, 9), (192, 0, 2, at % 256), (203, 0, 113, 7)][at % 4]
+        changed = bytearray(one)
+        changed[30:34] = bytes(last)
+        if at % 11 == 0:
+            changed[22] = 1
+        if at % 13 == 0:
+            changed[12:14] = b"\x86\xdd"
+        found[at] = bytes(changed[:20]) if at % 17 == 0 else bytes(changed)
+    return found
+
+
+def test_a_router_does_what_it_does_with_dpdk(tmp_path: Path) -> None:
+    twin = of_dpdk(FOLDER / "router_twin.c", tmp_path / "twin", f"-I{FOLDER}")
+    sent = packets()
+    data = b"".join(struct.pack("<I", len(one)) + one for one in sent)
+    ran = subprocess.run([twin], input=data, capture_output=True, check=True, timeout=120)
+    *ports, short, unknown, flows = map(int, ran.stdout.split())
+    report = counted(ROUTER, trace(tmp_path, sent))
+    fate = report["fate"]
+    assert {one["output"]: one["packets"] for one in fate["outputs"]} == dict(enumerate(ports, 1))
+    assert (fate["killed"], fate["kept"], fate["refused"]) == (short + unknown, 0, 0)
+    assert fate["results"] == [{"result": 1, "packets": len(sent)}]
+    (table,) = [one for one in report["structures"] if one["structure"] == "flows"]
+    assert table["entries_written"] == flows
+    assert min(*ports, short, unknown) > 10
+    oracles.compared("dpdk", len(sent), "packets")
+
+
+def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
+    theirs = of_dpdk(FOLDER / "same.c", tmp_path / "theirs")
+    ours = tmp_path / "ours"
+    flags = ["-O1", "-w", "-fno-strict-aliasing", *FIND]
+    subprocess.run([compiler(), *flags, "-o", ours, FOLDER / "same.c"], check=True)
+    said = [
+        subprocess.run([one], capture_output=True, text=True, check=True).stdout.splitlines()
+        for one in (ours, theirs)
+    ]
+    assert len(said[0]) > 6000
+    assert said[0] == said[1]
+    oracles.compared("dpdk", len(said[0]), "values of headers")
+
+
+def test_what_a_router_touches_follows_from_the_trace(tmp_path: Path) -> None:
+    sent = packets()
+    report = counted(ROUTER, trace(tmp_path, sent))
+    routed = [
+        one
+        for one in sent
+        if len(one) >= 34 and one[12:14] == b"\x08\x00" and one[22] > 1  # long, IPv4, lives
+    ]
+    flows = Counter(
+        one[26:34] + one[23:24] + (one[34:38] if one[23] in (6, 17) else b"") for one in routed
+    )
+    found = structures(report)
+    assert found["flows"] == (2 * len(routed), 2 * len(routed))
+    assert found["routes"] == (len(routed), 0)
+    assert calls(report)["rte_lpm_lookup"] == len(routed)
+    assert calls(report)["rte_hash_take_slot"] == len(flows)
+    (table,) = [one for one in report["structures"] if one["structure"] == "rte_hash"]
+    assert table["size_bytes"] > 1024 * 48
+    written = {one["member"]: one["writes"] for one in table["members"]}
+    assert written["used"] == len(flows)
+    first = next(one for one in report["blocks"] if one["function"] == "route")
+    assert Path(first["file"]).name == "router.c"
+
+
+def test_a_router_is_counted_for_the_card() -> None:
+    said = slowpath("insights", "blocks", ROUTER, "--entry", "route", "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    assert (program["model"], program["why"]) == ("exact", None)
+    (route,) = [one for one in program["functions"] if one["name"] == "route"]
+    made = {call["what"] for one in route["blocks"] for call in one["calls"]}
+    assert {"rte_hash_lookup", "rte_eth_tx_burst", "rte_pktmbuf_free"} <= made
+
+
+def test_the_report_advises_on_tables_of_dpdk() -> None:
+    said = slowpath("insights", ROUTER, "--traffic", NAT, timeout=120)
+    assert said.returncode == 0, said.stderr
+    assert "Put rte_hash into imem" in said.stdout
+    assert "instructions on the card:" not in said.stdout
+
+
+def test_packets_that_are_kept_sent_and_freed(tmp_path: Path) -> None:
+    sent = [bytes([at]) * 64 for at in range(9)]
+    report = counted(FOLDER / "keeps.c", trace(tmp_path, sent))
+    fate = report["fate"]
+    assert fate["outputs"] == [{"output": 4, "packets": 4}]
+    assert fate["results"] == [{"result": 0, "packets": 5}, {"result": 1, "packets": 4}]
+    assert (fate["killed"], fate["made"], fate["kept"], fate["unmade"]) == (4, 13, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (1, "rte_eth_tx_burst: packet 1 of the trace: a port that does not exist (0 to 63)"),
+        (2, "keys of rte_hash are longer than 40 bytes; --cflags=-DSLOWPATH_KEY=64"),
+        (3, "wrong.c:14: wrong: packet 1 of the trace: rte_exit is called, which is not there"),
+        (4, "wrong.c:15: wrong: packet 1 of the trace: rte_eth_dev_start is called, which is not"),
+    ],
+)
+def test_what_ends_a_run(tmp_path: Path, first: int, said: str) -> None:
+    sent = trace(tmp_path, [bytes([first]) * 64])
+    ran = slowpath("insights", "counts", FOLDER / "wrong.c", "--traffic", sent)
+    assert ran.returncode == 3
+    assert said in ran.stderr
+
+
+def test_headers_of_an_installation_are_refused(tmp_path: Path) -> None:
+    fake = tmp_path / "dpdk"
+    fake.mkdir()
+    (fake / "rte_mbuf.h").write_text("struct rte_mbuf { int x; };\n")
+    source = tmp_path / "f.c"
+    source.write_text("#include <rte_mbuf.h>\nint f(struct rte_mbuf *m) { return m->x; }\n")
+    words = ("insights", "counts", source, "--traffic", NAT, f"--cflags=-I{fake}")
+    ran = slowpath(*words)
+    assert ran.returncode == 3
+    assert re.search(
+        r"f\.c:2: f takes packets of DPDK, whose headers come along: leave", ran.stderr
+    )
+
+
+class _Tables:
+    """A hash table and prefixes, as their users see them."""
+
+    def __init__(self) -> None:
+        self.keys = set[bytes]()
+        self.prefixes = dict[tuple[int, int], int]()
+
+    def may_return(self, one: bytes, found: int) -> bool:
+        """Whether this can be what a packet leads to, which then has happened."""
+        return (self._of_keys if one[0] < 3 else self._of_prefixes)(one, found)
+
+    def _of_keys(self, one: bytes, found: int) -> bool:
+        key = one[1:6]
+        there = key in self.keys
+        if one[0] == 0:
+            if found == NO_SPACE:  # buckets of four are full before ten keys are there
+                return not there and len(self.keys) >= 4
+            self.keys.add(key)
+            return found == len(self.keys) <= 10
+        if one[0] == 1:
+            self.keys.discard(key)
+        return found == (len(self.keys) if there else NO_ENTRY)
+
+    def _of_prefixes(self, one: bytes, found: int) -> bool:
+        depth, hop, ip = one[1], one[2], int.from_bytes(one[6:10], "little")
+        if one[0] == 5:
+            known = sorted(self.prefixes.items())
+            fit = [to for (bits, top), to in known if ip >> 32 - bits == top]
+            return found == (fit[-1] if fit else -1)
+        if not 1 <= depth <= 32:
+            return found == INVALID
+        prefix = depth, ip >> 32 - depth
+        if one[0] == 4:
+            return found == (INVALID if self.prefixes.pop(prefix, None) is None else 0)
+        if prefix not in self.prefixes and len(self.prefixes) == 4:
+            return found == NO_SPACE
+        self.prefixes[prefix] = hop
+        return found == 0
+
+
+_IPS = st.sampled_from([b"\1\0\0\n", b"\2\0\0\n", b"\1\0\1\n", b"\1\2\3\xc0", b"\0\0\0\0"])
+_OPERATIONS = st.lists(
+    st.builds(
+        lambda kind, key, ip: bytes([kind]) + key + ip + bytes(50),
+        st.integers(0, 5),
+        st.one_of(
+            st.builds(lambda one: bytes([one, 0, 0, 0, 0]), st.integers(0, 30)),
+            st.builds(
+                lambda depth, hop: bytes([depth, hop, 0, 0, 0]),
+                st.integers(0, 33),
+                st.integers(0, 9),
+            ),
+        ),
+        _IPS,
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def results_of(sent: list[bytes]) -> list[int | None]:
+    """What `touch` returns, packet by packet."""
+    source = load_source(str(FOLDER / "tables.cc"), Clang(()))
+    program = Program(source)
+    chosen = choose(source.file, program.functions, None)
+    execution = Execution(source.file, program.module, program.functions, chosen)
+    return list(execution.each([Captured(one, len(one), None) for one in sent], Setting()))
+
+
+@settings(max_examples=20, deadline=None)
+@given(sent=_OPERATIONS)
+def test_tables_are_what_their_users_see(sent: list[bytes]) -> None:
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        results = pool.submit(results_of, sent).result()
+    tables = _Tables()
+    for one, found in zip(sent, results, strict=True):
+        assert found is not None
+        assert tables.may_return(one, found), (one, found)
