@@ -159,6 +159,15 @@ def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> Non
     assert accesses["packet"] >= 1
 
 
+def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language() -> None:
+    """An element of one of two maps, six bytes of which are read at once there."""
+    [program] = predicted(Path("examples/quic_lb.bpf.c"))["programs"]
+    rows = {block["name"]: block for block in blocks_of(program)}
+    block = rows["if.end73"]
+    assert [one["times"] for one in block["refused"]] == [2]
+    assert block["accesses"] == {"packet": 8, "state": 2, "unknown": 0}
+
+
 def test_all_that_is_refused_is_found_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from compiler import needs_clang
 from slowpath.insights.blocks.language.program import Language
 from slowpath.insights.blocks.learnt.model import Model, group, shipped
+from slowpath.insights.blocks.learnt.tree import shipped as grown_tree
 from slowpath.insights.blocks.learnt.words import Describer
 from slowpath.insights.preparation.functions import functions_of
 from support import ROOT, slowpath
@@ -199,6 +201,53 @@ def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
     assert [one for one in ruled if one[1] != one[2]] == []
     assert len(ruled) > 2 * len(places)
     assert {pieces for _, pieces, _ in ruled} >= {1, 2, 3, 6, 7, 11}
+
+
+def test_what_the_card_refuses_is_seen_beforehand(tmp_path: Path) -> None:
+    """Which accesses it refuses, and how factors lie, are rules of the code generator."""
+    file = tmp_path / "refused.bpf.c"
+    file.write_text("""
+        #include <linux/bpf.h>
+        #include <bpf/bpf_helpers.h>
+        struct entry { __u64 wide; __u32 word; __u16 half; };
+        #define MAP(name) struct { __uint(type, BPF_MAP_TYPE_HASH); __type(key, __u32); \\
+            __type(value, struct entry); __uint(max_entries, 64); } name SEC(".maps")
+        MAP(one); MAP(other);
+        struct odd { __u8 pad[1], bytes[64]; __u16 halves[8]; };
+        static __attribute__((noinline)) __u32 far(volatile struct odd *o) {
+            return o->bytes[3] + o->bytes[5] + o->halves[1] + o->bytes[63];
+        }
+        SEC("xdp") int f(struct xdp_md *ctx) {
+            __u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+            if (data + 64 > end)
+                return XDP_ABORTED;
+            __u32 key = data[1], second = data[2];
+            struct entry *a = bpf_map_lookup_elem(&one, &key), *b = a;
+            if (data[3] > 7)
+                b = bpf_map_lookup_elem(&other, &second);
+            if (!a || !b)
+                return XDP_DROP;
+            volatile struct odd odd = {};
+            __u64 sum = (__u64)data[6] * data[7] + (__u64)b->word * data[9];
+            __sync_fetch_and_add(&a->wide, end - data);
+            return far(&odd) + b->half + sum > 77 ? XDP_DROP : XDP_PASS;
+        }
+        char _license[] SEC("license") = "GPL";
+    """)
+    rows = [row[2:] for row in pairs(str(file), tmp_path) if row[1] == "instruction"]
+    tree = grown_tree().taken
+    seen = Counter[str]()
+    for _, words, pieces, pointee, taken, *accesses, refused in rows:
+        guess = tree(words)
+        seen["refused" if refused else " ".join(words[:2])] += 1
+        if not refused and (words[0] in ("*", "atomic") or words[1:] == ["stack"]):
+            assert guess.instructions + pieces == taken, words
+        elif refused and words[0] in ("load", "store"):
+            assert (guess.instructions, pieces) == (0, 0), words
+            assert (pointee == "stack") == (accesses == [0, 0, 0]), words
+    assert seen["refused"] == 3
+    assert seen["load stack"] >= 4
+    assert seen["* half"] == 1
 
 
 def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowpath.insights.blocks.learnt.tree import shipped
 from slowpath.insights.blocks.machine.assembler import Assembled, assembled
 from slowpath.insights.blocks.machine.frames import Frame, frame, touched
 from slowpath.insights.blocks.machine.instructions import Instruction, parsed
@@ -24,7 +25,9 @@ from slowpath.insights.blocks.machine.widths import needed
 from slowpath.insights.blocks.machine.words import described
 
 XDP = Given(
-    (Value("context", Context(), 0), *[NUMBER] * 4), {"flows": "map", "total": "global"}, {}
+    (Value("context", Context(), 0), *[NUMBER] * 4),
+    {"flows": "map", "ports": "map", "total": "global"},
+    {},
 )
 
 
@@ -145,6 +148,33 @@ def test_bounds_of_numbers() -> None:
     assert register(states[6], 3).high == 40
 
 
+@pytest.mark.parametrize(
+    ("condition", "reached"),
+    [
+        ("w2 > 255", False),
+        ("w2 >= 255", True),
+        ("r2 == 256", False),
+        ("r2 != 256", True),
+        ("w2 s< 0", False),
+        ("w2 < 0", False),
+        ("w3 == 7", True),
+        ("w3 != 7", False),
+        ("w3 s> 7", False),
+        ("w3 & 8", True),
+        ("w2 > w3", True),
+        ("w3 > w2", True),
+        ("r10 == 0", True),
+    ],
+)
+def test_what_comparisons_rule_out_is_not_reached(condition: str, reached: bool) -> None:
+    """The code generator leaves out what its ranges rule out."""
+    _, states = known(
+        *("w2 = *(u8 *)(r10 - 1)", "r3 = 7", f"if {condition} goto LBB0_1"),
+        *("r0 = 0", "exit", "LBB0_1:", "r0 = 1", "exit"),
+    )
+    assert (states[5] is not None) == reached
+
+
 def test_loops_come_to_an_end() -> None:
     _, states = known("r2 = 0", "LBB0_1:", "r2 += 1", "if r2 != 100 goto LBB0_1", "exit")
     assert register(states[2], 2).offset is None or register(states[2], 2).kind == "number"
@@ -222,10 +252,10 @@ def test_copies_do_not_read_what_they_write() -> None:
 
 def test_frames() -> None:
     one, states = known("*(u32 *)(r10 - 20) = w1", "r2 = r10", "r2 += -27", "call 5", "exit")
-    assert frame(one, states, main=True) == (20, False)
+    assert frame(one, states, main=True) == (20, False, 20)
     one, states = known("r1 = flows ll", "r2 = r10", "r2 += -28", "call 1", "r6 = r0", "exit")
-    assert frame(one, states, main=True) == (28, True)
-    assert frame(one, states, main=False) == (64, True)
+    assert frame(one, states, main=True) == (28, True, 28)
+    assert frame(one, states, main=False) == (64, True, 64)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +311,7 @@ def test_what_functions_leave_in_frames_of_others_is_followed() -> None:
     use = function("r2 = *(u64 *)(r1 + 8)", "w0 = *(u16 *)(r2 + 12)", "exit", name="use")
     inside = {"main": main, "keep": keep, "use": use}
     states = traced(inside, "main", XDP)
-    assert register(states["keep"][0], 1) == Value("stack", Passed(1), 0)
+    assert register(states["keep"][0], 1) == Value("stack", Passed(1, -40), 0)
     assert register(states["main"][5], 3).kind == "packet"
     assert register(states["use"][1], 2).kind == "packet"
     assert touched(keep, states["keep"]) == {1: 8}
@@ -310,6 +340,74 @@ def test_elements_at_variable_places_are_out_of_reach() -> None:
     )
     found = [one for one in words(*body) if one[0] == "load"]
     assert [one[1] for one in found] == ["stack", "global", "element", "element", "global"]
+
+
+def test_elements_are_those_of_one_map() -> None:
+    """The code generator wants to know which, of look-ups and of pointers to elements."""
+    two = ("r1 = ports ll", "if w7 == 0 goto LBB0_1", "r1 = flows ll", "LBB0_1:")
+    key = ("r2 = r10", "r2 += -8", "call 1")
+    assert words("w7 = *(u32 *)(r10 - 4)", *two, *key, "w3 = *(u32 *)(r0 + 4)", "exit")[-2][:2] == (
+        *("load", "global"),
+    )
+    one = ("r6 = r0", "if w7 == 0 goto LBB0_1", "r1 = flows ll", *key, "r6 = r0", "LBB0_1:")
+    for first, reached in (("ports", "global"), ("flows", "element")):
+        found = words(
+            *("w7 = *(u32 *)(r10 - 4)", f"r1 = {first} ll", *key, *one),
+            *("w3 = *(u32 *)(r6 + 4)", "exit"),
+        )
+        assert found[-2][:2] == ("load", reached)
+
+
+def test_one_of_several_places_on_the_stack() -> None:
+    """It is reached through the pointer where bytes lie in words alike, else it is refused."""
+    body = ("w7 = *(u8 *)(r10 - 1)", "r2 = r10", "r2 += -24", "if w7 == 0 goto LBB0_1", "r2 = r10")
+    for other, taken in ((-16, 6), (-12, 6), (-14, 0), (-13, 0)):
+        lines = (*body, f"r2 += {other}", "LBB0_1:", "w3 = *(u16 *)(r2 + 2)", "exit")
+        [*_, load, _] = described({"main": function(*lines)}, "main", XDP)["main"]
+        assert load.words == ("load", "stack")
+        assert load.pieces == taken
+    lines = (*body, "r2 += -16", "LBB0_1:", "w3 = *(u16 *)(r2 + 2)", "exit")
+    assert frame(*known(*lines), main=True).depth == 24
+
+
+@pytest.mark.parametrize(("start", "offset", "pieces"), [(-64, 0, 6), (-64, 2, 0), (-6, 2, 6)])
+def test_places_in_frames_of_others(start: int, offset: int, pieces: int) -> None:
+    """Those before the own frame that are not whole words are refused, as the driver has it."""
+    main = function("r1 = r10", f"r1 += {start}", "call inner", "exit")
+    inner = function(f"w0 = *(u16 *)(r1 + {offset})", "exit", name="inner")
+    found = described({"main": main, "inner": inner}, "main", XDP)["inner"]
+    assert found[0].pieces == pieces + 1  # the first keeps the return address
+
+
+def test_lengths_of_packets_are_small() -> None:
+    _, states = known(
+        *("w2 = *(u32 *)(r1 + 0)", "w3 = *(u32 *)(r1 + 4)", "r3 -= r2", "r2 += 14", "exit")
+    )
+    assert register(states[3], 3).high == 65535
+
+
+def test_pointers_that_lead_nowhere() -> None:
+    """Accesses through them are refused; those behind the packet's end would be to the packet."""
+    found = described(
+        {"main": function("w2 = *(u32 *)(r1 + 4)", "w3 = *(u8 *)(r2 + 1)", "exit")}, "main", XDP
+    )["main"]
+    assert (found[1].words[:2], found[1].pointee) == (("load", "returned"), "packet")
+    found = described(
+        {"main": function("r2 = *(u64 *)(r10 - 8)", "w3 = *(u8 *)(r2 + 1)", "exit")}, "main", XDP
+    )["main"]
+    assert (found[1].words[:2], found[1].pointee) == (("load", "returned"), "unknown")
+
+
+def test_narrow_products_take_the_same_in_any_width() -> None:
+    for register_ in "wr":
+        found = words(
+            *("w2 = *(u8 *)(r10 - 1)", "w3 = *(u16 *)(r10 - 4)", f"{register_}2 *= {register_}3"),
+            *("r4 = *(u32 *)(r10 - 8)", f"{register_}4 *= {register_}3", "exit"),
+        )
+        bits = "32" if register_ == "w" else "64"
+        assert found[2] == ("*", "half", bits, "register")
+        assert found[4] == ("*", "word", bits, "register")
+        assert [shipped().taken(found[at]).instructions for at in (2, 4)] == [4, 7]
 
 
 def words(*lines: str) -> list[tuple[str, ...]]:

@@ -458,11 +458,11 @@ def _spread(w: _Writer) -> str:
             f"x0 += *({kind} *)(p - {size}); {w.pick('', 'p[-1] = x1;', 'p[-14] = 1;')} }}\n"
         )
     base = w.rng.choice((0, 0, 20, 64))
-    count = w.rng.randint(2, 6)
+    first, behind = w.rng.choice(((-base, 60), (9, 14), (20, 30)))
     parts = []
-    for _ in range(count):
+    for _ in range(w.rng.randint(2, 6)):
         kind = w.pick("__u8", "__u16", "__u32", "__u64")
-        parts.append(f"*({kind} *)(p + {w.rng.randrange(-base, 60)})")
+        parts.append(f"*({kind} *)(p + {w.rng.randrange(first, behind)})")
     store = f"*({w.pick('__u16', '__u32', '__u64')} *)(p + {w.rng.randrange(150)}) = x0;"
     text = f"{{ __u8 *p = (__u8 *)data + {base}; if ((void *)(p + 160) > end) return XDP_DROP;\n"
     return text + f"{w.pick('w0', 'x0')} += {' ^ '.join(parts)}; {w.pick(store, '')} }}\n"

@@ -244,14 +244,17 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
     """How many accesses by refused instructions are to the packet and to state.
 
-    LLVM's language has it, where it has more accesses than were counted.
+    LLVM's language has it: where all pointers of the block are known, what are none to state are to
+    the packet; else only where none to the packet was counted, as a read may be for several loads.
     """
     if block is None or not counts.unknown:
         return 0, 0
     kinds = Counter(one.kind for one in accesses.accesses(block, traced.provenance))
-    state = kinds["state"] + kinds["constant"] - counts.state
-    left = min(counts.unknown, max(0, state))
-    packet = kinds["packet"] if counts.unknown - left and not counts.packet else 0
+    state = kinds["state"] + kinds["constant"]
+    if not kinds["unknown"] and bool(kinds["packet"]) != bool(state):
+        return (counts.unknown, 0) if kinds["packet"] else (0, counts.unknown)
+    left = min(counts.unknown, max(0, state - counts.state))
+    packet = 0 if kinds["unknown"] and counts.packet else kinds["packet"]
     return min(packet, counts.unknown - left), left
 
 

@@ -40,7 +40,7 @@ class Access(NamedTuple):
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """The accesses of a block, in order: of copies, one for each piece."""
+    """The accesses of a block, in order: one for each piece that BPF moves at once."""
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)
@@ -52,9 +52,11 @@ def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
         given = parts(one.text)
         size = max(1, width(given[1 if atomic else 0]) // 8)
         kind = provenance.kind(through)
-        for _ in range(-(-size // _MOST)):
+        aligned = None if atomic else _ALIGNED.search(one.text)
+        step = min(_MOST, int(aligned[1]) if aligned else _MOST)
+        for _ in range(size // step + (size % step).bit_count()):
             reads = one.opcode == "load" or atomic
-            yield Access(kind, one.opcode == "store" or atomic, reads, min(size, _MOST))
+            yield Access(kind, one.opcode == "store" or atomic, reads, min(size, step))
 
 
 def _has_size(call: Instruction) -> bool:

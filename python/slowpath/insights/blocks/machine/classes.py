@@ -9,12 +9,20 @@ SMALL, BYTE, HALF = 127, 255, 65535
 
 
 def operand(value: int | None, bits: int, *, moved: bool = False) -> list[str]:
-    """The class of what is computed with: a register, or a constant by what making it takes."""
+    """The class of what is computed with: a register, or a constant by what making it takes.
+
+    Arithmetic takes any byte as it is; accesses do not.
+    """
     whole = "64" if bits == 64 else "32"  # noqa: PLR2004
     if value is None:
         return [f"register {whole}"] if moved else ["register"]
     sign = "negative" if value < 0 else "positive"
-    return [f"constant {whole}" if moved else "constant", sign, made(value)]
+    return [f"constant {whole}" if moved else "constant", sign, factor(value)]
+
+
+def factor(value: int) -> str:
+    """The class of a constant that arithmetic is done with."""
+    return "small" if made(value) == "byte" else made(value)
 
 
 def made(value: int) -> str:

@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.values import FRAME, Passed, State, Value
+from slowpath.insights.blocks.machine.instructions import Instruction
+from slowpath.insights.blocks.machine.values import FRAME, WORD_BYTES, Passed, State, Value
 from slowpath.insights.blocks.machine.widths import arguments, refuses
 
 _SAVED = 36
@@ -21,6 +22,7 @@ class Frame(NamedTuple):
 
     depth: int  # bytes, in whole words
     saves: bool  # whether `r6` to `r9` are saved
+    judged: int = 0  # bytes with which accesses are refused: without what stands in for them
 
 
 def touched(function: Assembled, states: Sequence[State | None]) -> dict[int, int]:
@@ -45,6 +47,7 @@ def frame(
 ) -> Frame:
     """The frame of a function; `main`: that a program begins with; `called`: those it may call."""
     lowest, refused = 0, False
+    others = list[int]()  # where loads from callers' frames are, from those frames' addresses
     for one, state in zip(function.instructions, states, strict=True):
         if state is None:
             continue
@@ -58,23 +61,45 @@ def frame(
         elif one.kind in ("load", "store", "atomic"):
             base = state.registers[one.base]
             pointers = [(base, one.offset)]
-            refused = refused or (one.kind == "load" and refuses(one, state))
+            if one.kind == "load":
+                refused = refused or refuses(one, state)
+                others += elsewhere(base, one)
         else:
             continue
         for value, offset in pointers:
             if value.kind == "stack" and value.origin == "frame" and value.offset is not None:
                 lowest = min(lowest, value.offset + offset)
-    depth = -lowest
-    if refused:  # what stands in for a refused load reads where nobody writes
-        depth = max(depth, min(_STACK, (_named(function) + 7) // 8 * 8 + 8))
     saves = any(
         number is not None and 6 <= number < FRAME  # noqa: PLR2004 - r6 to r9 are kept
         for one in function.instructions
         for number in (one.target, one.base if one.kind in ("store", "atomic") else None)
     )
-    if not main:
-        depth += _SAVED if saves else _RETURN
-    return Frame((depth + 3) // 4 * 4, saves)
+    depth, kept = -lowest, 0 if main else _SAVED if saves else _RETURN
+    judged = _whole(depth + kept)
+    if refused or any(is_before(at + judged) for at in others):
+        # What stands in for a refused load reads where nobody writes.
+        depth = max(depth, min(_STACK, (_named(function) + 7) // 8 * 8 + 8))
+    return Frame(_whole(depth + kept), saves, judged)
+
+
+def _whole(depth: int) -> int:
+    return (depth + 3) // 4 * 4
+
+
+def elsewhere(base: Value, access: Instruction) -> list[int]:
+    """Where an access is from the address of a caller's frame that it is in, if that is known."""
+    if base.kind != "stack" or base.offset is None or not isinstance(base.origin, Passed):
+        return []
+    start = base.origin.start
+    return [] if start is None else [start + base.offset + access.offset]
+
+
+def is_before(place: int) -> bool:
+    """Whether the card refuses an access to a caller's frame, so far from the own one's first byte.
+
+    The driver takes the remainder of a place before that byte for one of a positive number.
+    """
+    return place < 0 and place % WORD_BYTES != 0
 
 
 def _named(function: Assembled) -> int:

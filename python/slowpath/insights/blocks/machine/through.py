@@ -10,11 +10,13 @@ from typing import NamedTuple
 from slowpath.insights.blocks.machine.assembler import Assembled
 from slowpath.insights.blocks.machine.values import (
     NUMBER,
+    WORD_BYTES,
     Given,
     Passed,
     State,
     Value,
     before,
+    mixed,
     passed,
     place,
 )
@@ -96,11 +98,18 @@ def _outside(value: Value, where: object, *, own: bool = False) -> Value:
     """A value in another function, which it is passed in `where`; or which `own` has left."""
     if value.kind == "stack":
         if not own:
-            return Value("stack", Passed(where), 0) if isinstance(where, int) else NUMBER
+            start = Passed(where, _start(value)) if isinstance(where, int) else None
+            return NUMBER if start is None else Value("stack", start, 0, varies=value.varies)
         return value if isinstance(value.origin, Passed) else Value("stack", "caller", None)
     if value.kind in ("packet", "element"):
         return value._replace(origin=("passed", where), offset=0)
     return value
+
+
+def _start(pointer: Value) -> int | None:
+    """How far from the address of its frame a pointer into the stack leads; None: nobody knows."""
+    begin = pointer.origin.start if isinstance(pointer.origin, Passed) else 0
+    return None if begin is None or pointer.offset is None else begin + pointer.offset
 
 
 def _handed(state: State) -> dict[int, Value]:
@@ -149,9 +158,28 @@ def _both(known: tuple[Value, ...] | None, new: tuple[Value, ...]) -> tuple[Valu
 def _alike(one: Value, other: Value) -> Value:
     if one == other:
         return one
+    if one.kind == other.kind == "stack":
+        return _in_frames(one, other)
     if one.kind == other.kind:
-        return Value(one.kind, one.origin, varies=one.varies or other.varies)
+        if one.of != other.of:
+            return Value("global", "several")
+        origin = one.origin if one.origin == other.origin else ("several",)
+        return Value(one.kind, origin, varies=one.varies or other.varies, of=one.of)
     for null, pointer in ((one, other), (other, one)):
         if null.kind == "number" and null.offset == 0:
             return pointer
-    return Value("unknown")
+    return mixed(one, other, "several")
+
+
+def _in_frames(one: Value, other: Value) -> Value:
+    """A pointer into one of two frames of callers, or to one of two places in them."""
+    a, b = one.origin, other.origin
+    varies = one.varies or other.varies
+    if not isinstance(a, Passed) or not isinstance(b, Passed) or a.register != b.register:
+        return Value("stack", a if a == b else "caller", varies=varies)
+    if one.offset != other.offset:
+        return Value("stack", Passed(a.register, None), varies=varies)
+    if a.start is None or b.start is None:
+        return Value("stack", Passed(a.register, None), one.offset, varies=varies)
+    varies = varies or (a.start - b.start) % WORD_BYTES != 0
+    return Value("stack", Passed(a.register, min(a.start, b.start)), one.offset, varies=varies)

@@ -36,12 +36,24 @@ return them, or state has them; `field`: one that is the packet then, as the con
 field that the card has not; `unknown`: a pointer of which nothing is known, or several kinds."""
 
 FRAME = 10
-_REACHED: dict[Pointee, Pointee] = {"inner": "global", "field": "returned"}
+_REACHED: dict[Pointee, Pointee] = {
+    "inner": "global",
+    **dict.fromkeys(("field", "end", "number", "unknown", "map"), "returned"),
+}
+_HELD: dict[Pointee, Pointee] = {
+    **dict.fromkeys(("field", "end"), "packet"),
+    **dict.fromkeys(("number", "unknown", "map"), "unknown"),
+}
 NUMERIC = frozenset({"number", "unknown", "returned", "inner", "field"})
 """Values that may be numbers."""
 _STATE = frozenset({"element", "global", "table", "returned"})
+_KEPT = frozenset({"element", "global", "table"})
 _PLACED = frozenset({"element", "stack"})
 """What is reached at constant places only."""
+WORD_BYTES = 4
+"""Bytes that variables of the function are multiples of, as the card has them in words."""
+_LONGEST = (1 << 16) - 1
+"""More bytes than packets have."""
 _LOOK_UP = "1"
 _NUMBERS = frozenset(["2", "3", "4", "5", "7", "8", "23", "25", "28", "44", "51", "54", "65", "69"])
 """Helpers of the kernel that return numbers, times, errors and verdicts."""
@@ -57,14 +69,16 @@ class Value(NamedTuple):
     """What a register holds."""
 
     kind: Pointee = "number"
-    origin: object = None  # of a pointer: what it is counted from
+    origin: object = None  # of a pointer: what it is counted from; of a map: its name
     offset: int | None = None  # from there, in bytes; of a number: which it is
     high: int = _ALL  # of a number: the largest it can be
-    varies: bool = False  # of an element and the stack: whether a variable was added
+    varies: bool = False  # of an element and the stack: whether the card does not reach the place
+    several: bool = False  # of the stack: one of several places, alike in words; the lowest is said
+    of: str | None = None  # of an element: the map
 
     @property
     def reaches(self) -> Pointee:
-        """What an access through it is to, as far as the card knows."""
+        """What an access through it is to, as far as the card knows; `returned`: to nothing."""
         if self.varies and self.kind == "element":
             return "global"
         return _REACHED.get(self.kind, self.kind)
@@ -72,10 +86,12 @@ class Value(NamedTuple):
     @property
     def holds(self) -> Pointee:
         """What an access through it is to."""
-        return "packet" if self.kind == "field" else self.reaches
+        return _HELD.get(self.kind, self.reaches)
 
 
 NUMBER = Value()
+_BEGIN = Value("packet", "data", 0)
+"""Where the packet begins."""
 
 
 def number(high: int) -> Value:
@@ -99,6 +115,7 @@ class Passed(NamedTuple):
     """What a pointer into a caller's frame is counted from: where a register points to at first."""
 
     register: int
+    start: int | None = 0  # how far from that frame's address this is, the lowest of all calls
 
 
 class State(NamedTuple):
@@ -125,7 +142,7 @@ def place(pointer: Value, offset: int = 0) -> int | None:
     Places in the function's own frame are counted from its address; those behind a register that it
     was passed are far above them.
     """
-    if pointer.kind != "stack" or pointer.offset is None:
+    if pointer.kind != "stack" or pointer.offset is None or pointer.several:
         return None
     if isinstance(pointer.origin, Passed):
         return pointer.origin.register * _APART + pointer.offset + offset
@@ -187,12 +204,36 @@ def _joined(one: Value, other: Value, where: object, *, widen: bool) -> Value:
         if null.kind == "number" and null.offset == 0:
             return pointer
     if one.kind != other.kind:
-        return Value("unknown")
-    if one.kind == "packet":
-        return Value("packet", where, 0)
-    varies = one.varies or other.varies or (widen and one.offset != other.offset)
+        return mixed(one, other, where)
+    return Value("packet", where, 0) if one.kind == "packet" else _alike(one, other, where, widen)
+
+
+def _alike(one: Value, other: Value, where: object, widen: bool) -> Value:
+    """One of two values of the same kind."""
+    moves = widen and one.kind != "stack" and one.offset != other.offset
+    varies = one.varies or other.varies or moves
     origin = one.origin if one.origin == other.origin else where
-    return Value(one.kind, origin, varies=varies)
+    if one.kind == "element" and one.of != other.of:
+        return Value("global", where)  # of which map the card would have to know
+    if one.kind == "stack" and origin != where and not varies:
+        return either(one, other)
+    return Value(one.kind, origin, varies=varies, of=one.of)
+
+
+def mixed(one: Value, other: Value, where: object) -> Value:
+    """One of two values of different kinds: state all the same, if both are."""
+    return Value("global", where) if {one.kind, other.kind} <= _KEPT else Value("unknown")
+
+
+def either(one: Value, other: Value) -> Value:
+    """One of two places behind the same pointer into the stack.
+
+    The card reaches it through the pointer, if bytes of both are alike in words.
+    """
+    if one.offset is None or other.offset is None:
+        return Value("stack", one.origin)
+    varies = (one.offset - other.offset) % WORD_BYTES != 0
+    return one._replace(offset=min(one.offset, other.offset), several=True, varies=varies)
 
 
 def _after(function: Assembled, at: int, state: State, given: Given) -> list[tuple[int, State]]:
@@ -200,11 +241,39 @@ def _after(function: Assembled, at: int, state: State, given: Given) -> list[tup
     one = function.instructions[at]
     goals = function.successors(at)
     if one.kind == "branch":
-        return [(goal, _decided(one, state, taken=goal != at + 1)) for goal in goals]
+        ways = [(goal, goal != at + 1) for goal in goals]
+        may = [way for way in ways if _may_be(one, state.registers, taken=way[1])]
+        return [
+            (goal, _decided(one, state, taken=taken))
+            for goal, taken in (may if len({*goals}) > 1 else ways)
+        ]
     if one.kind in ("jump", "exit"):
         return [(goal, state) for goal in goals]
     after = _executed(one, at, state, given)
     return [(goal, after) for goal in goals]
+
+
+def _may_be(one: Instruction, registers: tuple[Value, ...], *, taken: bool) -> bool:
+    """Whether a comparison of numbers can come out so, as far as is known how large they are."""
+    left = registers[one.target or 0]
+    right = constant(one.immediate) if one.immediate is not None else registers[one.source or 0]
+    if one.target is None or (left.kind, right.kind) != ("number", "number"):
+        return True
+    if one.bits == 32:  # noqa: PLR2004
+        left, right = _narrowed(left), _narrowed(right)
+    op = one.op if taken else _OPPOSITE.get(one.op, "")
+    if op.startswith("s") and max(left.high, right.high) >> (one.bits - 1):
+        return True  # one may be negative
+    least, other = left.offset or 0, right.offset or 0
+    outcomes = {
+        "==": least <= right.high and other <= left.high,
+        "!=": left.offset is None or left.offset != right.offset,
+        ">": left.high > other,
+        ">=": left.high >= other,
+        "<": least < right.high,
+        "<=": least <= right.high,
+    }
+    return outcomes.get(op.removeprefix("s"), True)
 
 
 def _decided(one: Instruction, state: State, *, taken: bool) -> State:
@@ -225,7 +294,13 @@ def _decided(one: Instruction, state: State, *, taken: bool) -> State:
     return state
 
 
-_OPPOSITE = {"!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+_OPPOSITE = dict(
+    pair.split()
+    for pair in (
+        *("== !=", "!= ==", "> <=", ">= <", "< >=", "<= >"),
+        *("s> s<=", "s>= s<", "s< s>=", "s<= s>"),
+    )
+)
 
 
 def _with(state: State, register: int, value: Value) -> State:
@@ -249,9 +324,10 @@ def _called(one: Instruction, at: int, state: State, given: Given) -> State:
     registers = list(state.registers)
     result = Value("returned" if one.name.isdigit() and one.name not in _NUMBERS else "number")
     if one.name == _LOOK_UP:
-        key = registers[2]
-        known = key.kind == "stack" and key.offset is not None and key.offset % 4 == 0
-        result = Value("element" if known else "global", ("call", at), 0)
+        map_ = registers[1].origin
+        known = is_one_map(registers[1]) and is_variable(registers[2])
+        of = map_ if known and isinstance(map_, str) else None
+        result = Value("element" if known else "global", ("call", at), 0, of=of)
     elif one.name in given.results:
         result = given.results[one.name]
         if isinstance(result.origin, Passed) and result.offset is not None:
@@ -265,6 +341,17 @@ def _called(one: Instruction, at: int, state: State, given: Given) -> State:
             state = _put(state, where, 8, value)
     registers[:6] = [result] + [NUMBER] * 5
     return state._replace(registers=tuple(registers))
+
+
+def is_variable(pointer: Value) -> bool:
+    """Whether helpers of the card take it as the address of a variable: of whole words."""
+    known = pointer.kind == "stack" and not pointer.varies and pointer.offset is not None
+    return known and (pointer.offset or 0) % WORD_BYTES == 0
+
+
+def is_one_map(pointer: Value) -> bool:
+    """Whether it is the same map on all ways."""
+    return pointer.kind == "map" and isinstance(pointer.origin, str)
 
 
 def _moved_by(pointer: Value, distance: int) -> Value:
@@ -332,12 +419,11 @@ def _loaded(one: Instruction, state: State) -> Value:
             return Value("packet", ("context", where), 0) if whole else number(high)
         if where == base.origin.end:
             return Value("end", "end", 0)
-        known = where == base.origin.data
-        return Value("packet", "data", 0) if known else Value("field", high=high)
+        return _BEGIN if where == base.origin.data else Value("field", high=high)
     if base.kind == "stack" and whole:
         at = place(base, one.offset)
         return NUMBER if at is None else dict(state.stack).get(at, NUMBER)
-    if whole and base.reaches in _STATE:
+    if whole and base.holds in _STATE:
         return Value("inner")
     return number(high)
 
@@ -347,20 +433,21 @@ def _arithmetic(one: Instruction, at: int, registers: tuple[Value, ...]) -> Valu
     right = constant(one.immediate) if one.immediate is not None else NUMBER
     if one.source is not None:
         right = registers[one.source]
+    if one.op == "-" and left.kind == "end" and right == _BEGIN:
+        return number(_LONGEST)
     if one.bits == 32:  # noqa: PLR2004
         return _bounded(one, _narrowed(left), _narrowed(right), _WORD)
     pointer, other = (left, right) if _points(left) else (right, left)
     if _points(pointer):
-        if one.op not in ("+", "-") or (one.op == "-" and (_points(right) or pointer is right)):
+        moves = one.op == "+" or (one.op == "-" and pointer is left)
+        if not moves or _points(other):
             return NUMBER
-        if _points(other):
-            return NUMBER
-        if other.offset is None or pointer.offset is None:
+        if other.offset is None or pointer.offset is None or pointer.several:
             # One of several that moves on, as in a loop, is at a variable place, too.
             varies = pointer.kind in _PLACED
             start = 0 if pointer.kind == "packet" else None
             origin = pointer.origin if pointer.kind == "stack" else (at, "moved")
-            return Value(pointer.kind, origin, start, varies=varies)
+            return Value(pointer.kind, origin, start, varies=varies, of=pointer.of)
         by = other.offset - (1 << 64) if other.offset >> 63 else other.offset
         return _moved_by(pointer, by if one.op == "+" else -by)
     return _bounded(one, left, right, _ALL)

@@ -8,12 +8,18 @@ from collections.abc import Mapping, Sequence
 
 from slowpath.insights.blocks.machine.assembler import Assembled
 from slowpath.insights.blocks.machine.instructions import Instruction
-from slowpath.insights.blocks.machine.values import NUMERIC, Context, State
+from slowpath.insights.blocks.machine.values import (
+    NUMERIC,
+    Context,
+    State,
+    is_one_map,
+    is_variable,
+)
 
 _HELPERS = {"1": 2, "2": 4, "3": 2, "25": 5, "44": 2, "65": 2}
 """How many arguments helpers read that the card has; what it has not reads none."""
 _ON_STACK = {"1": (2,), "2": (2, 3), "3": (2,)}
-"""Arguments that have to be variables of the function, in whole words."""
+"""Arguments that have to be variables of the function, in whole words; the first is a map."""
 _ACCEPTED = frozenset({"packet", "element", "stack", "context"})
 """What loads can be from."""
 _PASSED = 0b111110
@@ -23,16 +29,19 @@ _WHOLE = 64
 
 def arguments(one: Instruction, state: State | None) -> int:
     """How many arguments a call of a helper reads: none where the card refuses it."""
-    for number in _ON_STACK.get(one.name, ()):
-        passed = None if state is None else state.registers[number]
-        if passed is None or passed.kind != "stack" or passed.offset is None or passed.offset % 4:
-            return 0
+    variables = _ON_STACK.get(one.name, ())
+    if variables and (state is None or not is_one_map(state.registers[1])):
+        return 0
+    if state is not None and not all(is_variable(state.registers[each]) for each in variables):
+        return 0
     return _HELPERS.get(one.name, 0)
 
 
 def refuses(load: Instruction, state: State) -> bool:
     """Whether the card refuses a load."""
     base = state.registers[load.base]
+    if base.kind == "stack":
+        return base.varies
     if isinstance(base.origin, Context):
         return (base.offset or 0) + load.offset not in base.origin
     return base.reaches not in _ACCEPTED
@@ -75,6 +84,8 @@ def _live(
     while changed:
         changed = False
         for at in range(count - 1, -1, -1):
+            if states[at] is None:
+                continue  # nothing leads there
             live = 0
             for goal in function.successors(at):
                 live |= before[goal]

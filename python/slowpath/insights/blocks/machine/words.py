@@ -15,12 +15,13 @@ from slowpath.insights.blocks.machine.classes import (
     WORD,
     branch,
     copy,
+    factor,
     made,
     near,
     operand,
     share,
 )
-from slowpath.insights.blocks.machine.frames import Frame, frame, touched
+from slowpath.insights.blocks.machine.frames import Frame, elsewhere, frame, is_before, touched
 from slowpath.insights.blocks.machine.instructions import Instruction
 from slowpath.insights.blocks.machine.packets import packets
 from slowpath.insights.blocks.machine.stack import access, call
@@ -113,8 +114,11 @@ class _Describer:
         base = state.registers[one.base]
         if one.kind not in ("load", "store") or base.kind != "stack" or base.varies:
             return 0
-        through = base.offset is None or base.origin != "frame"
-        place = (base.offset or 0) + one.offset + self._frame.depth
+        others = elsewhere(base, one)
+        if any(is_before(place + self._frame.judged) for place in others):
+            return 0  # refused
+        place = (others[0] if others else (base.offset or 0) + one.offset) + self._frame.depth
+        through = base.offset is None or base.several or base.origin != "frame"
         return access(one, place, through=through, zeros=at in self._zeros)
 
     def _zero(self, at: int) -> str:
@@ -140,7 +144,8 @@ class _Describer:
         if one.op in _SHIFTS:
             return ["shift", one.op, bits, _amount(one, state), self._zero(at)]
         if one.op in _FACTORS:
-            return [one.op, bits, *_factors(one, state)]
+            size, *how = _factors(one, state)
+            return [one.op, size, bits, *how]
         op, value = one.op, one.immediate
         if op in ("+", "-"):
             op, value = "+", None if value is None else abs(value)
@@ -179,7 +184,8 @@ class _Describer:
             return ["copy", *copy(self._packets.copies[at], base, bits)]
         if one.kind == "atomic":
             how = f"{one.op}{' fetched' if one.fetches else ''}"
-            return ["atomic", base.reaches, how, bits, *_added(one, state)]
+            where = base.reaches if base.reaches == "element" else "global"
+            return ["atomic", where, how, bits, *_added(one, state)]
         if base.kind == "stack":
             return [one.kind, "stack"]
         if one.kind == "store":
@@ -217,7 +223,7 @@ def _factors(one: Instruction, state: State) -> list[str]:
     if one.immediate is None:
         right, how = state.registers[one.source or 0], "register"
     else:
-        right, how = Value(high=one.immediate & WORD), made(one.immediate)
+        right, how = Value(high=one.immediate & WORD), factor(one.immediate)
         sign = "negative" if one.immediate < 0 else "positive"
         power = one.immediate.bit_count() == 1 and one.op == "/"
         how = f"{'power' if power else how} {sign}"
