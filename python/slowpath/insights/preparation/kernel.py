@@ -13,6 +13,12 @@ _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
 """Of the kernel's headers. The attribute that it stands for is written in other sources, too."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
+_INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
+_HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
+"""Headers that nothing but programs of the kernel includes."""
+_KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)
+_USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
+"""What loads programs has one of these beside it."""
 
 
 def is_xdp(file: str) -> bool:
@@ -35,7 +41,23 @@ def may_have_programs(file: str) -> bool:
         InputError: when it cannot be read.
     """
     code = _code(file)
-    return (_MACRO.search(code) or _CONTEXT.search(code)) is not None
+    return any(one.search(code) for one in (_MACRO, _CONTEXT, _HELPERS))
+
+
+def is_for_kernel(file: str) -> bool:
+    """Whether a source in C that does not compile for this machine is meant for the kernel.
+
+    It need not have a program: where it is cut off before its first one, what clang says of it as
+    plain C is of no use.
+
+    Raises:
+        InputError: when it cannot be read.
+    """
+    if Path(file).suffix != ".c":
+        return False
+    code = _code(file)
+    included = _KERNEL.search(code) is not None and _USER.search(code) is None
+    return included or _HELPERS.search(code) is not None or is_xdp(file)
 
 
 def _code(file: str) -> bytes:

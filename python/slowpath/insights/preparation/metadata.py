@@ -12,8 +12,9 @@ _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
 _REFERENCE = re.compile(r"!(\d+)|null")
 _ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
-_DEEPEST = 32
-"""Typedefs and qualifiers in front of a type; no more are followed."""
+_DEEPEST = 64
+"""Typedefs and qualifiers in front of a type, scopes and calls around an instruction; no more are
+followed."""
 
 
 class Node(NamedTuple):
@@ -105,6 +106,22 @@ class Metadata:
                 break
             location = further
         return self.line(location)
+
+    def around(self, location: int) -> set[str]:
+        """The symbols of the functions whose code an instruction is: its own, and around that."""
+        found, at = set[str](), self._nodes.get(location)
+        for _ in range(_DEEPEST):
+            if at is None:
+                break
+            scope = self.node(at.reference("scope"))
+            for _ in range(_DEEPEST):
+                if scope is None or scope.kind == "DISubprogram":
+                    break
+                scope = self.node(scope.reference("scope"))
+            if scope is not None:
+                found.add(scope.text("linkageName") or scope.text("name"))
+            at = self.node(at.reference("inlinedAt"))
+        return found - {""}
 
     def qualified(self, function: int) -> str:
         """The name of a function with the classes and namespaces that it is in."""

@@ -18,8 +18,9 @@ from slowpath.schema.compiled import Compiled
 from slowpath.schema.instructions import Refusal
 from slowpath.work.stopping import Stopping
 
-_OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
-"""What the code generator says of each pointer of which it does not know where it leads to."""
+OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
+"""What the code generator says of each pointer of which it does not know where it leads to
+(`crates/nfp/src/codegen/subset.rs`)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
 """What holds of these where something stands in, or no verifier would let the code through."""
 
@@ -127,7 +128,7 @@ class _Exchange:
     def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
         """Exchanges an instruction; `known`: whether kinds of pointers are those of the source."""
         place, reason = self._place(slot), refusal["reason"]
-        if reason == _OF_ANY_KIND and not known:
+        if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND
         before = self._code.instruction(*place)
         instead = stands_in(before, self._depths[place[0]])
