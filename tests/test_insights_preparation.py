@@ -133,6 +133,19 @@ def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path:
     assert seeming(tmp_path, "f.c", kept) == (False, False)
 
 
+def test_programs_may_be_in_files_beside_a_source(tmp_path: Path) -> None:
+    """As in xdp-filter, where each program is a few definitions and an include."""
+    whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
+    (tmp_path / "within").mkdir()
+    (tmp_path / "within/program.h").write_text(f'#include "../again.h"\n{whole}')
+    (tmp_path / "again.h").write_text('#include "within/program.h"\n')
+    file = tmp_path / "f.c"
+    file.write_text('#define MODE 1\n#include "again.h"\n#include "not_there.h"\n')
+    assert is_xdp(str(file))
+    file.write_text(f"#include <bpf/libbpf.h>\n{file.read_text()}")
+    assert not is_xdp(str(file))
+
+
 def test_what_a_source_includes_says_whether_it_is_for_the_kernel(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     plain = "int f(int x) { return x; }\n"
@@ -150,6 +163,9 @@ def test_what_a_source_includes_says_whether_it_is_for_the_kernel(tmp_path: Path
     file.write_text(f"// #include <vmlinux.h>\n{plain}")
     assert not is_for_kernel(str(file))
     file.write_text(f' # include "bpf_helpers.h"\n{plain}')
+    assert is_for_kernel(str(file))
+    (tmp_path / "beside.h").write_text("#include <bpf/bpf_helpers.h>\n")
+    file.write_text(f'#include "beside.h"\n{plain}')
     assert is_for_kernel(str(file))
     loader = tmp_path / "f.cc"
     loader.write_text(file.read_text())

@@ -463,6 +463,20 @@ def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
         assert run.stderr.count("\n") == 1
 
 
+def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) -> None:
+    """Clang names files by what they have in common with the folder that it runs in."""
+    (tmp_path / "here").mkdir()
+    source = tmp_path / "wrong.bpf.c"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n'
+        "\treturn *(char *)(long)ctx->data_end;\n}\n"
+    )
+    words = ("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
+    run = slowpath(*words, cwd=tmp_path / "here")
+    assert f"{source}:5: wrong: packet 1" in run.stderr
+
+
 def test_one_of_several_programs_is_named(tmp_path: Path) -> None:
     source = tmp_path / "two.bpf.c"
     source.write_text(

@@ -14,6 +14,9 @@ _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
 """Of the kernel's headers. The attribute that it stands for is written in other sources, too."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
 _INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
+_LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MOST = 32
+"""Files that are looked at of those that a source includes."""
 _HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
 """Headers that nothing but programs of the kernel includes."""
 _KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)
@@ -22,14 +25,18 @@ _USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
 
 
 def is_xdp(file: str) -> bool:
-    """Whether a file is a source in C that has an XDP program.
+    """Whether a file is a source in C that has an XDP program, itself or in files beside it.
+
+    What loads programs has none, whatever it shares with them.
 
     Raises:
         InputError: when it cannot be read.
     """
     if Path(file).suffix != ".c":
         return False
-    code = _code(file)
+    if _USER.search(_code(file)):
+        return False
+    code = _all_code(file)
     section = _MACRO.search(code) or _ATTRIBUTE.search(code)
     return section is not None and _CONTEXT.search(code) is not None
 
@@ -55,9 +62,22 @@ def is_for_kernel(file: str) -> bool:
     """
     if Path(file).suffix != ".c":
         return False
-    code = _code(file)
-    included = _KERNEL.search(code) is not None and _USER.search(code) is None
-    return included or _HELPERS.search(code) is not None or is_xdp(file)
+    if _USER.search(_code(file)):
+        return False
+    code = _all_code(file)
+    return any(one.search(code) for one in (_KERNEL, _HELPERS)) or is_xdp(file)
+
+
+def _all_code(file: str) -> bytes:
+    """The same with what a source includes of files beside it, some of them at most."""
+    found, left = dict[Path, bytes](), [Path(file)]
+    while left and len(found) < _MOST:
+        one = left.pop()
+        if one in found or (found and not one.is_file()):
+            continue
+        found[one] = _code(str(one))
+        left += [one.parent / name.decode(errors="replace") for name in _LOCAL.findall(found[one])]
+    return b"\n".join(found.values())
 
 
 def _code(file: str) -> bytes:

@@ -81,6 +81,9 @@ class Metadata:
     def __init__(self, text: str) -> None:
         self._nodes = dict(_nodes(text))
         self._arguments = dict[int, dict[int, Node]]()
+        units = (one for one in self._nodes.values() if one.kind == "DICompileUnit")
+        files = (self.node(one.reference("file")) for one in units)
+        self._folder = next((one.text("directory") for one in files if one is not None), "")
         for node in self._nodes.values():
             scope = node.reference("scope")
             if node.kind == "DILocalVariable" and node.number("arg") and scope is not None:
@@ -143,9 +146,17 @@ class Metadata:
             if node is None:
                 return ""
             if node.kind == "DIFile":
-                return node.text("filename")
+                return self._named(node)
             scope = node.reference("file") or node.reference("scope")
         return ""
+
+    def _named(self, file: Node) -> str:
+        """A file as it is found from where it was compiled.
+
+        clang takes what a file and the folder of the compilation have in common for its folder.
+        """
+        name, folder = file.text("filename"), file.text("directory")
+        return name if folder in ("", self._folder) else str(Path(folder, name))
 
     def is_own(self, function: int) -> bool:
         """Whether a function is in the file that was compiled; so, too, where nothing says it."""
