@@ -477,6 +477,20 @@ def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) 
     assert f"{source}:5: wrong: packet 1" in run.stderr
 
 
+def test_helpers_are_not_the_users(tmp_path: Path) -> None:
+    file = trace(tmp_path, frames(b"123"))
+    report = counted(HERE / "table.bpf.c", file)
+    assert {one["function"] for one in report["blocks"] if not one["support"]} == {"table"}
+    helpers = {one["function"] for one in report["functions"] if one["support"]}
+    assert helpers == {"bpf_map_lookup_elem", "bpf_map_update_elem"}
+    words = ("insights", HERE / "table.bpf.c", "--traffic", file, "--format", "json")
+    advised = json.loads(slowpath(*words, timeout=300).stdout)
+    assert advised["loops"] == []
+    assert {one["function"] for one in advised["accesses"]} == {"table"}
+    run = slowpath("insights", "counts", HERE / "table.bpf.c", "--traffic", file, "--entry", "no")
+    assert "there is no function 'no'; it has table" in run.stderr
+
+
 def test_one_of_several_programs_is_named(tmp_path: Path) -> None:
     source = tmp_path / "two.bpf.c"
     source.write_text(

@@ -1,6 +1,7 @@
 """XDP programs with iterators, maps in maps, bloom filters, and tail calls in functions."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,28 @@ def test_open_coded_iterators_do_what_they_do_in_the_kernel(tmp_path: Path) -> N
     assert {one.result for one in answers} >= {1, 3}
     codes = {one.packet[28] for one in answers if len(one.packet) >= 40}
     assert codes == {0, 256 - 7, 256 - 22}  # fine, too many turns, and an end before the start
+
+
+def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
+    """The kernel's functions are not the card's, and what is around them is."""
+    file = trace(tmp_path, orders(100, 21))
+    words = ("insights", HERE / "turns.bpf.c", "--traffic", file, "--format", "json")
+    run = slowpath(*words, timeout=300)
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["traffic"]["unit"] == "instructions of the card"
+    text = (HERE / "turns.bpf.c").read_text().splitlines()
+    inside = next(at for at, one in enumerate(text, 1) if "sum * 31" in one)
+    lines = {one["line"]: one["instructions_per_packet"] for one in report["lines"]}
+    assert lines[inside] > 0
+    run = slowpath("insights", "blocks", HERE / "turns.bpf.c", "--format", "json")
+    [program] = json.loads(run.stdout)["programs"]
+    blocks = [one for function in program["functions"] for one in function["blocks"]]
+    lacks = {one["what"] for block in blocks for one in block["refused"]}
+    for name in ("new", "next", "destroy"):
+        assert f"bpf_iter_num_{name}, which the card does not have" in lacks
+    calls = Counter(one["what"] for block in blocks for one in block["calls"])
+    assert calls["bpf_iter_num_next"] >= 3
 
 
 def test_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
