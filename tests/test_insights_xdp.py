@@ -486,6 +486,8 @@ def test_helpers_are_not_the_users(tmp_path: Path) -> None:
     words = ("insights", HERE / "table.bpf.c", "--traffic", file, "--format", "json")
     advised = json.loads(slowpath(*words, timeout=300).stdout)
     assert advised["loops"] == []
+    state = {one["structure"] for one in advised["structures"]}
+    assert state == {"kinds", "verdicts", "total"}  # and no licence
     assert {one["function"] for one in advised["accesses"]} == {"table"}
     run = slowpath("insights", "counts", HERE / "table.bpf.c", "--traffic", file, "--entry", "no")
     assert "there is no function 'no'; it has table" in run.stderr
