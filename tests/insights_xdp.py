@@ -12,7 +12,7 @@ from slowpath.engine.errors import MapsFile
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.porting.execution import Execution
 from slowpath.insights.porting.setting import Setting
-from slowpath.insights.porting.xdp.contents import Start
+from slowpath.insights.porting.xdp.contents import Start, called_last
 from slowpath.insights.porting.xdp.sources import load_runnable
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.program import Program
@@ -31,6 +31,7 @@ class Kept(NamedTuple):
     key: int
     value: int
     entries: dict[bytes, bytes]
+    most: int
 
 
 class Ran(NamedTuple):
@@ -52,8 +53,8 @@ def ran(
 def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: str | None) -> Ran:
     read = load_runnable(str(source), Clang(), filled=maps is not None)
     program = Program(read)
-    chosen = choose(str(source), program.functions, entry)
     start = Start(read.object, read.lacking, maps)
+    chosen = choose(str(source), program.functions, entry, called_last(str(source), start))
     execution = Execution(str(source), program.module, program.functions, chosen, start)
     arena, store = execution.arena, execution.store
     assert arena is not None
@@ -61,7 +62,11 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
     answers = [Answer(result or 0, arena.packet()) for result in results]
     kept = {
         one.map.name: Kept(
-            one.map.kind, one.map.key, one.map.value_size, store.entries(one.map.name)
+            one.map.kind,
+            one.map.key,
+            one.map.value_size,
+            store.entries(one.map.name),
+            one.map.entries,
         )
         for one in store.tables
     }

@@ -360,3 +360,37 @@ def test_a_deadline_keeps_what_was_proved(tmp_path: Path) -> None:
     assert report["stopped"] == "deadline"
     assert "stopped (deadline)" in run.stderr
     assert "crc8_bits" in {one["function"] for one in report["proved"]}
+
+
+CRC = (
+    "#include <stddef.h>\n#include <stdint.h>\n"
+    "static inline __attribute__((always_inline))\n"
+    "uint32_t crc(const uint8_t *data, size_t length)\n"
+    "{\n\tuint32_t sum = ~0u;\n\tfor (size_t at = 0; at < length; at++) {\n"
+    "\t\tsum ^= data[at];\n\t\tfor (int bit = 0; bit < 8; bit++)\n"
+    "\t\t\tsum = sum & 1 ? sum >> 1 ^ 0xedb88320 : sum >> 1;\n\t}\n\treturn ~sum;\n}\n"
+    "uint64_t seen;\n"
+    "int process(const uint8_t *data, size_t length)\n{\n"
+    "\tif (length < 20 || length > 1500)\n\t\treturn 0;\n"
+    "\tseen += crc(data, length);\n%s\treturn seen & 1;\n}\n"
+)
+OWN = (
+    "\tuint32_t other = 0x1234;\n\tfor (size_t at = 3; at < length; at += 2) {\n"
+    "\t\tother ^= (uint32_t)data[at] << 24;\n\t\tfor (int bit = 0; bit < 8; bit++)\n"
+    "\t\t\tother = other & 0x80000000 ? other << 1 ^ 0x04c11db7 : other << 1;\n"
+    "\t\tseen ^= other;\n\t}\n"
+)
+
+
+@pytest.mark.parametrize(("own", "suspected"), [("", []), (OWN, ["process"])])
+def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
+    tmp_path: Path, own: str, suspected: list[str]
+) -> None:
+    """A loop of the caller's own is, which looks the same."""
+    file = tmp_path / "inside.c"
+    file.write_text(CRC % own)
+    run = slowpath("insights", "accelerators", file, "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert [one["function"] for one in report["proved"]] == ["crc"]
+    assert [one["function"] for one in report["alike"]] == suspected

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from slowpath.commands.insights.blocks.report import blocks_text
-from slowpath.engine import analyses
+from slowpath.engine import analyses, objects, targets
 from slowpath.insights.blocks.counted import count, load
+from slowpath.insights.blocks.exact.card import OF_ANY_KIND
 from slowpath.insights.blocks.exact.elf import Code
 from slowpath.insights.blocks.exact.layout import Placed, layout, linked
 from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
 from slowpath.insights.blocks.exact.steps import language, lowered
-from slowpath.insights.blocks.predictions.question import Question
+from slowpath.insights.blocks.predictions.question import TARGET, Question
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from slowpath.work.stopping import Stopping
@@ -166,6 +167,21 @@ def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language()
     block = rows["if.end73"]
     assert [one["times"] for one in block["refused"]] == [2]
     assert block["accesses"] == {"packet": 8, "state": 2, "unknown": 0}
+
+
+def test_the_code_generator_says_it_of_pointers_of_any_kind_in_these_words() -> None:
+    """What stands in for such an access is chosen by the sentence, not by a code."""
+    file = "examples/firewall.bpf.o"
+    found = objects.read_object(file, (ROOT / file).read_bytes())
+    options = analyses.Options(map_abi="call")
+    with pytest.raises(analyses.RefusedError) as said:
+        analyses.compiled(
+            objects.Subject(file, found, 0, None),
+            targets.builtin_target(TARGET),
+            options,
+            Stopping(),
+        )
+    assert OF_ANY_KIND in [one["reason"] for one in said.value.refusals]
 
 
 def test_all_that_is_refused_is_found_at_once(

@@ -14,7 +14,7 @@ from slowpath.insights.preparation.calls import find_entry, reached, recursive, 
 from slowpath.insights.preparation.entry import choose  # noqa: E402
 from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
 from slowpath.insights.preparation.graph import loops  # noqa: E402
-from slowpath.insights.preparation.kernel import is_xdp, may_have_programs  # noqa: E402
+from slowpath.insights.preparation.kernel import is_for_kernel, is_xdp, may_have_programs  # noqa: E402
 from slowpath.insights.preparation.sources import Source, load_source  # noqa: E402
 from slowpath.programs.sources import Clang  # noqa: E402
 
@@ -131,6 +131,45 @@ def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path:
     assert seeming(tmp_path, "f.c", f'SEC("tc") {plain}') == (False, True)
     kept = f'int x __attribute__((section("mine")));\n{plain}'
     assert seeming(tmp_path, "f.c", kept) == (False, False)
+
+
+def test_programs_may_be_in_files_beside_a_source(tmp_path: Path) -> None:
+    """As in xdp-filter, where each program is a few definitions and an include."""
+    whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
+    (tmp_path / "within").mkdir()
+    (tmp_path / "within/program.h").write_text(f'#include "../again.h"\n{whole}')
+    (tmp_path / "again.h").write_text('#include "within/program.h"\n')
+    file = tmp_path / "f.c"
+    file.write_text('#define MODE 1\n#include "again.h"\n#include "not_there.h"\n')
+    assert is_xdp(str(file))
+    file.write_text(f"#include <bpf/libbpf.h>\n{file.read_text()}")
+    assert not is_xdp(str(file))
+
+
+def test_what_a_source_includes_says_whether_it_is_for_the_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    plain = "int f(int x) { return x; }\n"
+    for headers, kernel in {
+        ("bpf/bpf_helpers.h",): True,
+        ("vmlinux.h",): True,
+        ("linux/bpf.h",): True,
+        ("linux/bpf.h", "bpf/libbpf.h"): False,
+        ("linux/bpf.h", "bpf/bpf.h"): False,
+        ("linux/if_ether.h",): False,
+        (): False,
+    }.items():
+        file.write_text("".join(f"#include <{one}>\n" for one in headers) + plain)
+        assert is_for_kernel(str(file)) == kernel, headers
+    file.write_text(f"// #include <vmlinux.h>\n{plain}")
+    assert not is_for_kernel(str(file))
+    file.write_text(f' # include "bpf_helpers.h"\n{plain}')
+    assert is_for_kernel(str(file))
+    (tmp_path / "beside.h").write_text("#include <bpf/bpf_helpers.h>\n")
+    file.write_text(f'#include "beside.h"\n{plain}')
+    assert is_for_kernel(str(file))
+    loader = tmp_path / "f.cc"
+    loader.write_text(file.read_text())
+    assert not is_for_kernel(str(loader))
 
 
 def graph(edges: dict[str, tuple[str, ...]]) -> Function:

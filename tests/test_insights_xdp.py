@@ -6,80 +6,21 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, calls, counted, structures, trace
-from insights_xdp import HERE, Kept, orders, ran, requests, traffic
-from oracles import compared
+from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
 from slowpath.engine.errors import MapsFile
-from slowpath.engine.objects import read_object, run_maps
-from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LPM, LRU, QUEUE, STACK
+from slowpath.insights.porting.xdp.filling import made_up
 from slowpath.insights.porting.xdp.sources import load_runnable
-from slowpath.programs.clang import compile_c
+from slowpath.packet.pcap import write_pcap
 from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
-from xdp_kernel import Answer, Loaded
+from xdp_compared import EVICTING, compare
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 SHOWN = ROOT / "examples"
 PROGRAMS = sorted(path.name for path in SHOWN.glob("*.bpf.c"))
-Given = list[dict[str, str | int]]
 _BLOCKED = (b"\x0a\0\0\3", b"\x0a\0\0\7")
-_TIMED = {"flows": 16}
-"""By map, the first bytes of values that do not depend on the clock."""
-_EVICTING = {"few": 3, "some": 10}
-"""Maps that are full, with their most entries: which ones they lose is not that of the kernel."""
-
-
-def compare(
-    source: Path,
-    packets: list[bytes],
-    folder: Path,
-    maps: Path | None = None,
-    entry: str | None = None,
-) -> list[Answer]:
-    """Runs packets here and in the kernel: results, packets and maps are the same."""
-    needs_kernel()
-    told = None if maps is None else MapsFile(str(maps), maps.read_text())
-    here = ran(source, packets, told, entry)
-    made = folder / "program.o"
-    made.write_bytes(compile_c(str(source), Clang()))
-    kernel = Loaded(made, here.program)
-    try:
-        if told is not None:
-            read = read_object(str(made), made.read_bytes())
-            for name, entries in run_maps(str(made), read, told).items():
-                kernel.fill(name, _written_out(entries, here.maps[name]))
-        for number, (one, found) in enumerate(zip(packets, here.answers, strict=True)):
-            assert found == kernel.run(one), f"packet {number}: {one.hex()}"
-        for name, kept in here.maps.items():
-            if kept.kind in (HASH, LRU, ARRAY, LPM):
-                size = _TIMED.get(name, kept.value)
-                wanted = kernel.entries(name, kept.key, kept.value)
-                if name in _EVICTING:
-                    assert max(len(kept.entries), len(wanted)) <= _EVICTING[name], name
-                    continue
-                assert _cut(kept.entries, size) == _cut(wanted, size), name
-    finally:
-        kernel.close()
-    compared("kernel", len(packets), "packets of XDP programs")
-    return here.answers
-
-
-def _written_out(entries: Given, kept: Kept) -> Given:
-    """Entries with those that are only counted as `docs/maps.md` and `measure` make them up."""
-    count = sum(int(one.get("others", 0)) for one in entries)
-    value = "5a" * kept.value
-    if kept.kind in (QUEUE, STACK):
-        made: Given = [{"value": value}] * count
-        return [*entries, *made]
-    known = {one.get("key") for one in entries}
-    keys = [key.hex() for key in kept.entries if key.hex() not in known]
-    made = [{"key": key, "value": value} for key in keys[:count]]
-    return [*entries, *made]
-
-
-def _cut(entries: dict[bytes, bytes], size: int) -> dict[bytes, bytes]:
-    return {key: value[:size] for key, value in entries.items()}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -137,7 +78,7 @@ def test_lru_maps_of_any_size_lose_entries_and_refuse_none(tmp_path: Path) -> No
     assert report["fate"]["refused"] == 0
     assert report["fate"]["evicted"] > 300
     kept = ran(HERE / "recent.bpf.c", packets).maps
-    assert {name: len(kept[name].entries) for name in _EVICTING} == _EVICTING
+    assert {name: len(kept[name].entries) for name in EVICTING} == EVICTING
 
 
 def frames(kinds: bytes) -> list[bytes]:
@@ -304,7 +245,6 @@ WRONG_MAPS = {
     "map calls: entry 1: `program`: the object has no program": (
         'calls = [{ key = 1, program = "nobody" }]'
     ),
-    "map inside: maps of this type are empty here": ('inside = [{ key = 0, map = "inside#1" }]'),
 }
 
 
@@ -374,6 +314,48 @@ def test_an_object_is_made_only_where_maps_are_read_in_it() -> None:
     assert load_runnable(calling, Clang()).object
 
 
+KEYS = {4: "few", 8: "words", 13: "odd"}
+"""By bytes of a key, a hash map."""
+
+
+def test_keys_that_are_made_up_are_those_of_measure(tmp_path: Path) -> None:
+    """`others` have the same keys here and there: packets that bring them find them there."""
+    needs_kernel()
+    source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
+    maps_, looks = "", ""
+    for size, name in KEYS.items():
+        maps_ += (
+            f"struct {{ __uint(type, 1); __uint(max_entries, 16); __uint(key_size, {size});\n"
+            f'\t__uint(value_size, 4); }} {name} SEC(".maps");\n'
+        )
+        looks += (
+            f"\tif (data[14] == {size}) {{\n\t\t__builtin_memcpy(key, data + 15, {size});\n"
+            f"\t\treturn bpf_map_lookup_elem(&{name}, key) ? XDP_TX : XDP_DROP;\n\t}}\n"
+        )
+    source.write_text(
+        f"#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n{maps_}"
+        'SEC("xdp") int keys(struct xdp_md *ctx)\n{\n\t__u8 *data = (void *)(long)ctx->data;\n'
+        "\t__u8 key[16] = {};\n\tif (data + 40 > (__u8 *)(long)ctx->data_end)"
+        f" return XDP_ABORTED;\n{looks}\treturn XDP_PASS;\n}}\n"
+        'char LICENSE[] SEC("license") = "GPL";\n'
+    )
+    maps.write_text("".join(f"{name} = [{{ others = 4 }}]\n" for name in KEYS.values()))
+    for size in KEYS:
+        for number in (3, 4):
+            key = made_up(number, size)
+            frame = bytes(14) + bytes([size]) + key + bytes(45 - size)
+            write_pcap(str(file), [frame])
+            words = ("measure", source, "--pcap", file, "--maps", maps, "--format", "json")
+            run = slowpath(*words, "--seconds", "0.2", timeout=300)
+            traced = json.loads(run.stdout)["results"][0]["trace"]
+            [path] = traced["paths"] or [{"action": ""}]
+            # The interpreter takes it that nobody looks for these keys; only the kernel has them.
+            there = path["action"] == "XDP_TX" or traced["disagreements"] == 1
+            assert there == (number < 4), (size, number)
+            [here] = ran(source, [frame], MapsFile(str(maps), maps.read_text())).answers
+            assert (here.result == 3) == there
+
+
 def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
     maps = tmp_path / "full.toml"
     maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
@@ -405,23 +387,6 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
         assert "'--maps': is for XDP programs in C" in run.stderr
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
     assert "'--maps': is for a function that runs; --traffic is missing" in run.stderr
-
-
-def test_a_called_function_does_not_call_last(tmp_path: Path) -> None:
-    """In the kernel, what it calls comes back to who called it; here, it is refused by line."""
-    source = tmp_path / "inner.bpf.c"
-    source.write_text(
-        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
-        "struct { __uint(type, 3); __uint(max_entries, 4); __uint(key_size, 4);\n"
-        '\t__uint(value_size, 4); } calls SEC(".maps");\n'
-        "static __attribute__((noinline)) int inner(struct xdp_md *ctx)\n{\n"
-        "\tbpf_tail_call(ctx, &calls, 1);\n\treturn ctx->data != 0;\n}\n"
-        'SEC("xdp") int outer(struct xdp_md *ctx) { return inner(ctx) + 1; }\n'
-    )
-    run = slowpath("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
-    assert run.returncode == 3
-    said = "bpf_tail_call outside of a program is called, which is not there"
-    assert f"inner.bpf.c:7: inner: packet 1 of the trace: {said}" in run.stderr
 
 
 def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
@@ -478,6 +443,54 @@ def test_what_cannot_be_done_is_said_with_its_line(tmp_path: Path, said: str) ->
     assert said in run.stderr
     assert "wrong.bpf.c:6: wrong: packet 1" in run.stderr
     assert run.stderr.count("\n") == 1
+
+
+def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
+    """Before its first section, it has no program; what it includes says what it is."""
+    text = (HERE / "table.bpf.c").read_text()
+    source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
+    source.write_text(f"{text[: text.index('SEC(')]}\nstatic int half(")
+    for words in (
+        ("insights", "counts", source, "--traffic", file),
+        ("insights", source),
+        ("insights", "accelerators", source),
+        ("insights", "blocks", source),
+    ):
+        run = slowpath(*words)
+        assert run.returncode == 3, words
+        assert "cut.c:" in run.stderr
+        assert "-target bpf" in run.stderr, run.stderr
+        assert run.stderr.count("\n") == 1
+
+
+def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) -> None:
+    """Clang names files by what they have in common with the folder that it runs in."""
+    (tmp_path / "here").mkdir()
+    source = tmp_path / "wrong.bpf.c"
+    source.write_text(
+        "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+        'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n'
+        "\treturn *(char *)(long)ctx->data_end;\n}\n"
+    )
+    words = ("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
+    run = slowpath(*words, cwd=tmp_path / "here")
+    assert f"{source}:5: wrong: packet 1" in run.stderr
+
+
+def test_helpers_are_not_the_users(tmp_path: Path) -> None:
+    file = trace(tmp_path, frames(b"123"))
+    report = counted(HERE / "table.bpf.c", file)
+    assert {one["function"] for one in report["blocks"] if not one["support"]} == {"table"}
+    helpers = {one["function"] for one in report["functions"] if one["support"]}
+    assert helpers == {"bpf_map_lookup_elem", "bpf_map_update_elem"}
+    words = ("insights", HERE / "table.bpf.c", "--traffic", file, "--format", "json")
+    advised = json.loads(slowpath(*words, timeout=300).stdout)
+    assert advised["loops"] == []
+    state = {one["structure"] for one in advised["structures"]}
+    assert state == {"kinds", "verdicts", "total"}  # and no licence
+    assert {one["function"] for one in advised["accesses"]} == {"table"}
+    run = slowpath("insights", "counts", HERE / "table.bpf.c", "--traffic", file, "--entry", "no")
+    assert "there is no function 'no'; it has table" in run.stderr
 
 
 def test_one_of_several_programs_is_named(tmp_path: Path) -> None:

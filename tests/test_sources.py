@@ -160,6 +160,12 @@ def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
             "clang: it takes more memory than it may (--memory); the command: ",
         ),
         ("time.sleep(60)", "clang was not done after 0.5 s: "),
+        (
+            "sys.stderr.write(\"stubs.h:7:11: fatal error: 'gnu/stubs-32.h' file not found\\n\");"
+            " sys.exit(1)",
+            "clang: stubs.h:7:11: fatal error: 'gnu/stubs-32.h' file not found; "
+            f"--cflags -D__{os.uname().machine}__ has headers of the C library know the machine; ",
+        ),
     ],
 )
 def test_what_can_go_wrong(

@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import os
 from collections.abc import Iterator, Sequence
 from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -57,6 +58,7 @@ class Loaded:
         ):
             getattr(self._lib, name).restype = c_void_p
         self._lib.libbpf_set_print(None)
+        self._inner = dict[str, int]()
         self._object = c_void_p(self._lib.bpf_object__open_file(str(file).encode(), None))
         if self._lib.bpf_object__load(self._object):
             self.close()
@@ -79,16 +81,24 @@ class Loaded:
         assert code == 0, f"the kernel does not run {len(packet)} bytes: {code}"
         return Answer(asked.result, out.raw[: asked.data_size_out])
 
+    def make(self, name: str, kind: int, sizes: tuple[int, int, int]) -> None:
+        """Makes a map that maps of maps may hold: bytes of a key and of a value, most entries."""
+        made = self._lib.bpf_map_create(kind, None, *sizes, None)
+        assert made >= 0, f"the kernel does not make {name}: {errno.errorcode[-made]}"
+        self._inner[name] = made
+
     def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
         """Puts entries of `--maps` into a map; those of queues come out in their order."""
-        found = c_void_p(self._lib.bpf_object__find_map_by_name(self._object, name.encode()))
-        map_, kind = self._lib.bpf_map__fd(found), self._lib.bpf_map__type(found)
+        map_, found = self._map(name), self._found(name)
+        kind = self._lib.bpf_map__type(found) if found else 0
         for one in entries[::-1] if kind == _STACK else entries:
             key = bytes.fromhex(str(one["key"])) if "key" in one else None
             if "program" in one:
                 program = str(one["program"]).encode()
                 there = self._lib.bpf_object__find_program_by_name(self._object, program)
                 value = self._lib.bpf_program__fd(c_void_p(there)).to_bytes(4, "little")
+            elif "map" in one:
+                value = self._map(str(one["map"])).to_bytes(4, "little")
             elif "value" in one:
                 value = bytes.fromhex(str(one["value"]))
             else:
@@ -101,8 +111,7 @@ class Loaded:
         return dict(self._entries(name, key, value))
 
     def _entries(self, name: str, key: int, value: int) -> Iterator[tuple[bytes, bytes]]:
-        found = c_void_p(self._lib.bpf_object__find_map_by_name(self._object, name.encode()))
-        map_ = self._lib.bpf_map__fd(found)
+        map_ = self._map(name)
         at, following = None, ctypes.create_string_buffer(key)
         content = ctypes.create_string_buffer(value)
         while self._lib.bpf_map_get_next_key(map_, at, following) == 0:
@@ -110,6 +119,17 @@ class Loaded:
                 yield following.raw[:key], content.raw[:value]
             at = ctypes.create_string_buffer(following.raw[:key], key)
 
+    def _found(self, name: str) -> c_void_p | None:
+        """A map of the object; None: it is one that was made."""
+        found = self._lib.bpf_object__find_map_by_name(self._object, name.encode())
+        return c_void_p(found) if found else None
+
+    def _map(self, name: str) -> int:
+        found = self._found(name)
+        return self._inner[name] if found is None else int(self._lib.bpf_map__fd(found))
+
     def close(self) -> None:
         """Gives it back."""
+        for made in self._inner.values():
+            os.close(made)
         self._lib.bpf_object__close(self._object)

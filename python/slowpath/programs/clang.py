@@ -5,6 +5,7 @@ Debug information is always asked for: source lines and types (BTF) are part of 
 
 import math
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -30,6 +31,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEWEST, _OLDEST = 40, 10
 """Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
 objects have BTF as it is today."""
+_WIDTHS = re.compile(r"'gnu/stubs-32\.h' file not found")
+"""What the C library's headers want where no machine is named, as for BPF."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
@@ -218,4 +221,9 @@ def _in_short(said: str, code: int) -> str:
         reason = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
         return f"{lines[-1]} ({reason})" if lines else reason
     more = len(errors) - 1
-    return errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
+    first = errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
+    if _WIDTHS.search(errors[0]):
+        first += (
+            f"; --cflags -D__{os.uname().machine}__ has headers of the C library know the machine"
+        )
+    return first

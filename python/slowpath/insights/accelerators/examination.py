@@ -73,12 +73,16 @@ def _work(
     )
     from slowpath.insights.accelerators.identify import Identification
     from slowpath.insights.accelerators.recognition.classifier import classify
+    from slowpath.insights.accelerators.recognition.inlined import without
+    from slowpath.insights.preparation.metadata import Metadata
     from slowpath.insights.preparation.modules import llvm_version
     from slowpath.insights.program import Program
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     network = leave_network()
-    identification = Identification(Program(source, entry), until)
+    program = Program(source, entry)
+    text = str(program.module)
+    identification = Identification(program, until)
     yield "begun", llvm_version(), network, can_refuse_calls(), identification.names
     likely = {name: classify(identification.functions[name]) for name in identification.names}
     proved = set[str]()
@@ -93,8 +97,21 @@ def _work(
         if stopping.asked:
             yield ("stopped", "interrupted")
             return
-    for name, (kind, confidence) in likely.items():
-        if name not in proved and kind != "none" and confidence >= _ALIKE:
+    suspected = [
+        name
+        for name, (kind, confidence) in likely.items()
+        if name not in proved and kind != "none" and confidence >= _ALIKE
+    ]
+    metadata = Metadata(text if suspected else "")
+    for name in suspected:
+        # The loop of a proved function that became a part of its caller is said of that one.
+        own = without(identification.functions[name], metadata, proved)
+        if own is None:
+            continue
+        kind, confidence = likely[name]
+        if own is not identification.functions[name]:
+            kind, confidence = classify(own)
+        if kind != "none" and confidence >= _ALIKE:
             yield "alike", dict(_alike(identification, name, kind, confidence))
     if monotonic() >= until:  # nobody has ended this process, but the time was up before
         yield ("stopped", "deadline")

@@ -25,6 +25,12 @@ _POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+)
 _FLOATING = re.compile(
     r"^%\S+ = (?:f(?:add|sub|mul|div|rem|neg|cmp|pext|ptrunc|ptosi|ptoui)|[su]itofp)\b"
 )
+_NOTES = re.compile(
+    r'^@("[^"]*"|[\w.$-]+) = [^\n]*'
+    r'\bsection "(?:license|version|features|\.xdp_run_config|xdp_metadata)"',
+    re.MULTILINE,
+)
+"""Variables that tell a loader of XDP programs something, and that no packet meets."""
 _DEEPEST = 64
 _OBJECT = "this"
 UNKNOWN = "an address that is not followed"
@@ -100,7 +106,10 @@ def statics_of(
     layouts = Layouts(text, metadata)
     symbols, at = list[tuple[str, int, int, Variable | None]](), 0
     tables = {one.map.name: one for one in tables_of("", text, metadata, layouts)}
+    notes = {one.strip('"') for one in _NOTES.findall(text)}
     for name, size in variables_of(module):
+        if name in notes:
+            continue
         if name in tables:
             table = tables[name]
             symbols.append((name, at, table.size, table.variable))

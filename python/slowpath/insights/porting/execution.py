@@ -30,7 +30,8 @@ from slowpath.insights.porting.instrumentation.operands import called
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import LONGEST, Setting
-from slowpath.insights.porting.xdp.contents import NOTHING, Filling, Start, contents_of
+from slowpath.insights.porting.xdp.contents import NOTHING, Start, contents_of, made_tables
+from slowpath.insights.porting.xdp.filling import Filling
 from slowpath.insights.porting.xdp.helpers import known
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
@@ -162,12 +163,10 @@ class Execution:
         if entry.xdp:
             self.arena = Arena()
             tables = tables_of(file, text, self._metadata, layouts)
-            self.store = Store(tables)
-            self.store.describe(self._code.address)
-            self._filling = Filling(
-                *(file, contents_of(file, start, tables), self.store),
-                *(functions, self._code.address),
-            )
+            contents = contents_of(file, start, tables)
+            self.store = Store(tables, made_tables(file, contents, tables))
+            self.store.describe(self._code.address, dict(variables))
+            self._filling = Filling(file, contents, self.store, functions, self._code.address)
             others += self._around()
         if self._region is not None:
             others.append(Area(self._region.address, SIZE, "packet", -1))
@@ -189,11 +188,11 @@ class Execution:
         """What is around an XDP program: its context, packets, and what maps are."""
         if self.arena is None:
             return []
-        maps = [self._code.address(name) for name in self.store.names]
+        maps = self.store.at.values()
         return [
             Area(self.arena.context, CONTEXT, "metadata", -1),
             Area(self.arena.packets, PACKETS, "packet", -1),
-            *(Area(address, DESCRIBED, "metadata", -1) for address in maps if address),
+            *(Area(address, DESCRIBED, "metadata", -1) for address in maps),
         ]
 
     def line(self, block: int) -> Line | None:
@@ -311,7 +310,7 @@ class Execution:
             for site, part, _ in tally.touches
             if self.stated.sites[site].kind == "write"
         }
-        return missing(self.store.tables, self.store.looked(self._code.address), held)
+        return missing(self.store.tables, self.store.looked(), held)
 
     def _fill(self) -> list[str]:
         """Puts into maps what they hold to begin with: notes on that."""

@@ -88,7 +88,7 @@ def _work(
     from slowpath.insights.porting.counting import Counted
     from slowpath.insights.porting.execution import Execution
     from slowpath.insights.porting.placement import placement_problem
-    from slowpath.insights.porting.xdp.contents import Start
+    from slowpath.insights.porting.xdp.contents import Start, called_last
     from slowpath.insights.preparation.entry import choose, guessed
     from slowpath.insights.preparation.modules import keep_loops
     from slowpath.insights.program import Program
@@ -97,9 +97,10 @@ def _work(
     arriving, more = _packets(traffic, setting.packets)
     keep_loops()
     program = Program(source)
-    chosen = choose(source.file, program.functions, setting.entry)
-    leave_network()
     start = Start(source.object, source.lacking, setting.maps)
+    behind = called_last(source.file, start)
+    chosen = choose(source.file, program.functions, setting.entry, behind)
+    leave_network()
     execution = Execution(source.file, program.module, program.functions, chosen, start)
     outcome = execution.run(arriving, setting, until)
     counted = Counted(execution, outcome, program.functions, chosen)

@@ -1,7 +1,7 @@
 """Which function gets the packets, and what its parameters are."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -72,10 +72,16 @@ class Entry(NamedTuple):
         return "context" in self.roles
 
 
-def choose(file: str, functions: Mapping[str, Function], named: str | None) -> Entry:
+def choose(
+    file: str,
+    functions: Mapping[str, Function],
+    named: str | None,
+    behind: Collection[str] = (),
+) -> Entry:
     """The function of that name; else what an element takes packets with, or the only root.
 
-    A root is a function that no other of the source calls.
+    A root is a function that no other of the source calls. Programs `behind` others, by symbol, are
+    those that arrays of programs hold.
 
     Raises:
         InputError: when there is none, it cannot be called with packets, or what it calls has
@@ -83,7 +89,7 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
     """
     elements = _elements(functions)
     if named is None and _HELPERS in functions:
-        named = _program(file, functions)
+        named = _program(file, functions, behind)
     name = named if named is not None else _usual(file, functions, elements)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
@@ -119,10 +125,12 @@ def choose(file: str, functions: Mapping[str, Function], named: str | None) -> E
 
 def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
     """What a user is told where one of several functions was taken that nobody has named."""
+    shown = chosen.function.shown
+    if chosen.xdp and named is None and len(programs_of(functions)) > 1:
+        return f"{shown} got the packets, as no array of programs has it; --entry names another one"
     obvious = chosen.element is not None or chosen.xdp or len(own_of(functions)) == 1
     if named is not None or obvious:
         return None
-    shown = chosen.function.shown
     return f"{shown} got the packets, as no other function calls it; --entry names another one"
 
 
@@ -140,15 +148,23 @@ def _takes_context(function: Function) -> bool:
     return len(described) == 1 and described[0] is not None and described[0].pointee == _CONTEXT
 
 
-def _program(file: str, functions: Mapping[str, Function]) -> str:
-    """The only XDP program of a source."""
-    found = [one for one in functions.values() if one.section and _takes_context(one)]
-    if len(found) == 1:
-        return found[0].name
+def _program(file: str, functions: Mapping[str, Function], behind: Collection[str]) -> str:
+    """The only XDP program of a source, or the only one that others do not call last."""
+    found = programs_of(functions)
+    first = [one for one in found if one.name not in behind] or found
+    if len(first) == 1:
+        return first[0].name
     if not found:
         raise InputError(file, "has no XDP program: no function of struct xdp_md * has a section")
-    names = ", ".join(one.shown for one in found)
-    raise InputError(file, f"has {len(found)} XDP programs; name one with --entry: {names}")
+    names = ", ".join(one.shown for one in first)
+    called = " that no array of programs has" if len(first) < len(found) else ""
+    reason = f"has {len(first)} XDP programs{called}; name one with --entry: {names}"
+    raise InputError(file, reason)
+
+
+def programs_of(functions: Mapping[str, Function]) -> list[Function]:
+    """The XDP programs of a source."""
+    return [one for one in functions.values() if one.section and _takes_context(one)]
 
 
 def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) -> str:

@@ -10,6 +10,7 @@ SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_")
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
+_KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
 _EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)
 _BITS, _INCLUDED = "/bits/", "/include/"
@@ -46,10 +47,11 @@ def is_engine(symbol: str, file: str) -> bool:
 def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
     """Whether a function is not the user's: of the headers, of a library, of the compiler.
 
-    `own` functions are in the file that was compiled, wherever it lies.
+    `own` functions are in the file that was compiled, wherever it lies; what stands for the kernel
+    is compiled by itself.
     """
     if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
     if own:
-        return False
+        return f"/{file}".endswith(_KERNEL)
     return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)

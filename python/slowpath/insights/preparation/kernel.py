@@ -13,17 +13,30 @@ _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
 """Of the kernel's headers. The attribute that it stands for is written in other sources, too."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
+_INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
+_LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MOST = 32
+"""Files that are looked at of those that a source includes."""
+_HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
+"""Headers that nothing but programs of the kernel includes."""
+_KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)
+_USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
+"""What loads programs has one of these beside it."""
 
 
 def is_xdp(file: str) -> bool:
-    """Whether a file is a source in C that has an XDP program.
+    """Whether a file is a source in C that has an XDP program, itself or in files beside it.
+
+    What loads programs has none, whatever it shares with them.
 
     Raises:
         InputError: when it cannot be read.
     """
     if Path(file).suffix != ".c":
         return False
-    code = _code(file)
+    if _USER.search(_code(file)):
+        return False
+    code = _all_code(file)
     section = _MACRO.search(code) or _ATTRIBUTE.search(code)
     return section is not None and _CONTEXT.search(code) is not None
 
@@ -35,7 +48,36 @@ def may_have_programs(file: str) -> bool:
         InputError: when it cannot be read.
     """
     code = _code(file)
-    return (_MACRO.search(code) or _CONTEXT.search(code)) is not None
+    return any(one.search(code) for one in (_MACRO, _CONTEXT, _HELPERS))
+
+
+def is_for_kernel(file: str) -> bool:
+    """Whether a source in C that does not compile for this machine is meant for the kernel.
+
+    It need not have a program: where it is cut off before its first one, what clang says of it as
+    plain C is of no use.
+
+    Raises:
+        InputError: when it cannot be read.
+    """
+    if Path(file).suffix != ".c":
+        return False
+    if _USER.search(_code(file)):
+        return False
+    code = _all_code(file)
+    return any(one.search(code) for one in (_KERNEL, _HELPERS)) or is_xdp(file)
+
+
+def _all_code(file: str) -> bytes:
+    """The same with what a source includes of files beside it, some of them at most."""
+    found, left = dict[Path, bytes](), [Path(file)]
+    while left and len(found) < _MOST:
+        one = left.pop()
+        if one in found or (found and not one.is_file()):
+            continue
+        found[one] = _code(str(one))
+        left += [one.parent / name.decode(errors="replace") for name in _LOCAL.findall(found[one])]
+    return b"\n".join(found.values())
 
 
 def _code(file: str) -> bytes:

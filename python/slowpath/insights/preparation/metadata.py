@@ -12,8 +12,9 @@ _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
 _REFERENCE = re.compile(r"!(\d+)|null")
 _ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
-_DEEPEST = 32
-"""Typedefs and qualifiers in front of a type; no more are followed."""
+_DEEPEST = 64
+"""Typedefs and qualifiers in front of a type, scopes and calls around an instruction; no more are
+followed."""
 
 
 class Node(NamedTuple):
@@ -81,6 +82,9 @@ class Metadata:
     def __init__(self, text: str) -> None:
         self._nodes = dict(_nodes(text))
         self._arguments = dict[int, dict[int, Node]]()
+        units = (one for one in self._nodes.values() if one.kind == "DICompileUnit")
+        files = (self.node(one.reference("file")) for one in units)
+        self._folder = next((one.text("directory") for one in files if one is not None), "")
         for node in self._nodes.values():
             scope = node.reference("scope")
             if node.kind == "DILocalVariable" and node.number("arg") and scope is not None:
@@ -107,6 +111,22 @@ class Metadata:
             location = further
         return self.line(location)
 
+    def around(self, location: int) -> set[str]:
+        """The symbols of the functions whose code an instruction is: its own, and around that."""
+        found, at = set[str](), self._nodes.get(location)
+        for _ in range(_DEEPEST):
+            if at is None:
+                break
+            scope = self.node(at.reference("scope"))
+            for _ in range(_DEEPEST):
+                if scope is None or scope.kind == "DISubprogram":
+                    break
+                scope = self.node(scope.reference("scope"))
+            if scope is not None:
+                found.add(scope.text("linkageName") or scope.text("name"))
+            at = self.node(at.reference("inlinedAt"))
+        return found - {""}
+
     def qualified(self, function: int) -> str:
         """The name of a function with the classes and namespaces that it is in."""
         node = self._nodes.get(function)
@@ -127,9 +147,17 @@ class Metadata:
             if node is None:
                 return ""
             if node.kind == "DIFile":
-                return node.text("filename")
+                return self._named(node)
             scope = node.reference("file") or node.reference("scope")
         return ""
+
+    def _named(self, file: Node) -> str:
+        """A file as it is found from where it was compiled.
+
+        clang takes what a file and the folder of the compilation have in common for its folder.
+        """
+        name, folder = file.text("filename"), file.text("directory")
+        return name if folder in ("", self._folder) else str(Path(folder, name))
 
     def is_own(self, function: int) -> bool:
         """Whether a function is in the file that was compiled; so, too, where nothing says it."""

@@ -1,5 +1,6 @@
 """A program as the card runs it: instructions by slot of BPF, and what the card refuses, apart."""
 
+from itertools import accumulate
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -18,8 +19,9 @@ from slowpath.schema.compiled import Compiled
 from slowpath.schema.instructions import Refusal
 from slowpath.work.stopping import Stopping
 
-_OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
-"""What the code generator says of each pointer of which it does not know where it leads to."""
+OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
+"""What the code generator says of each pointer of which it does not know where it leads to
+(`crates/nfp/src/codegen/subset.rs`)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
 """What holds of these where something stands in, or no verifier would let the code through."""
 
@@ -74,6 +76,7 @@ def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Low
     """
     target, options = targets.builtin_target(TARGET), analyses.Options(map_abi=map_abi)
     exchange = _Exchange(subject, code)
+    exchange.take_kernel()
     while True:
         found = objects.read_object(subject.file, bytes(code.data))
         named = objects.Subject(subject.file, found, subject.number, subject.btf)
@@ -91,10 +94,26 @@ class _Exchange:
     def __init__(self, subject: Subject, code: Code) -> None:
         self.functions = linked(subject.entry, subject.functions)
         self.done = list[Refused]()
-        self._file, self._verified = subject.file, subject.verified
+        self._subject, self._file, self._verified = subject, subject.file, subject.verified
         self._code = code
         self._exchanged = set[tuple[str, int]]()
         self._depths = {name: depth(code.instructions(name)) for name, _ in self.functions}
+
+    def take_kernel(self) -> None:
+        """Exchanges calls of the kernel's own functions, which no card has."""
+        own = self._subject.functions
+        for name, _ in self.functions:
+            slots = accumulate((one.slots for one in own[name]), initial=0)
+            for slot, one in zip(slots, own[name], strict=False):
+                before = self._code.instruction(name, slot)
+                if not is_call(before) or one.calls is None or one.calls in own:
+                    continue
+                instead = stands_in(before, self._depths[name])
+                if instead is not None:
+                    self._code.exchange(name, slot, instead)
+                    self._exchanged.add((name, slot))
+                    reason = f"{one.calls}, which the card does not have"
+                    self.done.append(Refused(name, slot, reason, to_memory=False))
 
     def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
         """Exchanges what is refused, all of one kind; `instructions` are those of each refusal.
@@ -127,7 +146,7 @@ class _Exchange:
     def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
         """Exchanges an instruction; `known`: whether kinds of pointers are those of the source."""
         place, reason = self._place(slot), refusal["reason"]
-        if reason == _OF_ANY_KIND and not known:
+        if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND
         before = self._code.instruction(*place)
         instead = stands_in(before, self._depths[place[0]])

@@ -79,7 +79,12 @@ def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
     """The members of a map's definition, with their numbers."""
     node = metadata.node(expression)
     variable = None if node is None else metadata.node(node.reference("var"))
-    kind = None if variable is None else metadata.node(variable.reference("type"))
+    return [] if variable is None else parts_of(metadata, variable.reference("type"))
+
+
+def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
+    """The members of a structure by the number of its node, with their numbers."""
+    kind = metadata.node(structure)
     elements = None if kind is None else metadata.node(kind.reference("elements"))
     if elements is None:
         return []

@@ -6,8 +6,6 @@ from slowpath.insights.preparation.framework import is_support
 from slowpath.insights.preparation.functions import Block, Function
 from slowpath.insights.preparation.metadata import Metadata
 
-_DEEPEST = 64
-"""Scopes and calls around an instruction; no more are followed."""
 _DIGITS = 6
 
 
@@ -47,7 +45,7 @@ def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, f
 def _of_block(block: Block, metadata: Metadata, own: str) -> Inlined:
     located, found = 0, Counter[tuple[str, ...]]()
     for one in block.instructions:
-        around = set() if one.place is None else _around(one.place, metadata)
+        around = set() if one.place is None else metadata.around(one.place)
         if around:
             located += 1
             found[tuple(sorted(around - {own}))] += 1
@@ -56,22 +54,3 @@ def _of_block(block: Block, metadata: Metadata, own: str) -> Inlined:
         for names, times in sorted(found.items())
         if names
     ]
-
-
-def _around(place: int, metadata: Metadata) -> set[str]:
-    """The symbols of the functions whose code an instruction is."""
-    found = set[str]()
-    at: int | None = place
-    for _ in range(_DEEPEST):
-        node = metadata.node(at)
-        if node is None:
-            break
-        scope = metadata.node(node.reference("scope"))
-        for _ in range(_DEEPEST):
-            if scope is None or scope.kind == "DISubprogram":
-                break
-            scope = metadata.node(scope.reference("scope"))
-        if scope is not None:
-            found.add(scope.text("linkageName") or scope.text("name"))
-        at = node.reference("inlinedAt")
-    return found - {""}

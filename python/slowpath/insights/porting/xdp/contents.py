@@ -1,9 +1,6 @@
-"""What maps hold before the first packet: as `--maps` and the object have it, put into tables."""
+"""What maps hold before the first packet: as `--maps` and the object have it, read for tables."""
 
-import ctypes
-import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count, cycle, islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -11,7 +8,9 @@ from slowpath.engine import objects
 from slowpath.engine.errors import MapsFile
 from slowpath.insights.porting.xdp.maps import (
     ARRAY,
+    ARRAY_OF_MAPS,
     HASH,
+    HASH_OF_MAPS,
     LPM,
     LRU,
     PORTS,
@@ -19,23 +18,15 @@ from slowpath.insights.porting.xdp.maps import (
     QUEUE,
     STACK,
     Table,
+    table_of,
 )
-from slowpath.insights.porting.xdp.memory import Store
-from slowpath.insights.preparation.entry import choose
-from slowpath.insights.preparation.functions import Function
 
-_FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK)
-_OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
-"""Of keys and values that are made up; they are those of `slowpath measure`."""
-_REDIRECTED = (14, 16, 25)
-"""Maps of devices and CPUs, by `enum bpf_map_type`."""
-_WORD = 8
-_LENGTH = 4
-"""Bytes of a prefix that say how many bits it has."""
-_PORT = 4
-"""Bytes of a port's number; a program that is to run there stands behind it."""
+OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
+_FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, *OF_MAPS)
+_INNER = ".inner"
+"""Behind the name of a map of maps: what the maps in it hold."""
 Entries = list[dict[str, str | int]]
-"""As witnesses have them: `key` and `value` or `program`, or `others`."""
+"""As witnesses have them: `key` and `value`, `program` or `map`, or `others`."""
 
 
 class Start(NamedTuple):
@@ -61,6 +52,20 @@ class Contents(NamedTuple):
     """The file that says so; None: only the object does."""
 
 
+def called_last(file: str, start: Start) -> frozenset[str]:
+    """Programs that arrays of programs hold to begin with, by symbol; `file` names the source.
+
+    Raises:
+        InputError: when what maps hold cannot be read, or does not fit them.
+    """
+    if not start.object:
+        return frozenset()
+    found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
+    return frozenset(
+        str(one["program"]) for each in found.values() for one in each if "program" in one
+    )
+
+
 def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
     """Reads what maps hold; `file` names the source.
 
@@ -75,172 +80,60 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
         raise InputError(file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
-    for name, entries in found.items():
-        if not entries or kinds.get(name) in _FILLED:
+    entries = dict[str, Entries]()
+    for name, each in found.items():
+        outer = name.removesuffix(_INNER)
+        if not each:
             continue
-        why = "variables begin as the source has them"
-        if name.endswith(".inner") or name in kinds:
-            why = "maps of this type are empty here"
-        raise InputError(given or file, f"map {name}: {why}; leave it out")
-    return Contents({name: each for name, each in found.items() if each}, given)
+        if outer != name and kinds.get(outer) in OF_MAPS:
+            for one in each:
+                within = {key: said for key, said in one.items() if key != "map"}
+                entries.setdefault(str(one["map"]), []).append(within)
+        elif kinds.get(name) in _FILLED:
+            entries.setdefault(name, []).extend(each)
+        else:
+            why = "variables begin as the source has them"
+            if name in kinds:
+                why = "maps of this type are empty here"
+            raise InputError(given or file, f"map {name}: {why}; leave it out")
+    return Contents(entries, given)
 
 
-class Filling:
-    """Tables, and what is put into them."""
+def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
+    """The tables of maps that only `--maps` has, in maps of maps.
 
-    def __init__(
-        self,
-        file: str,
-        contents: Contents,
-        store: Store,
-        functions: Mapping[str, Function],
-        address: Callable[[str], int],
-    ) -> None:
-        """`address` is that of a symbol, 0 where there is none. Program arrays are filled here.
-
-        Raises:
-            InputError: when a map is to hold what does not run, or cannot be made up.
-        """
-        self._file, self._contents, self._store = file, contents, store
-        self._functions, self._address = functions, address
-        self._tables = [
-            one
-            for one in store.tables
-            if one.map.name in contents.entries and address(one.map.name)
-        ]
-        for table in self._tables:
-            if table.kind == PROGRAMS:
-                self._programs(table)
-            elif reason := _wrong(table, contents.entries[table.map.name]):
-                raise InputError(contents.given or file, f"map {table.map.name}: {reason}")
-
-    @property
-    def held(self) -> frozenset[str]:
-        """Names of maps that hold something to begin with."""
-        return frozenset(self._contents.entries)
-
-    def fill(self) -> list[str]:
-        """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
-        given = self._contents.given
-        if given is None:
-            return []
-        totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
-        notes = list[str]()
-        held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
-        for table in self._tables:
-            if table.kind == PROGRAMS:
+    Raises:
+        InputError: when nothing says what one of them is like.
+    """
+    known, made = {one.map.name for one in tables}, list[Table]()
+    for table in tables:
+        if table.kind not in OF_MAPS:
+            continue
+        outer = table.map.name
+        for name in _held(file, outer, contents):
+            if name in known:
                 continue
-            lost = self._fill(table) + totals[1]
-            totals[0] = totals[1] = 0
-            if lost:
-                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has"
-                why = "found no free slot, or lost it: max_entries is too small"
-                notes.append(f"{what} for {table.map.name} {why}")
-        return [f"maps hold entries to begin with: {', '.join(held) or 'none'} ({given})", *notes]
-
-    def _fill(self, table: Table) -> int:
-        """How many found no place."""
-        map_, entries = self._address(table.map.name), self._contents.entries[table.map.name]
-        if table.kind in (QUEUE, STACK):
-            push = self._helper("bpf_map_push_elem", 1)
-            values = list(_queued(table, entries))
-            values = values[::-1] if table.kind == STACK else values
-            return sum(push(map_, value, 0) < 0 for value in values)
-        elements = list(_elements(table, entries))
-        if table.kind not in (LPM, PORTS):
-            update = self._helper("bpf_map_update_elem", 2)
-            return sum(update(map_, *one, 0) < 0 for one in elements)
-        add = self._helper("slowpath_xdp_add", 2)
-        alike = {_looked_for(table, key): (key, value) for key, value in elements}
-        return sum(add(map_, *one, 0) < 0 for one in alike.values())
-
-    def _helper(self, name: str, pointers: int) -> Callable[..., int]:
-        """A function of a map, so many addresses and a number, which it need not take."""
-        kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
-        return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
-
-    def _programs(self, table: Table) -> None:
-        """Puts the addresses of programs into an array of them."""
-        for one in self._contents.entries[table.map.name]:
-            (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
-            program = choose(self._file, self._functions, str(one["program"]))
-            if not program.xdp or index >= table.map.entries:
-                why = "is no XDP program" if not program.xdp else f"is in slot {index}"
-                reason = f"map {table.map.name}: {program.function.shown} {why}"
-                raise InputError(self._contents.given or self._file, f"{reason}; leave it out")
-            address = struct.pack("<Q", self._address(program.function.name))
-            self._store.write(table, index * table.stride, address)
+            inner = table.map.inner
+            if inner is None:
+                why = f"nothing says what {name} is like (__array(values, ...))"
+                raise InputError(contents.given or file, f"map {outer}: {why}")
+            sizes = [
+                int(one["max_entries"])
+                for one in contents.entries.get(name, ())
+                if "max_entries" in one
+            ]
+            size = sizes[0] if sizes else inner.entries
+            made.append(
+                table_of(file, inner._replace(name=name, entries=size, line=table.map.line))
+            )
+            known.add(name)
+    return made
 
 
-def _wrong(table: Table, entries: Entries) -> str | None:
-    """Why a map cannot be filled; None where it can."""
-    if table.kind in (QUEUE, STACK):
-        return None
-    if _size(entries) > 1 << 8 * min(table.map.key, _WORD):
-        return f"there are not so many keys of {table.map.key} bytes"
-    if table.kind == LPM and (reason := _too_long(table, entries)):
-        return reason
-    values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
-    if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
-        return "programs behind devices and CPUs do not run here; leave them out"
-    return None
-
-
-def _too_long(table: Table, entries: Entries) -> str | None:
-    """Which prefix has more bits than the addresses of its trie."""
-    most = 8 * (table.map.key - _LENGTH)
-    for number, one in enumerate(entries, 1):
-        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
-            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {most}"
-    return None
-
-
-def _size(entries: Entries) -> int:
-    """How many there are, those that are only counted too."""
-    return sum(int(one.get("others", 1)) for one in entries)
-
-
-def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Values in the order in which they come out; those that are made up are last."""
-    yield from (bytes.fromhex(str(one["value"])) for one in entries if "value" in one)
-    for one in entries:
-        yield from [_any(table)] * int(one.get("others", 0))
-
-
-def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    """Keys with values; those that are made up are last."""
-    known = set[bytes]()
-    for one in entries:
-        if "value" in one:
-            key = bytes.fromhex(str(one["key"]))
-            known.add(key)
-            yield key, bytes.fromhex(str(one["value"]))
-    others = sum(int(one.get("others", 0)) for one in entries)
-    keys = (_made_up(number, table.map.key) for number in count())
-    yield from ((key, _any(table)) for key in islice((x for x in keys if x not in known), others))
-
-
-def _made_up(number: int, size: int) -> bytes:
-    """The key of an entry that is only counted."""
-    word = (_OTHER | number).to_bytes(_WORD, "little")
-    if size < _WORD:
-        word = bytes(byte ^ _MIXED for byte in word)
-    return bytes(islice(cycle(word), size))
-
-
-def _any(table: Table) -> bytes:
-    return bytes([_MIXED]) * table.map.value_size
-
-
-def _looked_for(table: Table, key: bytes) -> bytes:
-    """What two keys have in common that are one: of a prefix, its length and its bits."""
-    if table.kind != LPM:
-        return key
-    length, address = key[:_LENGTH], key[_LENGTH:]
-    prefix = int.from_bytes(address, "big") >> 8 * len(address) - _prefix(key)
-    return length + prefix.to_bytes(len(address), "big")
-
-
-def _prefix(key: bytes) -> int:
-    """Bits of a prefix."""
-    return int.from_bytes(key[:_LENGTH], "little")
+def _held(file: str, outer: str, contents: Contents) -> Iterator[str]:
+    """Names of the maps that a map of maps holds."""
+    for one in contents.entries.get(outer, ()):
+        if "map" not in one:
+            reason = "maps in it are named one by one (`map`), `others` are not made up"
+            raise InputError(contents.given or file, f"map {outer}: {reason}")
+        yield str(one["map"])

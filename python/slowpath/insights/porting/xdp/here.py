@@ -5,13 +5,19 @@ LLVM's language reference; llvm/docs/BPF (relocations are variables whose names 
 """
 
 import re
+from collections.abc import Mapping
+from itertools import count
 
 from slowpath.insights.blocks.exact.steps import USED
 from slowpath.insights.blocks.plain.steps import MACHINE, for_here
 from slowpath.insights.porting.xdp.helpers import name_of
+from slowpath.insights.porting.xdp.jumps import TAIL_CALL, with_returns
 from slowpath.insights.porting.xdp.maps import (
     ARRAY,
+    ARRAY_OF_MAPS,
+    BLOOM,
     HASH,
+    HASH_OF_MAPS,
     KINDS,
     LPM,
     LRU,
@@ -41,38 +47,58 @@ _OFFSET = re.compile(
 _MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
 _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
 """What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
+_SLOTS = re.compile(r"\[(\d+) x ptr\] (\[ptr .*\]) }$")
+"""Maps that a map of maps holds from the start, by slot."""
+_STATIC = re.compile(
+    r"(?:tail )?call void asm sideeffect "
+    r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09call 12", "r,r,i,[^"]*"\('
+)
+"""`bpf_tail_call_static` of libbpf's bpf_helpers.h."""
 _BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
+_OF_MAPS = frozenset({ARRAY_OF_MAPS, HASH_OF_MAPS})
 _OF = {
-    **dict.fromkeys((1, 2, 3, 195), _BY_KEY),
-    **dict.fromkeys((87, 88, 89), _QUEUES),
+    1: _BY_KEY | _OF_MAPS,
+    **dict.fromkeys((2, 3, 195), _BY_KEY),
+    **dict.fromkeys((87, 89), _QUEUES | {BLOOM}),
+    88: _QUEUES,
     164: frozenset({HASH, ARRAY, LRU}),
 }
 """By helper whose first argument is a map, of which maps it is here."""
-_TAIL_CALL = 12
 
 
 def ported(text: str) -> str:
     """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
     kinds = kinds_of(text)
     text = MACHINE.sub("", for_here(USED.sub("", text)))
+    number = count()
+    text = _STATIC.sub(
+        lambda _: f"%slowpath.jump.{next(number)} = call i64 inttoptr (i64 {TAIL_CALL} to ptr)(",
+        text,
+    )
+    text = with_returns(text)
     text = _NOTHING.sub("", _BARRIER.sub(r"\1freeze \3 \4", text))
     text = _OFFSET.sub(r"\1add \2 0, \3", text)
     called = dict[str, None]()
 
     def helper(one: re.Match[str]) -> str:
         name = _called(int(one[1]), kinds.get(one[3] or ""), one[3] or "")
-        if int(one[1]) == _TAIL_CALL and not _in_program(one):
-            name = f"{name} outside of a program"
         called[name] = None
         return f'@"{name}"({one[2] or ""}'
 
     text = _HELPER.sub(helper, text)
-    text = _MAP.sub(_described, text)
+    text = _MAP.sub(lambda one: _described(one, kinds), text)
     return text + "".join(f'declare i64 @"{name}"(...)\n' for name in called)
 
 
-def _described(one: re.Match[str]) -> str:
-    """A map with room for what helpers are told of it."""
+def _described(one: re.Match[str], kinds: Mapping[str, int]) -> str:
+    """A map with room for what helpers are told of it; behind it, the maps that it holds."""
+    if kinds.get(one[1].split()[0][1:]) in _OF_MAPS and (slots := _SLOTS.search(one[2])):
+        size, held = slots.groups()
+        kind = f"{{ [{SIZE} x i8], [{size} x ptr] }}"
+        return (
+            f"{one[1]}global {kind} {{ [{SIZE} x i8] zeroinitializer, [{size} x ptr] {held} }}"
+            f"{one[3]}"
+        )
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"
@@ -87,13 +113,3 @@ def _called(number: int, kind: int | None, map_: str) -> str:
     if number in _OF and kind is not None and KINDS.get(kind) not in _OF[number]:
         return f"{name} of a map of type {kind} ({map_})"
     return name
-
-
-def _in_program(one: re.Match[str]) -> bool:
-    """Whether a call is in a function that has a section, as programs do.
-
-    What a called function calls last takes its place alone, and comes back to who called it.
-    """
-    text = one.string
-    start = text.rfind("\ndefine ", 0, one.start()) + 1
-    return ' section "' in text[start : text.index("\n", start)]

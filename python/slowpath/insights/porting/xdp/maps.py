@@ -1,20 +1,22 @@
 """The maps of a source, from debug information, and the tables that they are on a card.
 
 Sources: libbpf's definitions of maps, by types (`__uint(type, ...)` is a pointer to an array of so
-many elements, `__type(key, ...)` one to the type) and by `struct bpf_map_def`.
+many elements, `__type(key, ...)` one to the type, `__array(values, ...)` an array of pointers to
+what a map of maps holds) and by `struct bpf_map_def`; kernel/bpf/bloom_filter.c.
 """
 
 import re
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.exact.maps import DEFINED, OLD, members, value
+from slowpath.insights.blocks.exact.maps import DEFINED, OLD, members, parts_of, value
 from slowpath.insights.preparation.layouts import Field, Layouts, Type, Variable
-from slowpath.insights.preparation.metadata import Line, Metadata
+from slowpath.insights.preparation.metadata import Line, Metadata, Node
 
 SIZE = 80
 """Bytes of `struct map` in `headers/nic/xdp.c`."""
 HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
+ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
 KINDS = {
     HASH: HASH,
     5: HASH,
@@ -30,6 +32,9 @@ KINDS = {
     17: PORTS,
     QUEUE: QUEUE,
     STACK: STACK,
+    ARRAY_OF_MAPS: ARRAY_OF_MAPS,
+    HASH_OF_MAPS: HASH_OF_MAPS,
+    BLOOM: BLOOM,
 }
 """What a map is here, by `enum bpf_map_type`. One for each CPU is that of one CPU; devices, CPUs
 and sockets by number are ports."""
@@ -37,6 +42,8 @@ SLOTS = 4
 """Of a bucket."""
 _WORD, _TAG = 8, 4
 _LARGEST = 1 << 32
+_HASHES, _MOST_BITS = 5, 1 << 31
+"""Of bloom filters: hashes where nobody says how many, and bits above which there are 2^32."""
 _ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
 
 
@@ -53,6 +60,10 @@ class Map(NamedTuple):
     value_size: int
     key_type: Type | None
     line: Line | None
+    extra: int = 0
+    """Hashes of a bloom filter; 0: as many as the kernel takes."""
+    inner: "Map | None" = None
+    """What the maps in a map of maps are like."""
 
 
 class Table(NamedTuple):
@@ -60,6 +71,7 @@ class Table(NamedTuple):
 
     map: Map
     buckets: int
+    """Of a bloom filter, its hashes."""
     slots: int
     stride: int
     key_at: int
@@ -109,26 +121,38 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
     for name, _, expression in DEFINED.findall(text):
         if name in found:
             continue
-        values, types = dict[str, int](), dict[str, Type | None]()
-        for number, node in members(metadata, int(expression)):
-            said = value(metadata, number)
-            if said is not None:
-                values[node.text("name")] = said
-            pointer = metadata.node(node.reference("baseType"))
-            if node.text("name") in ("key", "value") and pointer is not None:
-                types[node.text("name")] = layouts.type_of(pointer.reference("baseType"))
-        key, content = types.get("key"), types.get("value")
-        found[name] = Map(
-            name,
-            values.get("type", 0),
-            values.get("max_entries", 0),
-            values.get("key_size", 0) if key is None else key.size,
-            content,
-            values.get("value_size", 0) if content is None else content.size,
-            key,
-            _line(layouts, name),
-        )
+        parts = members(metadata, int(expression))
+        found[name] = _defined(name, parts, metadata, layouts)._replace(line=_line(layouts, name))
     return list(found.values())
+
+
+def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
+    """A map by the members of its definition."""
+    values, types, inner = dict[str, int](), dict[str, Type | None](), None
+    for number, node in parts:
+        said = value(metadata, number)
+        if said is not None:
+            values[node.text("name")] = said
+        pointer = metadata.node(node.reference("baseType"))
+        if node.text("name") in ("key", "value") and pointer is not None:
+            types[node.text("name")] = layouts.type_of(pointer.reference("baseType"))
+        if node.text("name") == "values" and pointer is not None:
+            held = metadata.node(pointer.reference("baseType"))
+            within = parts_of(metadata, None if held is None else held.reference("baseType"))
+            inner = _defined(name, within, metadata, layouts) if within else None
+    key, content = types.get("key"), types.get("value")
+    return Map(
+        name,
+        values.get("type", 0),
+        values.get("max_entries", 0),
+        values.get("key_size", 0) if key is None else key.size,
+        content,
+        values.get("value_size", 0) if content is None else content.size,
+        key,
+        None,
+        values.get("map_extra", 0),
+        inner,
+    )
 
 
 def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
@@ -137,19 +161,29 @@ def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> lis
     Raises:
         InputError: when one is larger than there is room for.
     """
-    tables = [_table(one) for one in maps_of(text, metadata, layouts)]
-    for one in tables:
-        if one.size > _LARGEST:
-            where = f"{one.map.line.file}:{one.map.line.line}: " if one.map.line else ""
-            reason = f"{where}map {one.map.name} has {one.size:,} bytes; 4 GiB is the most"
-            raise InputError(file, f"{reason} that is run")
-    return tables
+    return [table_of(file, one) for one in maps_of(text, metadata, layouts)]
+
+
+def table_of(file: str, one: Map) -> Table:
+    """The table that a map is.
+
+    Raises:
+        InputError: when it is larger than there is room for.
+    """
+    table = _table(one)
+    if table.size > _LARGEST:
+        where = f"{one.line.file}:{one.line.line}: " if one.line else ""
+        reason = f"{where}map {one.name} has {table.size:,} bytes; 4 GiB is the most"
+        raise InputError(file, f"{reason} that is run")
+    return table
 
 
 def _table(one: Map) -> Table:
     kind = KINDS.get(one.kind, one.kind)
+    if kind in (ARRAY_OF_MAPS, HASH_OF_MAPS):
+        one = one._replace(value=Type("map", _WORD), value_size=_WORD)
     content = one.value or Type("bytes", one.value_size)
-    if kind in (HASH, LRU, LPM):
+    if kind in (HASH, LRU, LPM, HASH_OF_MAPS):
         slots = 1 if kind == LPM else SLOTS
         buckets = -(-max(1, one.entries) // slots)
         return _slotted(one, content, buckets, slots)
@@ -157,7 +191,9 @@ def _table(one: Map) -> Table:
         return _slotted(one, content, one.entries, 1)
     if kind == PROGRAMS:
         content = Type("program", _WORD)
-    if kind in (ARRAY, PROGRAMS, QUEUE, STACK):
+    if kind == BLOOM:
+        return Table(one, one.extra or _HASHES, 0, 0, 0, 0, Type("bits", _bits(one) // 8))
+    if kind in (ARRAY, PROGRAMS, QUEUE, STACK, ARRAY_OF_MAPS):
         stride = _up(max(1, content.size), _WORD)
         element = content
         if stride != content.size:
@@ -166,6 +202,12 @@ def _table(one: Map) -> Table:
         return Table(one, one.entries, 1, stride, 0, 0, whole)
     size = one.entries if kind == RING else 0
     return Table(one, 0, 0, 0, 0, 0, Type("bytes", size))
+
+
+def _bits(one: Map) -> int:
+    """Of a bloom filter, as many as the kernel takes: a power of two."""
+    bits = one.entries * (one.extra or _HASHES) // 5 * 7
+    return 1 << 32 if bits > _MOST_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
 
 
 def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:

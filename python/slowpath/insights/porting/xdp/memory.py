@@ -3,7 +3,7 @@
 import ctypes
 import mmap
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from slowpath.insights.porting.xdp.maps import SIZE, Looked, Table
 
@@ -77,8 +77,14 @@ def _low(libc: ctypes.CDLL, size: int) -> int:
 class Store:
     """The memory of all tables; zero, and taken from the system as it is written."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self.tables = tables
+    def __init__(self, tables: Sequence[Table], made: Sequence[Table] = ()) -> None:
+        """`made` are tables of maps that the source does not name."""
+        self._own = {one.map.name: ctypes.create_string_buffer(SIZE) for one in made}
+        self.at = dict[str, int]()
+        """By name of a map, where helpers are told of it; those that are nowhere are left out."""
+        self.initial = dict[str, list[int]]()
+        """By name of a map, addresses of maps that the source puts into its slots; 0: none."""
+        tables = self.tables = [*tables, *made]
         self._memory = [mmap.mmap(-1, max(1, one.size)) for one in tables]
         self.addresses = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in self._memory]
 
@@ -87,25 +93,31 @@ class Store:
         """Symbols of the maps."""
         return [one.map.name for one in self.tables]
 
-    def describe(self, address: Callable[[str], int]) -> None:
-        """Tells the helpers of each map what it is; `address` is that of its symbol."""
+    def describe(self, address: Callable[[str], int], sizes: Mapping[str, int]) -> None:
+        """Tells the helpers of each map what it is; `address` is that of its symbol.
+
+        `sizes` are bytes of variables: behind what helpers are told of a map of maps, there are the
+        maps that the source puts into it.
+        """
         for one, data in zip(self.tables, self.addresses, strict=True):
-            at = address(one.map.name)
+            own = self._own.get(one.map.name)
+            at = address(one.map.name) if own is None else ctypes.addressof(own)
             if not at:  # no function names it
                 continue
-            sizes = (one.kind, one.map.key, one.map.value_size, one.map.entries)
+            self.at[one.map.name] = at
+            words = max(0, sizes.get(one.map.name, 0) - SIZE) // ctypes.sizeof(ctypes.c_uint64)
+            self.initial[one.map.name] = list((ctypes.c_uint64 * words).from_address(at + SIZE))
+            kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
-            said = _MAP.pack(*sizes, *shape, data, one.size, 0, 0, 0)
+            said = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
             ctypes.memmove(at, said, min(len(said), SIZE))
 
-    def looked(self, address: Callable[[str], int]) -> dict[str, Looked]:
+    def looked(self) -> dict[str, Looked]:
         """By name of a map, what helpers have looked for in it."""
-        at = {name: address(name) for name in self.names}
         end = SIZE - _LOOKED.size
         return {
             name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
-            for name, start in at.items()
-            if start
+            for name, start in self.at.items()
         }
 
     def write(self, table: Table, at: int, data: bytes) -> None:

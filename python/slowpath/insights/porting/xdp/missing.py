@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from slowpath.insights.porting.xdp.maps import PROGRAMS, Looked, Table
+from slowpath.insights.porting.xdp.maps import BLOOM, PROGRAMS, Looked, Table
 
 _FILL = "--maps FILE fills it"
 
@@ -20,5 +20,6 @@ def missing(
             notes.append(f"bpf_tail_call found no program in {name}, {often}; {_FILL}")
         elif missed and name not in held:
             ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
-            notes.append(f"nothing was ever in {name}: {ups} missed; {_FILL}")
+            filled = "" if table.kind == BLOOM else f"; {_FILL}"
+            notes.append(f"nothing was ever in {name}: {ups} missed{filled}")
     return notes

@@ -15,7 +15,7 @@ from slowpath.insights.blocks.exact.steps import (
 from slowpath.insights.porting.xdp.here import ported
 from slowpath.insights.porting.xdp.maps import PROGRAMS, kinds_of
 from slowpath.insights.preparation.framework import HEADERS
-from slowpath.insights.preparation.kernel import is_xdp
+from slowpath.insights.preparation.kernel import is_for_kernel, is_xdp
 from slowpath.insights.preparation.sources import Source, load_source
 from slowpath.programs.clang import Form, compile_c
 from slowpath.programs.sources import Clang
@@ -48,12 +48,20 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     `filled`: something is put into its maps, for which they are read in the object; else that is
     made of programs only that have arrays of others, since the object says what is in these.
 
+    What does not compile for this machine and is meant for the kernel, is compiled for BPF, too.
+
     Raises:
         InputError: when it cannot be read or compiled.
         StoppedError: when there is no time left to compile it.
     """
     if not is_xdp(file):
-        return load_source(file, clang)
+        try:
+            return load_source(file, clang)
+        except StoppedError:
+            raise
+        except InputError:
+            if not is_for_kernel(file):
+                raise
     text = language(file, clang)
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
     ran = ported(text).encode()
@@ -71,8 +79,9 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
 def load_examined(file: str, clang: Clang) -> Source:
     """Reads a source whose functions are called one by one, with arguments that are made up.
 
-    An XDP program that does not compile for this machine is compiled for BPF, each function by
-    itself, with those that are part of who calls them; of helpers of the kernel, none is there.
+    A source for the kernel that does not compile for this machine is compiled for BPF, each
+    function by itself, with those that are part of who calls them; of helpers of the kernel, none
+    is there.
 
     Raises:
         InputError: when it cannot be read or compiled.
@@ -83,7 +92,7 @@ def load_examined(file: str, clang: Clang) -> Source:
     except StoppedError:
         raise
     except InputError:
-        if not is_xdp(file):
+        if not is_for_kernel(file):
             raise
     read = _OWN.sub("define ", compile_c(file, clang, _READ).decode(errors="replace"))
     text = ported(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))

@@ -16,13 +16,25 @@
 #define MOST_JUMPS 33
 #define MOST_TURNS (1 << 23)
 
-enum { HASH = 1, ARRAY = 2, LRU = 9, LPM = 11, PORTS = 14, QUEUE = 22, STACK = 23, RING = 27 };
+enum {
+	HASH = 1,
+	ARRAY = 2,
+	LRU = 9,
+	LPM = 11,
+	ARRAY_OF_MAPS = 12,
+	HASH_OF_MAPS = 13,
+	PORTS = 14,
+	QUEUE = 22,
+	STACK = 23,
+	RING = 27,
+	BLOOM = 30
+};
 enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
 /* What a map of the source is; written before the first packet (porting/xdp/memory.py). */
 struct map {
 	uint32_t kind, key_size, value_size, entries;
-	uint32_t buckets, slots, stride, key_at, value_at;
+	uint32_t buckets, slots, stride, key_at, value_at; /* of a bloom filter, buckets: hashes */
 	uint32_t used; /* entries in it; of a trie, slots that were ever taken */
 	unsigned char *data;
 	uint64_t size;
@@ -150,6 +162,16 @@ static void *longest(const struct map *map, const unsigned char *key)
 	return found;
 }
 
+/* The map that a slot of a map of maps holds. */
+static struct map *held(const void *slot)
+{
+	struct map *map = 0;
+
+	if (slot)
+		memcpy(&map, slot, sizeof(map));
+	return map;
+}
+
 /* Devices, CPUs or sockets, by number: none where nobody has put any there. */
 static void *port(const struct map *map, const void *key)
 {
@@ -176,14 +198,22 @@ WORK void *bpf_map_lookup_elem(struct map *map, const void *key)
 		memcpy(&index, key, 4);
 		return index < map->entries ? map->data + (uint64_t)index * map->stride : 0;
 	}
+	if (map->kind == ARRAY_OF_MAPS) {
+		memcpy(&index, key, 4);
+		found = index < map->entries ? held(map->data + (uint64_t)index * map->stride) : 0;
+		return found ? found : slowpath_xdp_missed(map);
+	}
 	if (map->kind == LPM || map->kind == PORTS) {
 		found = map->kind == LPM ? longest(map, key) : port(map, key);
 		return found ? found : slowpath_xdp_missed(map);
 	}
-	if (map->kind != HASH && map->kind != LRU)
+	if (map->kind != HASH && map->kind != LRU && map->kind != HASH_OF_MAPS)
 		return 0;
 	slot = find(map, key, hash_of(key, map->key_size), &free);
-	return slot ? (unsigned char *)slot + map->value_at : slowpath_xdp_missed(map);
+	found = slot ? (unsigned char *)slot + map->value_at : 0;
+	if (found && map->kind == HASH_OF_MAPS)
+		found = held(found);
+	return found ? found : slowpath_xdp_missed(map);
 }
 
 static long put(struct map *map, uint32_t *slot, uint32_t tag, const void *key, const void *value)
@@ -232,7 +262,7 @@ WORK long bpf_map_update_elem(struct map *map, const void *key, const void *valu
 	}
 	if (map->kind == LPM)
 		return put_prefix(map, key, value, flags);
-	if (map->kind != HASH && map->kind != LRU)
+	if (map->kind != HASH && map->kind != LRU && map->kind != HASH_OF_MAPS)
 		return INVALID;
 	hash = hash_of(key, map->key_size);
 	slot = find(map, key, hash, &free);
@@ -286,6 +316,78 @@ WORK void *bpf_map_lookup_percpu_elem(struct map *map, const void *key, uint32_t
 	return cpu ? 0 : bpf_map_lookup_elem(map, key);
 }
 
+static uint32_t turned(uint32_t word, int by) { return word << by | word >> (32 - by); }
+
+/* The kernel's `jhash` (include/linux/jhash.h: Jenkins's lookup3), of words of a little-endian
+ * machine. */
+static uint32_t jhash(const unsigned char *key, uint32_t size, uint32_t seed)
+{
+	uint32_t a, b, c, words[3];
+
+	a = b = c = 0xdeadbeef + size + seed;
+	LOOP for (; size > 12; size -= 12, key += 12) {
+		memcpy(words, key, 12);
+		a += words[0];
+		b += words[1];
+		c += words[2];
+		a = (a - c) ^ turned(c, 4), c += b;
+		b = (b - a) ^ turned(a, 6), a += c;
+		c = (c - b) ^ turned(b, 8), b += a;
+		a = (a - c) ^ turned(c, 16), c += b;
+		b = (b - a) ^ turned(a, 19), a += c;
+		c = (c - b) ^ turned(b, 4), b += a;
+	}
+	if (!size)
+		return c;
+	memset(words, 0, 12);
+	memcpy(words, key, size);
+	a += words[0];
+	b += words[1];
+	c += words[2];
+	c = (c ^ b) - turned(b, 14);
+	a = (a ^ c) - turned(c, 11);
+	b = (b ^ a) - turned(a, 25);
+	c = (c ^ b) - turned(b, 16);
+	a = (a ^ c) - turned(c, 4);
+	b = (b ^ a) - turned(a, 14);
+	return (c ^ b) - turned(b, 24);
+}
+
+/* The bit of a bloom filter that a value has by one of its hashes, as a filter without a random seed
+ * has it (`BPF_F_ZERO_SEED`; kernel/bpf/bloom_filter.c). */
+static uint32_t bit_of(const struct map *map, const void *value, uint32_t number)
+{
+	return jhash(value, map->value_size, number) & (uint32_t)(map->size * 8 - 1);
+}
+
+static long mark(struct map *map, const void *value, uint64_t flags)
+{
+	uint32_t at, bit;
+
+	if (flags)
+		return INVALID;
+	map->used = 1;
+	LOOP for (at = 0; at < map->buckets; at++) {
+		bit = bit_of(map, value, at);
+		map->data[bit / 8] |= 1 << bit % 8;
+	}
+	return 0;
+}
+
+static long marked(struct map *map, const void *value)
+{
+	uint32_t at, bit;
+
+	LOOP for (at = 0; at < map->buckets; at++) {
+		bit = bit_of(map, value, at);
+		if (!(map->data[bit / 8] >> bit % 8 & 1)) {
+			slowpath_xdp_missed(map);
+			return NO_ENTRY;
+		}
+	}
+	return 0;
+}
+
 /* The element that comes out next; 0: there is none. */
 static unsigned char *front(const struct map *map)
 {
@@ -298,6 +400,8 @@ static unsigned char *front(const struct map *map)
 
 WORK long bpf_map_push_elem(struct map *map, const void *value, uint64_t flags)
 {
+	if (map->kind == BLOOM)
+		return mark(map, value, flags);
 	if ((map->kind != QUEUE && map->kind != STACK) || flags & ~(uint64_t)EXISTING)
 		return INVALID;
 	if (map->used == map->entries && flags != EXISTING)
@@ -311,8 +415,11 @@ WORK long bpf_map_push_elem(struct map *map, const void *value, uint64_t flags)
 
 WORK long bpf_map_peek_elem(struct map *map, void *value)
 {
-	const unsigned char *from = front(map);
+	const unsigned char *from;
 
+	if (map->kind == BLOOM)
+		return marked(map, value);
+	from = front(map);
 	if (!from) {
 		memset(value, 0, map->value_size);
 		return NO_ENTRY;
@@ -350,6 +457,35 @@ WORK long bpf_loop(uint32_t turns, int (*turn)(uint64_t, void *), void *context,
 			return at + 1;
 	return at;
 }
+
+/* `struct bpf_iter_num`, as the kernel has it (kernel/bpf/bpf_iter.c). */
+struct numbers {
+	int now, end;
+};
+
+WORK int bpf_iter_num_new(struct numbers *all, int start, int end)
+{
+	all->now = all->end = 0;
+	if (start > end)
+		return INVALID;
+	if ((int64_t)end - start > MOST_TURNS)
+		return TOO_BIG;
+	all->now = start - 1u;
+	all->end = end;
+	return 0;
+}
+
+WORK int *bpf_iter_num_next(struct numbers *all)
+{
+	if ((int)(all->now + 1u) >= all->end) {
+		all->now = all->end = 0;
+		return 0;
+	}
+	all->now++;
+	return &all->now;
+}
+
+WORK void bpf_iter_num_destroy(struct numbers *all) { all->now = all->end = 0; }
 
 WORK long bpf_for_each_map_elem(struct map *map,
 				int (*visit)(struct map *, const void *, void *, void *),
@@ -541,18 +677,42 @@ typedef int program(struct frame *frame);
 __attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
 __attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
 
-static jmp_buf slowpath_xdp_back;
+/* Where a program comes back to that takes the place of another one, or of a function. */
+struct back {
+	jmp_buf here;
+	struct back *before;
+};
+_Static_assert(sizeof(struct back) <= 1024, "porting/xdp/jumps.py makes more room");
+
+static struct back *slowpath_xdp_back;
+static struct frame *slowpath_xdp_frame;
 static program *volatile slowpath_xdp_next; /* read again after each jump */
 static uint32_t slowpath_xdp_jumps;
+
+/* Before and after a function that calls programs last (porting/xdp/jumps.py). */
+__attribute__((used)) void slowpath_xdp_enter(struct back *back)
+{
+	back->before = slowpath_xdp_back;
+	slowpath_xdp_back = back;
+}
+
+__attribute__((used)) void slowpath_xdp_leave(struct back *back) { slowpath_xdp_back = back->before; }
+
+/* The program that was called last. */
+__attribute__((used)) int slowpath_xdp_follow(void) { return slowpath_xdp_next(slowpath_xdp_frame); }
 
 /* A program, and those that it calls last, one after the other: nothing of a program is left when the
  * next one begins. */
 __attribute__((used)) int slowpath_xdp_run(program *first, struct frame *frame)
 {
+	struct back back = {.before = 0};
+
 	slowpath_xdp_next = first;
+	slowpath_xdp_frame = frame;
 	slowpath_xdp_jumps = 0;
-	slowpath_xdp_mark(slowpath_xdp_back);
-	return slowpath_xdp_next(frame);
+	slowpath_xdp_back = &back;
+	slowpath_xdp_mark(back.here);
+	return slowpath_xdp_follow();
 }
 
 __attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *map, program *to)
@@ -560,7 +720,7 @@ __attribute__((noinline, noreturn)) static void slowpath_xdp_jump(struct map *ma
 	map->found++;
 	slowpath_xdp_next = to;
 	slowpath_xdp_jumps++;
-	slowpath_xdp_return(slowpath_xdp_back, 1);
+	slowpath_xdp_return(slowpath_xdp_back->here, 1);
 }
 
 /* Goes on behind the call where there is no such program. */
