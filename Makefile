@@ -32,6 +32,8 @@ CARGO_DENY := 0.20.2
 # A toolchain of rustup that is not in the PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export DEBIAN_FRONTEND := noninteractive
+# Modules of Python are compiled once, not whenever one of thousands of processes starts.
+export PYTHONDONTWRITEBYTECODE :=
 
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml

@@ -17,6 +17,11 @@ for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What is computed here is too small for several threads. Each process of the tests would have as
+# many as there are CPUs, which wait for each other.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # Behind all else: `trace` and others are also names of the standard library.
 sys.path.append(str(ROOT / "bench"))
 

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -55,12 +57,21 @@ class Tables:
         words = ["contention", "predict", "--memory", self.memory, "--accelerator", self.regex]
         return [*words, "--query", self.query, *FAST, *more]
 
-    def trained(self, name: str = "nf", *more: str) -> str:
-        file = str(self.folder / f"{name}.model.json")
-        tables = [self.memory, self.regex, self.own]
-        run = slowpath("contention", "train", *tables, "-o", file, *FAST, *more)
+    def trained(self, name: str = "nf") -> str:
+        file = self.folder / f"{name}.model.json"
+        file.write_text(_model())
+        return str(file)
+
+
+@cache
+def _model() -> str:
+    """What the command learns from the tables, which are the same for all tests: learnt once."""
+    with TemporaryDirectory() as folder:
+        made, file = Tables(Path(folder)), Path(folder, "nf.model.json")
+        tables = [made.memory, made.regex, made.own]
+        run = slowpath("contention", "train", *tables, "-o", file, *FAST)
         assert run.returncode == 0, run.stderr
-        return file
+        return file.read_text()
 
 
 @pytest.fixture
