@@ -8,6 +8,13 @@ y >= 0. Of two decisions this describes the convex hull (the transportation poly
 Martin's products by rows give a weaker relaxation), so pairs whose copies form no cycle need no
 branching.
 
+Rows of several levels together follow from those of each: they change no solution, nor the bound of
+the linear relaxation, but they say what a solver does not find by itself. It often matters little
+on which of two small levels a unit is, and much whether it is on one of them. So for each number k
+of the smallest levels, how many members of u are on any of these is an integer, too, and all that
+is there has the sum of their capacities. A solver then branches on near or far (as on special
+ordered sets; Beale and Tomlin, 1970), and finds covers of several levels.
+
 The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
 A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
 """
@@ -39,6 +46,12 @@ class Programme(NamedTuple):
 
     placed: Mapping[tuple[int, int], int]
     """By unit and level, the variable that counts its members there."""
+    nearer: Sequence[int]
+    """Variables that count members of a unit on several levels."""
+    together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
+    """By pair of units, by their levels, the variable that counts members of the first there."""
+    room: Mapping[int, Sequence[int]]
+    """By row of capacity, its levels."""
     cost: Terms
     """What accesses cost."""
     most: Sequence[float]
@@ -64,10 +77,25 @@ def programme(case: Case, found: Units) -> Programme:
         written.add_unit(index)
     for pair, copies in found.pairs.items():
         written.add_copies(pair, copies)
-    for level, name in enumerate(case.card.levels):
-        written.add_capacity(level, case.card.capacity[name])
+    capacity = [case.card.capacity[name] for name in case.card.levels]
+    for level, holds in enumerate(capacity):
+        written.add_capacity([level], holds)
+    by_capacity = sorted(range(len(capacity)), key=capacity.__getitem__)
+    for count in range(2, len(capacity)):
+        smallest = by_capacity[:count]
+        written.add_capacity(smallest, sum(capacity[level] for level in smallest))
     times, fixed = written.times(case.rates)
-    return Programme(written.placed, written.cost, written.most, written.rows, times, fixed)
+    return Programme(
+        written.placed,
+        written.nearer,
+        written.together,
+        written.room,
+        written.cost,
+        written.most,
+        written.rows,
+        times,
+        fixed,
+    )
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
@@ -91,6 +119,9 @@ class _Written:
     def __init__(self, found: Units) -> None:
         self.found = found
         self.placed: dict[tuple[int, int], int] = {}
+        self.nearer: list[int] = []
+        self.together: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
+        self.room: dict[int, Sequence[int]] = {}
         self.cost: dict[int, float] = {}
         self.most: list[float] = []
         self.rows: list[Row] = []
@@ -124,6 +155,7 @@ class _Written:
             for to in there
             if np.isfinite(copies[level, to])
         }
+        self.together[pair] = joint
         for level in here:
             terms = {joint[level, to]: 1.0 for to in there if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[one, level]: -1.0}, 0.0, 0.0))
@@ -131,15 +163,27 @@ class _Written:
             terms = {joint[level, to]: 1.0 for level in here if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
-    def add_capacity(self, level: int, capacity: int) -> None:
-        """No level has more than it holds, where all together could be more."""
-        sizes = {
-            at: unit.size
-            for index, unit in enumerate(self.found.units)
-            if (at := self.placed.get((index, level))) is not None
+    def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
+        """These levels have no more than they hold, where all that fits there could be more."""
+        there = {
+            index: [at for level in levels if (at := self.placed.get((index, level))) is not None]
+            for index in range(len(self.found.units))
         }
-        if sum(size * self.most[at] for at, size in sizes.items()) > capacity:
-            self.rows.append(Row(sizes, 0.0, capacity))
+        sizes = {index: self.found.units[index].size for index, each in there.items() if each}
+        members = {index: len(self.found.units[index].members) for index in sizes}
+        if sum(size * members[index] for index, size in sizes.items()) > capacity:
+            terms = {self._on(there[index], members[index]): size for index, size in sizes.items()}
+            self.room[len(self.rows)] = levels
+            self.rows.append(Row(terms, 0.0, capacity))
+
+    def _on(self, each: Sequence[int], members: int) -> int:
+        """The variable that counts members of a unit on one of several levels."""
+        if len(each) == 1:
+            return each[0]
+        at = self._variable(0.0, float(members))
+        self.nearer.append(at)
+        self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
+        return at
 
     def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:
         """What a packet takes contexts and memories, in seconds, and what it takes in any case."""
