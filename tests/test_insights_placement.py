@@ -205,23 +205,25 @@ def test_decisions_cost_what_the_best_solution_with_them_does(
     found = units(endless, free=free, alike=True)
     decided = least(found, np.array(prices), [0, 0, 0])
     assert decided is not None
-    best = np.full_like(decided.alone, np.inf)
+    alone = np.full_like(decided.alone, np.inf)
     both = {pair: np.full((3, 3), np.inf) for pair in found.pairs}
     for spread in spreads(endless):
         cost = worth(endless, spread, COST, free=free)[0]
         for one, counts in zip(case.structures, spread, strict=True):
             cost += sum(one.part_size * n * p for n, p in zip(counts, prices, strict=True) if n)
-        there = [set(np.flatnonzero(counts)) for counts in spread]
-        sets = [set().union(*(there[at] for at in unit.members)) for unit in found.units]
-        for at, levels in enumerate(sets):
+        there = [
+            {level for at in unit.members for level, n in enumerate(spread[at]) if n}
+            for unit in found.units
+        ]
+        for at, levels in enumerate(there):
             for level in levels:
-                best[at, level] = min(best[at, level], cost)
-        for one, other in found.pairs:
-            for levels in itertools.product(sets[one], sets[other]):
-                both[one, other][levels] = min(both[one, other][levels], cost)
-    np.testing.assert_allclose(decided.alone, best)
-    for pair, cost in both.items():
-        np.testing.assert_allclose(decided.both[pair], cost)
+                alone[at, level] = min(alone[at, level], cost)
+        for first, second in found.pairs:
+            for here, to in itertools.product(there[first], there[second]):
+                both[first, second][here, to] = min(both[first, second][here, to], cost)
+    np.testing.assert_allclose(decided.alone, alone)
+    for pair, costs in both.items():
+        np.testing.assert_allclose(decided.both[pair], costs)
 
 
 def test_where_copies_need_large_tables_reduced_costs_do() -> None:

@@ -39,51 +39,69 @@ class _Step(NamedTuple):
     beside: tuple[int, ...]
 
 
+class _Left(NamedTuple):
+    """What is left of a unit when it is taken out."""
+
+    table: Floats
+    """What it and those before it cost, by its level and those of the units beside it."""
+    message: Floats
+    """The least of that, by the levels of the units beside it."""
+
+
 def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None:
     """Of all decisions, with a price for each byte by level; None where tables are too large."""
     steps = _steps(found, len(prices))
     if steps is None:
         return None
+    left = _taken_out(found, prices, steps)
     room = float(prices @ np.array(capacity, dtype=float))
-    tables = dict[int, Floats]()
-    messages = dict[int, Floats]()
-    total = 0.0
-    for unit, beside in steps:
-        table = _own(found, prices, unit, beside)
-        for step in steps:
-            if step.beside[:1] == (unit,):
-                table = table + _spread(messages[step.unit], step.beside, (unit, *beside))
-        if others := len(found.units[unit].members) - 1:  # are where they cost least
-            table = table + others * table.min(axis=0)
-        tables[unit] = table
-        messages[unit] = table.min(axis=0)
-        if not beside:
-            total += float(messages[unit])
+    total = sum(float(left[step.unit].message) for step in steps if not step.beside)
     after = {step.unit: step.beside for step in steps}
+    whole = dict[int, Floats]()
     alone = np.empty((len(found.units), len(prices)))
     both = dict[tuple[int, int], Floats]()
     for unit, beside in reversed(steps):
-        message = messages[unit]
+        rest = np.array(total)
         if beside:
             names = (beside[0], *after[beside[0]])
             without = tuple(at for at, name in enumerate(names) if name not in beside)
-            rest = tables[beside[0]].min(axis=without)
-        else:
-            rest = np.array(total)
-        known = np.isfinite(message)
-        more = np.zeros_like(message)
-        more[known] = rest[known] - message[known]
-        table = tables[unit] + more
-        tables[unit] = table
-        others = range(1, table.ndim)
+            rest = whole[beside[0]].min(axis=without)
+        table = _completed(left[unit], rest)
+        whole[unit] = table
+        others = [*range(1, table.ndim)]
         alone[unit] = table.min(axis=tuple(others)) - room
-        for at, other in enumerate(beside, 1):
-            flat = table.min(axis=tuple(one for one in others if one != at)) - room
+        for other, at in zip(beside, others, strict=True):
+            costs = table.min(axis=tuple(one for one in others if one != at)) - room
             if (unit, other) in found.pairs:
-                both[unit, other] = flat
+                both[unit, other] = costs
             elif (other, unit) in found.pairs:
-                both[other, unit] = flat.T
+                both[other, unit] = costs.T
     return Least(alone, both)
+
+
+def _taken_out(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Left]:
+    """By unit, one after the other."""
+    left = dict[int, _Left]()
+    to = dict[int, list[_Step]]()
+    for step in steps:
+        unit, beside = step
+        table = _own(found, prices, step)
+        for before in to.pop(unit, []):
+            table = table + _spread(left[before.unit].message, before.beside, (unit, *beside))
+        if others := len(found.units[unit].members) - 1:  # are where they cost least
+            table = table + others * table.min(axis=0)
+        left[unit] = _Left(table, table.min(axis=0))
+        for after in beside[:1]:
+            to.setdefault(after, []).append(step)
+    return left
+
+
+def _completed(left: _Left, rest: Floats) -> Floats:
+    """A table with everything in it, of what all costs at least by the levels beside the unit."""
+    known = np.isfinite(left.message)
+    more = np.zeros_like(left.message)
+    more[known] = rest[known] - left.message[known]
+    return left.table + more
 
 
 def _steps(found: Units, levels: int) -> list[_Step] | None:
@@ -106,8 +124,9 @@ def _steps(found: Units, levels: int) -> list[_Step] | None:
     return [_Step(unit, tuple(sorted(beside, key=when.__getitem__))) for unit, beside in order]
 
 
-def _own(found: Units, prices: Floats, unit: int, beside: tuple[int, ...]) -> Floats:
+def _own(found: Units, prices: Floats, step: _Step) -> Floats:
     """What one member costs, with copies, by its level and those of the units beside it."""
+    unit, beside = step
     levels = len(prices)
     cost = found.units[unit].cost + found.units[unit].size * prices
     table = np.broadcast_to(cost.reshape(levels, *[1] * len(beside)), (levels,) * (1 + len(beside)))
