@@ -8,12 +8,12 @@ y >= 0. Of two decisions this describes the convex hull (the transportation poly
 Martin's products by rows give a weaker relaxation), so pairs whose copies form no cycle need no
 branching.
 
-Rows of several levels together follow from those of each: they change no solution, nor the bound of
-the linear relaxation, but they say what a solver does not find by itself. It often matters little
-on which of two small levels a unit is, and much whether it is on one of them. So for each number k
-of the smallest levels, how many members of u are on any of these is an integer, too, and all that
-is there has the sum of their capacities. A solver then branches on near or far (as on special
-ordered sets; Beale and Tomlin, 1970), and finds covers of several levels.
+Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
+to be integers: the n(u,l) are their differences. It often matters little on which of two small levels a unit is,
+and much whether it is on one of them, so a solver had better branch on near or far (as on special
+ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the sum of their
+capacities. These rows follow from those of each level: they change no solution, nor the bound of
+the linear relaxation, but a solver finds covers of several levels in them, and not without.
 
 The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
 A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
@@ -46,8 +46,8 @@ class Programme(NamedTuple):
 
     placed: Mapping[tuple[int, int], int]
     """By unit and level, the variable that counts its members there."""
-    nearer: Sequence[int]
-    """Variables that count members of a unit on several levels."""
+    whole: Sequence[int]
+    """Variables that have to be integers, from which it follows that all in `placed` are."""
     together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
     """By pair of units, by their levels, the variable that counts members of the first there."""
     room: Mapping[int, Sequence[int]]
@@ -81,13 +81,15 @@ def programme(case: Case, found: Units) -> Programme:
     for level, holds in enumerate(capacity):
         written.add_capacity([level], holds)
     by_capacity = sorted(range(len(capacity)), key=capacity.__getitem__)
-    for count in range(2, len(capacity)):
+    for count in range(1, len(capacity)):
         smallest = by_capacity[:count]
-        written.add_capacity(smallest, sum(capacity[level] for level in smallest))
+        written.add_counts(smallest)
+        if count > 1:
+            written.add_capacity(smallest, sum(capacity[level] for level in smallest))
     times, fixed = written.times(case.rates)
     return Programme(
         written.placed,
-        written.nearer,
+        [*written.counted.values()],
         written.together,
         written.room,
         written.cost,
@@ -119,7 +121,7 @@ class _Written:
     def __init__(self, found: Units) -> None:
         self.found = found
         self.placed: dict[tuple[int, int], int] = {}
-        self.nearer: list[int] = []
+        self.counted: dict[tuple[int, ...], int] = {}
         self.together: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
         self.room: dict[int, Sequence[int]] = {}
         self.cost: dict[int, float] = {}
@@ -163,27 +165,35 @@ class _Written:
             terms = {joint[level, to]: 1.0 for level in here if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
-    def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """These levels have no more than they hold, where all that fits there could be more."""
-        there = {
-            index: [at for level in levels if (at := self.placed.get((index, level))) is not None]
-            for index in range(len(self.found.units))
-        }
-        sizes = {index: self.found.units[index].size for index, each in there.items() if each}
-        members = {index: len(self.found.units[index].members) for index in sizes}
-        if sum(size * members[index] for index, size in sizes.items()) > capacity:
-            terms = {self._on(there[index], members[index]): size for index, size in sizes.items()}
-            self.room[len(self.rows)] = levels
-            self.rows.append(Row(terms, 0.0, capacity))
+    def add_counts(self, levels: Sequence[int]) -> None:
+        """Of each unit, how many members are on any of these levels."""
+        for index, unit in enumerate(self.found.units):
+            each = self._there(index, levels)
+            if len(each) == 1:
+                self.counted[each] = each[0]
+            elif each and each not in self.counted:
+                at = self._variable(0.0, float(len(unit.members)))
+                self.counted[each] = at
+                self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
 
-    def _on(self, each: Sequence[int], members: int) -> int:
-        """The variable that counts members of a unit on one of several levels."""
-        if len(each) == 1:
-            return each[0]
-        at = self._variable(0.0, float(members))
-        self.nearer.append(at)
-        self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
-        return at
+    def _there(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
+        """The variables that count members of a unit on levels where it can be."""
+        return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
+
+    def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
+        """These levels have no more than they hold, where all that fits there could be more.
+
+        One level, or several of which members are counted.
+        """
+        sizes = dict[int, int]()
+        most = 0
+        for index, unit in enumerate(self.found.units):
+            if each := self._there(index, levels):
+                sizes[each[0] if len(each) == 1 else self.counted[each]] = unit.size
+                most += unit.size * len(unit.members)
+        if most > capacity:
+            self.room[len(self.rows)] = levels
+            self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:
         """What a packet takes contexts and memories, in seconds, and what it takes in any case."""
