@@ -9,11 +9,12 @@ Martin's products by rows give a weaker relaxation), so pairs whose copies form 
 branching.
 
 Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
-to be integers: the n(u,l) are their differences. It often matters little on which of two small levels a unit is,
-and much whether it is on one of them, so a solver had better branch on near or far (as on special
-ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the sum of their
-capacities. These rows follow from those of each level: they change no solution, nor the bound of
-the linear relaxation, but a solver finds covers of several levels in them, and not without.
+to be integers: the n(u,l) are their differences. It often matters little on which of two small
+levels a unit is, and much whether it is on one of them, so a solver had better branch on near or
+far (as on special ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the
+sum of their capacities. These rows follow from those of each level: they change no solution, nor
+the bound of the linear relaxation, but a solver finds covers of several levels in them, and not
+without.
 
 The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
 A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
