@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import scipy.optimize
 from hypothesis import given, settings
@@ -20,12 +21,13 @@ from jsonschema import Draft202012Validator
 from insights_files import small, write
 from oracles import compared, folder
 from slowpath.insights.placement.descending import descended
+from slowpath.insights.placement.eliminating import least
 from slowpath.insights.placement.fixing import limited, relaxed
 from slowpath.insights.placement.improving import first_fit, fits, improved
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread, Structure
 from slowpath.insights.placement.programme import programme
 from slowpath.insights.placement.solving import OutOfTime, place
-from slowpath.insights.placement.units import units
+from slowpath.insights.placement.units import Units, units
 from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, value
 from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
@@ -157,7 +159,8 @@ def test_limits_leave_every_placement_that_costs_no_more(
 ) -> None:
     found = units(case, free=free, alike=False)
     problem = programme(case, found)
-    relaxation = relaxed(problem) if all(row.terms for row in problem.rows) else None
+    lacking = not all(row.terms for row in problem.rows)
+    relaxation = None if lacking else relaxed(case, found, problem)
     priced = {
         tuple(map(tuple, one)): cost
         for one in spreads(case)
@@ -174,11 +177,72 @@ def test_limits_leave_every_placement_that_costs_no_more(
         assert cost >= relaxation.bound * (1 - 1e-9)
         if cost > known:
             continue
-        left = [list(counts) for counts in spread]
-        for index, unit in enumerate(found.units):
-            level = next(at for at, count in enumerate(left[unit.members[0]]) if count)
-            left[unit.members[0]][level] -= 1
+        level_of = levels_by_unit(found, spread)
+        for index, level in enumerate(level_of):
             assert fewer.most[problem.placed[index, level]] == 1
+        for (one, other), joint in problem.together.items():
+            assert fewer.most[joint[level_of[one], level_of[other]]] == 1
+
+
+def levels_by_unit(found: Units, spread: Spread) -> list[int]:
+    """Of units of one part each, where they are."""
+    left = [list(counts) for counts in spread]
+    levels = []
+    for unit in found.units:
+        level = next(at for at, count in enumerate(left[unit.members[0]]) if count)
+        left[unit.members[0]][level] -= 1
+        levels.append(level)
+    return levels
+
+
+@settings(deadline=None, max_examples=200)
+@given(cases(), st.booleans(), st.tuples(*[st.integers(0, 3).map(float)] * 3))
+def test_decisions_cost_what_the_best_solution_with_them_does(
+    case: Case, free: bool, prices: tuple[float, ...]
+) -> None:
+    """Where room has a price and no limit; counted by the definition, over all placements."""
+    endless = case._replace(card=case.card._replace(capacity=dict.fromkeys(LEVELS, 10**6)))
+    found = units(endless, free=free, alike=True)
+    decided = least(found, np.array(prices), [0, 0, 0])
+    assert decided is not None
+    alone = np.full_like(decided.alone, np.inf)
+    both = {pair: np.full((3, 3), np.inf) for pair in found.pairs}
+    for spread in spreads(endless):
+        cost = worth(endless, spread, COST, free=free)[0]
+        for one, counts in zip(case.structures, spread, strict=True):
+            cost += sum(one.part_size * n * p for n, p in zip(counts, prices, strict=True) if n)
+        there = [
+            {level for at in unit.members for level, n in enumerate(spread[at]) if n}
+            for unit in found.units
+        ]
+        for at, levels in enumerate(there):
+            for level in levels:
+                alone[at, level] = min(alone[at, level], cost)
+        for first, second in found.pairs:
+            for here, to in itertools.product(there[first], there[second]):
+                both[first, second][here, to] = min(both[first, second][here, to], cost)
+    np.testing.assert_allclose(decided.alone, alone)
+    for pair, costs in both.items():
+        np.testing.assert_allclose(decided.both[pair], costs)
+
+
+def test_where_copies_need_large_tables_reduced_costs_do() -> None:
+    """A copy between any two of twelve structures, on five levels."""
+    names = [f"s{at}" for at in range(12)]
+    levels = ("a", "b", "c", "d", "e")
+    price = {level: 10.0 * at for at, level in enumerate(levels, 1)}
+    structures = [
+        Structure(name, 3, [Access("read", 1.0), *(Access(COPY, 1.0, to) for to in names[:at])])
+        for at, name in enumerate(names)
+    ]
+    capacity = {"a": 4, "b": 7, "c": 9, "d": 100, "e": 100}
+    card = Card(levels, capacity, {"read": price}, dict.fromkeys(levels, price))
+    case = Case("all with all", card, structures)
+    assert least(units(case, free=False, alike=True), np.zeros(5), [*capacity.values()]) is None
+    found = place(case, COST)
+    assert found is not None
+    assert found.proven
+    assert fits(case, found.spread)
 
 
 def test_the_solver_writes_nothing_to_standard_output(

@@ -3,10 +3,11 @@
 The linear relaxation has a price for each row. Whatever these prices are, the cost of a solution is
 no less than a bound that is calculated from them, plus the reduced cost of each variable times its
 value (weak duality). With a placement that is known, variables are 0 of which one alone makes a
-solution dearer than it: most of them (reduced-cost fixing; Nemhauser and Wolsey, Integer and
-Combinatorial Optimization, 1988, section II.5.2). The bound is calculated here, in sums of doubles,
-from prices that need not be exact, and held against the placement with a margin that is larger than
-rounding.
+solution dearer than it (reduced-cost fixing; Nemhauser and Wolsey, Integer and Combinatorial
+Optimization, 1988, section II.5.2). With the prices of room alone, what a variable makes a solution
+cost at least is known exactly (`eliminating.py`), which shows it of more of them. Both are
+calculated here, in sums of doubles, from prices that need not be exact, and held against the
+placement with a margin that is larger than rounding.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.insights.placement.eliminating import least
+from slowpath.insights.placement.problem import Case
 from slowpath.insights.placement.programme import Programme, matrix
+from slowpath.insights.placement.units import Units
 
 Floats = NDArray[np.float64]
 
@@ -29,11 +33,11 @@ class Relaxed(NamedTuple):
     """Its solution."""
     bound: float
     """No solution of the programme costs less."""
-    reduced: Floats
-    """By variable, how much more a solution costs at least for each unit of it, never below 0."""
+    least: Floats
+    """By variable, no solution in which it is 1 or more costs less."""
 
 
-def relaxed(problem: Programme) -> Relaxed | None:
+def relaxed(case: Case, found: Units, problem: Programme) -> Relaxed | None:
     """The relaxation of a programme; None where it has no solution, or the solver gives up."""
     from scipy.optimize import linprog
 
@@ -41,10 +45,10 @@ def relaxed(problem: Programme) -> Relaxed | None:
     cost[list(problem.cost)] = list(problem.cost.values())
     scale = float(np.max(cost, initial=0.0)) or 1.0
     rows = matrix(problem.rows, len(cost))
-    least = np.array([row.least for row in problem.rows])
+    low = np.array([row.least for row in problem.rows])
     most = np.array([row.most for row in problem.rows])
-    same = least == most
-    found = linprog(
+    same = low == most
+    solved = linprog(
         cost / scale,
         A_ub=rows[~same],
         b_ub=most[~same],
@@ -53,21 +57,32 @@ def relaxed(problem: Programme) -> Relaxed | None:
         bounds=np.column_stack((np.zeros(len(cost)), problem.most)),
         method="highs-ds",
     )
-    if found.status != 0:
+    if solved.status != 0:
         return None
     prices = np.zeros(len(most))
-    prices[~same] = np.minimum(found.ineqlin.marginals, 0.0)
-    prices[same] = found.eqlin.marginals
+    prices[~same] = np.minimum(solved.ineqlin.marginals, 0.0)
+    prices[same] = solved.eqlin.marginals
     reduced = cost - scale * (rows.T @ prices)
     limits = np.array(problem.most)
     bound = scale * float(most @ prices) + float(np.minimum(reduced, 0.0) @ limits)
-    return Relaxed(found.x, bound, np.maximum(reduced, 0.0))
+    costs = bound + np.maximum(reduced, 0.0)
+    room = np.zeros(len(case.card.levels))
+    for row, levels in problem.room.items():
+        room[[*levels]] -= scale * prices[row]
+    decisions = least(found, room, [case.card.capacity[level] for level in case.card.levels])
+    if decisions is not None:
+        for decision, at in problem.placed.items():
+            costs[at] = max(costs[at], decisions.alone[decision])
+        for pair, joint in problem.together.items():
+            for levels, at in joint.items():
+                costs[at] = max(costs[at], decisions.both[pair][levels])
+    return Relaxed(solved.x, bound, costs)
 
 
 def limited(problem: Programme, relaxation: Relaxed, known: float) -> Programme:
     """A programme that has all solutions which cost no more than `known`, and fewer others."""
-    left = known - relaxation.bound + _MARGIN * (abs(known) + abs(relaxation.bound))
+    margin = _MARGIN * (abs(known) + abs(relaxation.bound))
     most = np.array(problem.most)
     # Limits above 0 would help little, and make HiGHS repair what its presolve finds.
-    most[relaxation.reduced > left] = 0.0
+    most[relaxation.least > known + margin] = 0.0
     return problem._replace(most=most.tolist())

@@ -75,7 +75,7 @@ def _solved(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     whole = np.zeros(len(c))
-    whole[list(problem.placed.values())] = 1
+    whole[list(problem.whole)] = 1
     most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
     options: dict[str, float] = {"mip_rel_gap": 0.0}
     if math.isfinite(until):

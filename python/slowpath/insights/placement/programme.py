@@ -8,6 +8,14 @@ y >= 0. Of two decisions this describes the convex hull (the transportation poly
 Martin's products by rows give a weaker relaxation), so pairs whose copies form no cycle need no
 branching.
 
+Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
+to be integers: the n(u,l) are their differences. It often matters little on which of two small
+levels a unit is, and much whether it is on one of them, so a solver had better branch on near or
+far (as on special ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the
+sum of their capacities. These rows follow from those of each level: they change no solution, nor
+the bound of the linear relaxation, but a solver finds covers of several levels in them, and not
+without.
+
 The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
 A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
 """
@@ -39,6 +47,12 @@ class Programme(NamedTuple):
 
     placed: Mapping[tuple[int, int], int]
     """By unit and level, the variable that counts its members there."""
+    whole: Sequence[int]
+    """Variables that have to be integers, from which it follows that all in `placed` are."""
+    together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
+    """By pair of units, by their levels, the variable that counts members of the first there."""
+    room: Mapping[int, Sequence[int]]
+    """By row of capacity, its levels."""
     cost: Terms
     """What accesses cost."""
     most: Sequence[float]
@@ -64,10 +78,27 @@ def programme(case: Case, found: Units) -> Programme:
         written.add_unit(index)
     for pair, copies in found.pairs.items():
         written.add_copies(pair, copies)
-    for level, name in enumerate(case.card.levels):
-        written.add_capacity(level, case.card.capacity[name])
+    capacity = [case.card.capacity[name] for name in case.card.levels]
+    for level, holds in enumerate(capacity):
+        written.add_capacity([level], holds)
+    by_capacity = sorted(range(len(capacity)), key=capacity.__getitem__)
+    for count in range(1, len(capacity)):
+        smallest = by_capacity[:count]
+        written.add_counts(smallest)
+        if count > 1:
+            written.add_capacity(smallest, sum(capacity[level] for level in smallest))
     times, fixed = written.times(case.rates)
-    return Programme(written.placed, written.cost, written.most, written.rows, times, fixed)
+    return Programme(
+        written.placed,
+        [*written.counted.values()],
+        written.together,
+        written.room,
+        written.cost,
+        written.most,
+        written.rows,
+        times,
+        fixed,
+    )
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
@@ -91,6 +122,9 @@ class _Written:
     def __init__(self, found: Units) -> None:
         self.found = found
         self.placed: dict[tuple[int, int], int] = {}
+        self.counted: dict[tuple[int, ...], int] = {}
+        self.together: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
+        self.room: dict[int, Sequence[int]] = {}
         self.cost: dict[int, float] = {}
         self.most: list[float] = []
         self.rows: list[Row] = []
@@ -124,6 +158,7 @@ class _Written:
             for to in there
             if np.isfinite(copies[level, to])
         }
+        self.together[pair] = joint
         for level in here:
             terms = {joint[level, to]: 1.0 for to in there if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[one, level]: -1.0}, 0.0, 0.0))
@@ -131,14 +166,34 @@ class _Written:
             terms = {joint[level, to]: 1.0 for level in here if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
-    def add_capacity(self, level: int, capacity: int) -> None:
-        """No level has more than it holds, where all together could be more."""
-        sizes = {
-            at: unit.size
-            for index, unit in enumerate(self.found.units)
-            if (at := self.placed.get((index, level))) is not None
-        }
-        if sum(size * self.most[at] for at, size in sizes.items()) > capacity:
+    def add_counts(self, levels: Sequence[int]) -> None:
+        """Of each unit, how many members are on any of these levels."""
+        for index, unit in enumerate(self.found.units):
+            each = self._there(index, levels)
+            if len(each) == 1:
+                self.counted[each] = each[0]
+            elif each and each not in self.counted:
+                at = self._variable(0.0, float(len(unit.members)))
+                self.counted[each] = at
+                self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
+
+    def _there(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
+        """The variables that count members of a unit on levels where it can be."""
+        return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
+
+    def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
+        """These levels have no more than they hold, where all that fits there could be more.
+
+        One level, or several of which members are counted.
+        """
+        sizes = dict[int, int]()
+        most = 0
+        for index, unit in enumerate(self.found.units):
+            if each := self._there(index, levels):
+                sizes[each[0] if len(each) == 1 else self.counted[each]] = unit.size
+                most += unit.size * len(unit.members)
+        if most > capacity:
+            self.room[len(self.rows)] = levels
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:

@@ -124,7 +124,7 @@ def _placed(asked: _Asked, *, alike: bool) -> Placement | None:
 
 def _known(asked: _Asked, written: _Written) -> tuple[Spread, Programme] | None:
     """A good placement, and the programme of those that cost no more; None where none is known."""
-    relaxation = relaxed(written.problem)
+    relaxation = relaxed(asked.case, written.found, written.problem)
     if relaxation is None:
         return None
     start = written.rounded(asked.case, relaxation.x)
