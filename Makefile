@@ -176,7 +176,7 @@ published: | system
 	cargo run --release --locked --quiet -p published-measurements -- $(BENCH_FLAGS)
 
 bless: setup
-	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test support
+	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test all support::
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath --lib schema
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/test_schema.py tests/test_golden.py tests/test_docs.py tests/test_reports.py tests/test_show.py tests/test_objects.py tests/test_compile.py
 

@@ -138,6 +138,19 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
     assert {path.relative_to(PACKAGE).parts[0] for path in modules} == {"engine"}
 
 
+def test_every_file_of_tests_of_a_crate_is_run() -> None:
+    """Tests of a crate are one program, which links once: `tests/main.rs` names the files."""
+    for folder in sorted(ROOT.glob("crates/*/tests")):
+        files = {path.stem for path in folder.glob("*.rs")}
+        if "main" not in files:
+            assert len(files) <= 1, f"{folder} has no main.rs that names them"
+            continue
+        manifest = tomllib.loads((folder.parent / "Cargo.toml").read_text())
+        assert manifest["package"]["autotests"] is False, f"{folder}: each file is a program, too"
+        named = re.findall(r"^mod (\w+);", (folder / "main.rs").read_text(), re.MULTILINE)
+        assert files - {"main"} <= {*named}, folder
+
+
 def test_no_rust_file_uses_another_in_a_circle() -> None:
     found = {path.name: circles(rust_graph(path)) for path in sorted(ROOT.glob("crates/*"))}
     assert not {crate: files for crate, files in found.items() if files}

@@ -1,8 +1,7 @@
 //! Pairs of programs whose effect is in calls of helpers, of `tests/objects/calls.bpf.c`: what they
 //! print and tell user space is compared, and what is not compared is never proved.
 
-#[path = "support/pairs.rs"]
-mod pairs;
+use crate::pairs;
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_chain::equivalence::{Proof, prove};

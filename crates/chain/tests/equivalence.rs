@@ -1,8 +1,7 @@
 //! Pairs of programs, of `tests/objects/pairs.bpf.c`: those that do the same are proved to, and of
 //! those that do not a packet is found for which they differ.
 
-#[path = "support/pairs.rs"]
-mod pairs;
+use crate::pairs;
 
 use pairs::{pairs, programs};
 use slowpath_bpf::lift::{EntryValue, LiftOptions, MapContent, MapEntry};

@@ -1,7 +1,6 @@
 //! Fields with a few values, from the program that establishes them to the one that relies on them.
 
-#[path = "../../specialise/tests/support/assemble.rs"]
-mod assemble;
+use crate::assemble;
 
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions;

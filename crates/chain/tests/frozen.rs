@@ -1,12 +1,9 @@
 //! Programs rewritten for frozen content of maps: random ones do in the kernel what they did, with
 //! that content and, behind a guard, with any other; they are proved to; and faults are found.
 
-#[path = "../../../specialise/tests/support/assemble.rs"]
-mod assemble;
+use crate::assemble;
 mod configured;
-#[path = "../support/random.rs"]
-#[expect(dead_code, reason = "facts about packets")]
-mod random;
+use crate::random;
 
 use proptest::test_runner::TestRng;
 use random::random;

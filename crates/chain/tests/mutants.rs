@@ -2,10 +2,8 @@
 //! no result, the kernel's verifier. The table says which; programs rewritten without the fault pass
 //! both.
 
-#[path = "../../../specialise/tests/support/assemble.rs"]
-mod assemble;
-#[path = "../support/random.rs"]
-mod random;
+use crate::assemble;
+use crate::random;
 mod scenes;
 
 use proptest::prelude::Rng;

@@ -2,9 +2,7 @@
 //! program checks. What they execute is counted here by going through all pairs of paths, as the proof
 //! does, which has nothing in common with the search that chooses.
 
-#[path = "support/random.rs"]
-#[allow(dead_code, reason = "no packets are made here")]
-mod random;
+use crate::random;
 
 use random::{facts, random};
 use slowpath_bpf::lift::LiftOptions;

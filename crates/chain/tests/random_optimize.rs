@@ -1,8 +1,7 @@
 //! Random programs, rewritten for random facts: what is given out is proved, and agrees with the
 //! original in the kernel; what is not proved stays as it was, and it is said why.
 
-#[path = "support/random.rs"]
-mod random;
+use crate::random;
 
 use random::{facts, packet, random};
 use serde_json::json;

@@ -1,10 +1,8 @@
 //! Pairs of programs compared with all paths together, and never path by path: of those that differ
 //! none is proved, of those that do the same most are, and many paths take no more than few.
 
-#[path = "../../specialise/tests/support/assemble.rs"]
-mod assemble;
-#[path = "support/pairs.rs"]
-mod pairs;
+use crate::assemble;
+use crate::pairs;
 
 use pairs::{pairs, programs};
 use slowpath_bpf::lift::LiftOptions;

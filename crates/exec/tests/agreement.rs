@@ -1,7 +1,7 @@
 //! Symbolic execution under a model says what a concrete run in the same environment does: random
 //! programs that look keys up in a hash map and access what they find.
 
-mod straight;
+use crate::straight;
 
 use proptest::prelude::*;
 use slowpath_exec::Executor;

@@ -1,6 +1,6 @@
 //! Two executions over the same terms: a start that both have in common, and what a path leaves.
 
-mod straight;
+use crate::straight;
 
 use slowpath_exec::{Executor, Start, SymbolicState};
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, InputId, Program};

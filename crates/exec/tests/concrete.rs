@@ -1,6 +1,6 @@
 //! Concrete runs: numbers of pairs, what is drawn, tables.
 
-mod straight;
+use crate::straight;
 
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, InputId, Operand, Reg, RegionId};

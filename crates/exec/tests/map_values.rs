@@ -1,6 +1,6 @@
 //! Addresses of map values: numbers of keys, null, choices between places; what is drawn; tables.
 
-mod straight;
+use crate::straight;
 
 use slowpath_exec::{ExecError, Executor, Resolver};
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, Operand, RegionId};

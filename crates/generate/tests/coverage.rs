@@ -1,6 +1,6 @@
 //! Everything that programs may contain occurs, and nothing that is switched off.
 
-mod common;
+use crate::common;
 
 use common::{calls, generated, insns, jumps, opcodes};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};

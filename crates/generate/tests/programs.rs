@@ -1,6 +1,6 @@
 //! Every program is one that the front end takes, of the promised size.
 
-mod common;
+use crate::common;
 
 use common::{generated, jumps, lifted};
 use slowpath_bpf::insn::{Insn, Source};

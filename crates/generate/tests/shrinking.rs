@@ -1,6 +1,6 @@
 //! Shrinking: every smaller program is one, and what is left is little more than its cause.
 
-mod common;
+use crate::common;
 
 use common::{insns, lifted};
 use proptest::strategy::{Strategy, ValueTree};

@@ -1,6 +1,6 @@
 //! Loops and their nesting.
 
-mod common;
+use crate::common;
 
 use common::program;
 use slowpath_ir::{BlockId, FlowError, FlowGraph};

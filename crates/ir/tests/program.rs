@@ -1,6 +1,6 @@
 //! Validation, liveness and dead operations.
 
-mod common;
+use crate::common;
 
 use common::{copy, program};
 use slowpath_ir::{

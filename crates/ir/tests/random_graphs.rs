@@ -1,6 +1,6 @@
 //! Loops and liveness of random programs, against what their definitions say word by word.
 
-mod common;
+use crate::common;
 
 use common::{copy, program};
 use proptest::prelude::*;

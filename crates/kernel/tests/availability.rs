@@ -26,7 +26,8 @@ fn answer_under(command: &[&str]) -> Option<String> {
     let [program, arguments @ ..] = command else { return None };
     let mut started = Command::new(program);
     started.args(arguments).arg(current_exe().unwrap());
-    let output = started.args(["--exact", "the_answer_is_one_line", "--nocapture"]).output();
+    let output =
+        started.args(["--exact", "availability::the_answer_is_one_line", "--nocapture"]).output();
     let text = output.map(|o| String::from_utf8_lossy(&o.stderr).into_owned());
     let text = text.unwrap_or_default();
     let answer = text.split_once(MARK).and_then(|(_, rest)| rest.lines().next());

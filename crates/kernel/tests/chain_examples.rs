@@ -4,7 +4,7 @@
 //!
 //! What is right is computed here anew: the CRC bit by bit, checksums over whole segments.
 
-mod support;
+use crate::support;
 
 use rand::prelude::*;
 use rand::rngs::StdRng;

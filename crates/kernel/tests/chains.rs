@@ -2,7 +2,7 @@
 //! in the kernel, which runs each program by itself on what the one before leaves: the same action and
 //! the same packet at the end.
 
-mod support;
+use crate::support;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

@@ -7,7 +7,7 @@
 //! of those with -EINVAL. `bpf_xdp_flow_lookup` is part of the module of flow tables
 //! (`nf_flow_table_bpf.c`), whose types the kernel's own do not tell.
 
-mod support;
+use crate::support;
 
 use rand::RngExt;
 use rand::rngs::StdRng;

@@ -3,7 +3,7 @@
 //! finds are taken with the maps that the witness asks for; those that it rules out never are,
 //! whatever maps hold.
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Map content that the lifter is told: the lifted program does with it what the kernel does with
 //! the same content in its maps.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The kernel counts what it executes: programs that count return what they return without, and
 //! their count is that of the interpreter.
 
-mod support;
+use crate::support;
 
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::{Context, Kernel};

@@ -1,7 +1,7 @@
 //! What `bpf_check_mtu` says about the device that packets of test runs come from: with its MTU and
 //! the length of its header for what the interpreter lets open, nothing is open any more.
 
-mod support;
+use crate::support;
 
 use slowpath_ir::{Op, Program};
 use slowpath_kernel::Kernel;

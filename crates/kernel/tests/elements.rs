@@ -2,7 +2,7 @@
 //! `crates/slowpath/tests/objects/elements.bpf.c`, whose way says so. What slowpath says about them
 //! is the test `maps.rs` over there.
 
-mod support;
+use crate::support;
 
 use slowpath_bpf::MapKind;
 use slowpath_kernel::Loaded;

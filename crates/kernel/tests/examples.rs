@@ -1,7 +1,7 @@
 //! Every example, read and linked by our object layer, passes the verifier of the running kernel
 //! and runs there.
 
-mod support;
+use crate::support;
 
 use slowpath_bpf::ProgramKind;
 use slowpath_oracle::Oracle;

@@ -1,6 +1,6 @@
 //! Packets of many flows for one program: which ones, and that each is as it should be.
 
-mod support;
+use crate::support;
 
 use std::collections::{BTreeMap, BTreeSet};
 

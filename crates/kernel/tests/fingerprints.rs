@@ -1,7 +1,7 @@
 //! Whether repetitions of a test run take the same way, as the sum over their blocks tells: nothing is
 //! set back between them.
 
-mod support;
+use crate::support;
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::{

@@ -1,7 +1,7 @@
 //! Random programs: the kernel's verifier accepts every one, and random packets do the same in the
 //! kernel and in the lifted program in the concrete interpreter.
 
-mod support;
+use crate::support;
 
 use std::collections::{BTreeMap, BTreeSet};
 

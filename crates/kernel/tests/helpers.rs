@@ -1,7 +1,7 @@
 //! Every helper and every type of map in the kernel and in the concrete interpreter, on arguments
 //! around every limit. What the interpreter lets open has to allow what the kernel does.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

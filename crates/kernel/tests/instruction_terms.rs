@@ -3,7 +3,7 @@
 //!
 //! Terms are translated to Z3 here, not by the product's solver.
 
-mod support;
+use crate::support;
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Every instruction in the kernel and, lifted, in the concrete interpreter, on edge and random
 //! operands. A kind of instruction that the decoder knows and no table here does is a fault.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Packets that really go where programs send them: how many arrive, and what is refused. Never how
 //! long it takes.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! What loading has to get right: relocations, types, tail calls, contexts, refusals.
 
-mod support;
+use crate::support;
 
 use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::{Context, LoadError, RunError};

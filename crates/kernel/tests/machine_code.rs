@@ -1,6 +1,6 @@
 //! The machine code that the kernel tells of programs, by their instructions.
 
-mod support;
+use crate::support;
 
 use support::{examples, features, kernel, object};
 

@@ -1,6 +1,6 @@
 //! Elements of maps: read, written and deleted from outside and by programs.
 
-mod support;
+use crate::support;
 
 use slowpath_kernel::{Kernel, Loaded, Map, MapError};
 use support::{features, kernel, load};

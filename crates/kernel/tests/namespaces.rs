@@ -1,6 +1,6 @@
 //! Network namespaces of one's own: what is in them, that nobody sees it, and that nothing stays.
 
-mod support;
+use crate::support;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write, stdout};
@@ -170,7 +170,7 @@ fn nothing_stays_when_its_owner_is_killed() {
     drop(namespace);
     let test = std::env::current_exe().expect("is known");
     let mut child = Command::new(test)
-        .args(["--exact", "nothing_stays_when_its_owner_is_killed", "--nocapture"])
+        .args(["--exact", "namespaces::nothing_stays_when_its_owner_is_killed", "--nocapture"])
         .env(TO_BE_KILLED, "1")
         .stdout(Stdio::piped())
         .spawn()

@@ -1,7 +1,7 @@
 //! Bytes of packets that come, go and come back: sequences of calls that move the ends of a packet
 //! and copy its bytes, in the kernel and in the concrete interpreter.
 
-mod support;
+use crate::support;
 
 use rand::RngExt;
 use rand::rngs::StdRng;

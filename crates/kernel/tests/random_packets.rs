@@ -1,7 +1,7 @@
 //! Random packets through the kernel and through the lifted program in the concrete interpreter:
 //! the same action, the same packet, the same maps, for empty maps and filled ones.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Broken input: an error of one line that names section and instruction, and no program that the
 //! kernel would take.
 
-mod support;
+use crate::support;
 
 use object::write::{Object as Writer, Relocation, RelocationFlags, Symbol, SymbolSection};
 use object::{

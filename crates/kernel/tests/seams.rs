@@ -2,7 +2,7 @@
 //! `crates/slowpath/tests/objects/seams.bpf.c`, whose way says so. What slowpath says about them is
 //! the test `seams.rs` over there.
 
-mod support;
+use crate::support;
 
 use slowpath_kernel::Loaded;
 use support::pin::on_every_cpu;

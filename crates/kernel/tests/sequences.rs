@@ -2,7 +2,7 @@
 //! what they do in the lifted program, none executes more than the bound, and every witness that
 //! packet and maps determine executes in the kernel exactly what it says.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! Timed runs: what happens in them, never how long it takes.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::process::Command;

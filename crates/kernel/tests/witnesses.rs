@@ -2,7 +2,7 @@
 //! does there what it does in the lifted program, takes the path it is a witness of, and the kernel
 //! counts as many instructions.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Objects that were written: the running kernel loads them as it loads those of the compiler, and
 //! they do the same; libbpf reads and loads them, too.
 
-mod support;
+use crate::support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Packets of many flows: that there are as many as it takes, that all of them take the path, and
 //! what is said where there are not. Never how long they take.
 
-mod assembled;
+use crate::assembled;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What further packets do that find the maps as a first one left them: counted, and the same in the
 //! interpreter. Never how long it takes.
 
-mod assembled;
-mod counter;
+use crate::assembled;
+use crate::counter;
 
 use std::path::Path;
 use std::sync::Arc;

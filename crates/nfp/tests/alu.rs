@@ -1,6 +1,6 @@
 //! Meaning of the arithmetic-logic unit: results and condition codes, worked out by hand.
 
-mod common;
+use crate::common;
 
 use common::{refusal, run};
 

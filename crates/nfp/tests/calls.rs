@@ -1,6 +1,6 @@
 //! Functions, functions of the firmware, branches on bits, and random numbers.
 
-mod common;
+use crate::common;
 
 use common::{program, refusal, run};
 use slowpath_ir::{Destination, FlowGraph, InputKind, Op, Terminator};

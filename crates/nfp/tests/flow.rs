@@ -1,6 +1,6 @@
 //! Blocks, delay slots, ways out and cost events.
 
-mod common;
+use crate::common;
 
 use common::{program, refusal, run};
 use slowpath_nfp::{LiftError, LiftOptions, Listing, lift, parse};

@@ -1,6 +1,6 @@
 //! Meaning of memory commands, local memory and the start state, worked out by hand.
 
-mod common;
+use crate::common;
 
 use common::{
     CONTEXT, DRAM, DRAM_BYTES, LENGTH, PACKET, STACK, program, refusal, run, run_with_memory,

@@ -1,7 +1,7 @@
 //! The listings of the published programs, where they are at hand, print back byte for byte and all
 //! have a meaning.
 
-mod listings;
+use crate::listings;
 
 use listings::published;
 use slowpath_ir::FlowGraph;

@@ -1,7 +1,7 @@
 //! The published objects, where they are at hand: compiled, they are the published listings line by
 //! line.
 
-mod listings;
+use crate::listings;
 
 use listings::published_pairs;
 use slowpath_bpf::Object;

@@ -1,6 +1,6 @@
 //! Generated listings print and read back the same; damaged ones give an error, never a panic.
 
-mod generate;
+use crate::generate;
 
 use generate::insn;
 use proptest::collection::vec;

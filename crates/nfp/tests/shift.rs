@@ -1,6 +1,6 @@
 //! Meaning of shifts, byte fields and immediates, worked out by hand.
 
-mod common;
+use crate::common;
 
 use common::{refusal, run};
 

@@ -1,8 +1,8 @@
 //! Translation validation: what is compiled for the card does what the BPF program does, to packets,
 //! maps and results, on random programs, on the examples, and on the published programs.
 
-mod listings;
-mod twins;
+use crate::listings;
+use crate::twins;
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Words: encoder and decoder agree with each other, with the published listings where they are
 //! at hand, and with the BFD disassembler where it knows this device.
 
-mod generate;
-mod listings;
-mod objdump;
+use crate::generate;
+use crate::listings;
+use crate::objdump;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Accelerators: what one client gets, and several.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use slowpath_nicsim::{Client, Device, Outcome};

@@ -1,6 +1,6 @@
 //! What goes in comes out, and Little's law.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use slowpath_nicsim::{Client, Functions, Outcome};

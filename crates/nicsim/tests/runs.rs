@@ -1,6 +1,6 @@
 //! Runs: the same ones are the same, and impossible ones are refused.
 
-mod support;
+use crate::support;
 
 use slowpath_nicsim::{Client, Device, Functions, Scenario, run_all};
 use support::{close, function, mem_bench, outcome};

@@ -1,6 +1,6 @@
 //! Caches and memory that several share.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use slowpath_nicsim::{Client, Scenario};

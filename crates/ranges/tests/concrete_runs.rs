@@ -1,7 +1,7 @@
 //! The concrete interpreter stays within what the analysis says: at the start of every block of
 //! random runs of the examples.
 
-mod support;
+use crate::support;
 
 use slowpath_exec::concrete::run_observed;
 use slowpath_ir::{Liveness, Program, Reg};

@@ -1,6 +1,6 @@
 //! Values that change in loops.
 
-mod support;
+use crate::support;
 
 use slowpath_ir::{BinaryOp, BlockId, Emit, Operand, Reg};
 use slowpath_ranges::{Ranges, analyze};

@@ -1,6 +1,6 @@
 //! Values that are stored and loaded.
 
-mod support;
+use crate::support;
 
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, Reg, RegionKind};
 use slowpath_ranges::{Domain, MemoryModel, Options, analyze, analyze_with};

@@ -1,7 +1,7 @@
 //! Random programs with loops and memory, run concretely: registers stay within their ranges before
 //! every block, whatever is followed.
 
-mod support;
+use crate::support;
 
 use slowpath_exec::concrete::run_observed;
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, Liveness, Operand, Reg, RegionKind};

@@ -1,6 +1,6 @@
 //! What holds behind branches.
 
-mod support;
+use crate::support;
 
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Op, Operand, Reg};
 use slowpath_ranges::{Domain, Options, Ranges, analyze, analyze_with};

@@ -1,6 +1,6 @@
 //! The search against the enumeration of every path, on random small programs.
 
-mod common;
+use crate::common;
 
 use common::{PACKETS, TARGET, program, specs};
 use proptest::prelude::*;

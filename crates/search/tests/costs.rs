@@ -1,6 +1,6 @@
 //! The cost automaton against pricing every path event by event.
 
-mod common;
+use crate::common;
 
 use common::{TARGET, program, specs};
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
 //! Searches that are closed by trying inputs, against concrete runs with every input; and programs of
 //! 16 input bits on which nothing else comes to an end.
 
-mod common;
-mod structured;
+use crate::common;
+use crate::structured;
 
 use common::TARGET;
 use proptest::prelude::*;

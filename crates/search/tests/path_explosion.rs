@@ -1,6 +1,6 @@
 //! Many slow paths that are impossible for the same few reasons.
 
-mod common;
+use crate::common;
 
 use common::{BlockSpec, EndSpec, OpSpec, PACKETS, TARGET, program};
 use slowpath_ir::BinaryOp;

@@ -1,7 +1,7 @@
 //! Single programs on which the search once went wrong, or might.
 
-mod common;
-mod structured;
+use crate::common;
+use crate::structured;
 
 use common::TARGET;
 use slowpath_ir::{

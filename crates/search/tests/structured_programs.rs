@@ -1,9 +1,8 @@
 //! The search on random structured programs: against the enumeration of every path, against
 //! concrete runs of random packets, and its bounds at any time.
 
-#[path = "common/mod.rs"]
-mod common;
-mod structured;
+use crate::common;
+use crate::structured;
 
 use common::TARGET;
 use proptest::prelude::*;

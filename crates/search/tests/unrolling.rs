@@ -1,6 +1,6 @@
 //! Loop bounds: derived, stated, missing.
 
-mod common;
+use crate::common;
 
 use common::{BlockSpec, EndSpec, OpSpec, program};
 use slowpath_exec::NodeId;

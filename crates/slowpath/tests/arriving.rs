@@ -1,6 +1,6 @@
 //! Programs on the card for packets of which something is known.
 
-mod common;
+use crate::common;
 
 use common::{object, options, run};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Programs that run behind others: what the first one lets through is all that the second one gets,
 //! and its maps are its own unless they are shared. Sources: `objects/chain_*.bpf.c`.
 
-mod common;
+use crate::common;
 
 use common::{accesses, object, run};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! BPF objects on the SmartNIC: the same guarantee from the object and from the listing that is
 //! compiled from it.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The examples have the guarantees that their comments claim.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options};
 use serde_json::Value;

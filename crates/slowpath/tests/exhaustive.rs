@@ -4,7 +4,6 @@
 //! `EXHAUSTIVE_PROGRAMS` is how many programs, `EXHAUSTIVE_SEED` the first of them. Programs with
 //! too many paths, and those whose arithmetic Z3 cannot decide in time, are left out and counted.
 
-#[path = "exhaustive/target.rs"]
 mod target;
 
 use slowpath_bpf::Object;

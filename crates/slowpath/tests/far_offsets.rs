@@ -1,6 +1,6 @@
 //! Packets whose offsets come from the packet: nothing bounds them but the width of addresses.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! What helpers for maps can do: `objects/maps.bpf.c`, `objects/elements.bpf.c` and
 //! `objects/tries.bpf.c` have programs whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
 
-mod common;
+use crate::common;
 
 use common::{accesses, object, of_object};
 use serde_json::Value;

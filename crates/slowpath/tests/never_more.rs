@@ -1,11 +1,8 @@
 //! No run of an example costs more than what is guaranteed.
 
-mod common;
-#[path = "never_more/environment.rs"]
+use crate::common;
 mod environment;
-#[path = "never_more/fuzz.rs"]
 mod fuzz;
-#[path = "never_more/random.rs"]
 mod random;
 
 use fuzz::Fuzzer;

@@ -1,6 +1,6 @@
 //! BPF objects from file to count.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options, run};
 use serde_json::Value;

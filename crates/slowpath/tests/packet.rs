@@ -1,7 +1,7 @@
 //! What becomes of a packet's bytes when its ends move, and what the kernel answers:
 //! `objects/packet.bpf.c` has programs whose slow way depends on it.
 
-mod common;
+use crate::common;
 
 use common::{accesses, of_object};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The packets that a guarantee is for: as long as the target says, or as an option says.
 
-mod common;
+use crate::common;
 
 use common::{object, of_object, options};
 use serde_json::Value;

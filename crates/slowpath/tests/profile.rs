@@ -1,6 +1,6 @@
 //! Where the cost of the slowest path goes: the parts are priced in context and add up to it.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options, run};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What cannot be analysed says so in one line; what is stopped keeps its bound.
 
-mod common;
+use crate::common;
 
 use common::{analyse, options};
 use serde_json::Value;

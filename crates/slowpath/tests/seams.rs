@@ -1,7 +1,7 @@
 //! Programs in which two features meet: `objects/seams.bpf.c` has some whose slow way depends on
 //! it. `crates/kernel/tests/seams.rs` runs them in the kernel.
 
-mod common;
+use crate::common;
 
 use common::{accesses, object, of_object};
 use serde_json::Value;

@@ -5,9 +5,7 @@
 //! What the search knows without a solver (facts, guesses) is left out in most of the searches, so
 //! that every path checked is a query. Published listings are searched too, where they are at hand.
 
-#[path = "solvers/programs.rs"]
 mod programs;
-#[path = "solvers/searches.rs"]
 mod searches;
 
 use programs::{Case, examples, published};

@@ -1,7 +1,7 @@
 //! Results of calls that follow from what a program has in memory, but that the model does not
 //! compute: a path that depends on one relies on it. Programs: `objects/sums.bpf.c`.
 
-mod common;
+use crate::common;
 
 use common::{accesses, of_object};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! What witnesses say of values that neither packet nor maps determine: `objects/witnesses.bpf.c` has
 //! programs whose slow way needs one of them.
 
-mod common;
+use crate::common;
 
 use common::{accesses, of_object};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Answers about hash functions of few inputs are those of trying all inputs. Z3 sees the functions
 //! only if nothing else helps, so this covers what is done before.
 
-mod common;
+use crate::common;
 
 use proptest::prelude::*;
 use slowpath_smt::{

@@ -1,7 +1,7 @@
 //! Simplified terms mean what the expressions mean that they were built from, and their domains
 //! contain every value they take.
 
-mod common;
+use crate::common;
 
 use common::{Expressions, Shape, domain, member, model, steps};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! from for *all* values, and the solver's answers are those of brute force, of Z3 on the direct
 //! translation (with bytes as a Z3 array, which the crate does not use), or of its Z3 back end.
 
-mod common;
+use crate::common;
 
 use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;

@@ -2,7 +2,6 @@
 //! (a mark of absence, a value from byte 8 on), a table of known content.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{

@@ -1,7 +1,6 @@
 //! What the tests of generated programs share.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,6 @@
 //! What the tests of this crate share: the kernel or the reason to skip, objects, packets.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 pub mod assemble;
 pub mod bounds;

@@ -1,7 +1,5 @@
 //! A small concrete interpreter of lifted programs, for tests of their meaning.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 
 use slowpath_ir::{

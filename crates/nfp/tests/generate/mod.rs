@@ -1,7 +1,5 @@
 //! Generated instructions, as the parser accepts them.
 
-#![allow(dead_code)]
-
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;

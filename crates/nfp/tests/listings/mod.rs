@@ -1,7 +1,6 @@
 //! Folders of listings.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 use slowpath_oracle::{Oracle, PUBLISHED, published_listings};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! What several tests need.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 use slowpath_nicsim::{Client, Device, Functions, NicError, Outcome, Scenario, run};
 
 /// Runs clients for some milliseconds after others.

@@ -1,7 +1,6 @@
 //! Programs and environments for tests.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 pub mod program;
 

@@ -1,7 +1,6 @@
 //! Random small programs and a small target for them.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 use proptest::prelude::*;
 use slowpath_ir::{

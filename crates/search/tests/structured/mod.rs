@@ -2,7 +2,6 @@
 //! of several bytes, pointers that go through memory, hash maps, chance.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
 
 mod compile;
 pub mod elements;

@@ -1,5 +1,4 @@
 //! Running an analysis to its end. No test needs all of it.
-#![allow(dead_code)]
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};

@@ -1,6 +1,6 @@
 //! Searches that ask a solver as much as possible.
 
-use crate::programs::Case;
+use super::programs::Case;
 use slowpath_search::{Event, Search, SearchOptions};
 use slowpath_smt::{Solver, SolverStatistics};
 

@@ -1,8 +1,6 @@
 //! Random expressions with a meaning of their own: a list of steps becomes raw nodes, which are
 //! built in a pool, evaluated here without the crate's help, and translated to Z3 elsewhere.
 
-#![allow(dead_code)] // Each test binary uses a part.
-
 use proptest::prelude::*;
 use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 

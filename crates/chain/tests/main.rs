@@ -1,0 +1,21 @@
+//! Chains of programs: all tests as one program, which links once.
+
+#[path = "../../specialise/tests/support/assemble.rs"]
+mod assemble;
+#[path = "support/pairs.rs"]
+mod pairs;
+#[path = "support/random.rs"]
+mod random;
+
+mod around;
+mod calls;
+mod equivalence;
+mod facts;
+mod few_values;
+mod frozen;
+mod mutants;
+mod paying;
+mod random_optimize;
+mod random_pairs;
+mod together;
+mod unseen;

@@ -1,0 +1,4 @@
+//! Sets of values: all tests as one program, which links once.
+
+mod precision;
+mod random_values;

@@ -1,0 +1,20 @@
+//! Listings of the Netronome flow processor: all tests as one program, which links once.
+
+mod common;
+mod generate;
+mod listings;
+mod objdump;
+mod twins;
+
+mod alu;
+mod calls;
+mod flow;
+mod frame;
+mod memory;
+mod published;
+mod published_pairs;
+mod refusals;
+mod roundtrip;
+mod shift;
+mod translation;
+mod words;

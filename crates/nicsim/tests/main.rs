@@ -1,0 +1,8 @@
+//! The simulated NIC: all tests as one program, which links once.
+
+mod support;
+
+mod accelerators;
+mod conservation;
+mod runs;
+mod sharing;

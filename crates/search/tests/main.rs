@@ -1,0 +1,13 @@
+//! The search: all tests as one program, which links once.
+
+mod common;
+mod structured;
+
+mod brute_force;
+mod costs;
+mod examples;
+mod inputs;
+mod path_explosion;
+mod regressions;
+mod structured_programs;
+mod unrolling;

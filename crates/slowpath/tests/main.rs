@@ -1,0 +1,25 @@
+//! Guarantees of whole programs: all tests as one program, which links once.
+
+mod common;
+
+mod arriving;
+mod chains;
+mod compiled;
+mod examples;
+mod exhaustive;
+mod far_offsets;
+mod loops;
+mod maps;
+mod never_more;
+mod objects;
+mod packet;
+mod packet_lengths;
+mod profile;
+mod refusals;
+mod seams;
+mod show;
+mod solvers;
+mod stopping;
+mod sums;
+mod verify;
+mod witnesses;
