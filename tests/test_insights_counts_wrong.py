@@ -72,7 +72,7 @@ def said(folder: Path, name: str, text: str, *options: str) -> str:
         ),
         (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
         (
-            f"{HEAD}{{ return 1; }}\nint other(void) {{ return 2; }}\n",
+            f"{HEAD}{{ return 1; }}\nint other(unsigned char *p, int n) {{ return 2; }}\n",
             "has several functions that no other calls; name the one that gets packets with "
             "--entry: other, process",
         ),
