@@ -130,6 +130,25 @@ def test_a_router_is_counted_for_the_card() -> None:
     assert {"rte_hash_lookup", "rte_eth_tx_burst", "rte_pktmbuf_free"} <= made
 
 
+def test_a_packet_has_room_in_front_on_the_card(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_ethdev.h>\n"
+        "void f(struct rte_mbuf *m) {\n"
+        "  char *at = rte_pktmbuf_prepend(m, 4);\n"
+        "  if (!at) { rte_pktmbuf_free(m); return; }\n"
+        "  at[0] = 1;\n"
+        "  rte_eth_tx_burst(0, 0, &m, 1);\n"
+        "}\n"
+    )
+    said = slowpath("insights", "blocks", source, "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    blocks = [one for function in program["functions"] for one in function["blocks"]]
+    assert program["model"] == "exact"
+    assert not any(one["refused"] for one in blocks)
+    assert sum(one["accesses"]["packet"] for one in blocks) == 1
+
+
 def test_the_report_advises_on_tables_of_dpdk() -> None:
     said = slowpath("insights", ROUTER, "--traffic", NAT, timeout=120)
     assert said.returncode == 0, said.stderr

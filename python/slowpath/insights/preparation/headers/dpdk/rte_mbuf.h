@@ -280,7 +280,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_receive(str
 									    unsigned char *end)
 {
 	memset(m, 0, sizeof(*m));
-	m->buf_addr = data;
+	m->buf_addr = data - RTE_PKTMBUF_HEADROOM;
+	m->data_off = RTE_PKTMBUF_HEADROOM;
 	m->buf_len = SLOWPATH_BUFFER;
 	m->refcnt = m->nb_segs = 1;
 	m->data_len = (uint16_t)(end - data);
