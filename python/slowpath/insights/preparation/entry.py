@@ -183,7 +183,7 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
                     return name
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
     own = own_of(functions)
-    takes = _of_dpdk(functions, own)
+    takes = of_dpdk(functions)
     if not elements and len(takes) == 1:
         return takes[0]
     if not own:
@@ -207,11 +207,11 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
 
 
-def _of_dpdk(functions: Mapping[str, Function], own: Collection[str]) -> list[str]:
+def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
     """Those of a source that take packets of DPDK, and that no other that does so calls."""
     if _ARRIVE not in functions:
         return []
-    takes = [name for name in own if _takes_mbufs(functions[name])]
+    takes = [name for name in own_of(functions) if _takes_mbufs(functions[name])]
     takes = [name for name in takes if not functions[name].inlined] or takes
     called = {one for name in takes for one in reached(functions, name) - {name}}
     return [name for name in takes if name not in called]
