@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,19 @@ def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
     assert len(said[0]) > 8000
     assert said[0] == said[1]
     oracles.compared("dpdk", len(said[0]), "values of headers")
+
+
+def test_rings_are_as_dpdk_has_them(tmp_path: Path) -> None:
+    source = FOLDER / "ring.c"
+    twin = of_dpdk(source, tmp_path / "ring", "-DBESIDE")
+    drawn = np.random.default_rng(5)
+    sent = [drawn.bytes(4) for _ in range(600)]
+    ran = subprocess.run([twin], input=b"".join(sent), capture_output=True, check=True, timeout=60)
+    theirs = Counter(map(int, ran.stdout.split()))
+    report = counted(source, trace(tmp_path, sent), "--entry", "take")
+    assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
+    assert len(theirs) > 40
+    oracles.compared("dpdk", len(sent), "turns of rings")
 
 
 def test_what_a_router_touches_follows_from_the_trace(tmp_path: Path) -> None:

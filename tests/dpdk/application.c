@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
+#include <rte_ring.h>
 #include <rte_string_fns.h>
 #include <rte_version.h>
 

@@ -36,6 +36,8 @@
 #define RTE_ETH_RSS_UDP (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_BIT64(17))
 #define RTE_ETH_LINK_DOWN 0
 #define RTE_ETH_LINK_UP 1
+#define RTE_ETH_LINK_MAX_STR_LEN 40
+#define RTE_ETH_NAME_MAX_LEN 64
 #define RTE_ETHDEV_QUEUE_STAT_CNTRS 16
 
 enum rte_eth_rx_mq_mode { RTE_ETH_MQ_RX_NONE = 0, RTE_ETH_MQ_RX_RSS = 1 };
@@ -137,6 +139,10 @@ SLOWPATH_C int rte_eth_allmulticast_enable(uint16_t port);
 SLOWPATH_C int rte_eth_macaddr_get(uint16_t port, struct rte_ether_addr *address);
 SLOWPATH_C int rte_eth_link_get(uint16_t port, struct rte_eth_link *link);
 SLOWPATH_C int rte_eth_link_get_nowait(uint16_t port, struct rte_eth_link *link);
+SLOWPATH_C int rte_eth_link_to_str(char *text, size_t size, const struct rte_eth_link *link);
+SLOWPATH_C int rte_eth_dev_set_ptypes(uint16_t port, uint32_t wanted, uint32_t *set, unsigned count);
+SLOWPATH_C int rte_eth_dev_get_supported_ptypes(uint16_t port, uint32_t wanted, uint32_t *known, int count);
+SLOWPATH_C int rte_eth_dev_get_name_by_port(uint16_t port, char *name);
 SLOWPATH_C int rte_eth_stats_get(uint16_t port, struct rte_eth_stats *counts);
 SLOWPATH_C int rte_eth_stats_reset(uint16_t port);
 #define RTE_ETH_FOREACH_DEV(port) \

@@ -48,5 +48,23 @@ SLOWPATH_INLINE int rte_eth_tx_buffer_init(struct rte_eth_dev_tx_buffer *buffer,
 	buffer->length = 0;
 	return 0;
 }
+typedef void (*buffer_tx_error_fn)(struct rte_mbuf **unsent, uint16_t count, void *given);
+/* All is sent, so that nothing is ever unsent. */
+SLOWPATH_INLINE void rte_eth_tx_buffer_drop_callback(struct rte_mbuf **unsent, uint16_t count, void *given)
+{
+	(void)given;
+	rte_pktmbuf_free_bulk(unsent, count);
+}
+SLOWPATH_INLINE void rte_eth_tx_buffer_count_callback(struct rte_mbuf **unsent, uint16_t count, void *given)
+{
+	*(uint64_t *)given += count;
+	rte_pktmbuf_free_bulk(unsent, count);
+}
+SLOWPATH_INLINE int rte_eth_tx_buffer_set_err_callback(struct rte_eth_dev_tx_buffer *buffer, buffer_tx_error_fn called,
+						       void *given)
+{
+	(void)buffer, (void)called, (void)given;
+	return 0;
+}
 #define RTE_ETH_TX_BUFFER_SIZE(most) (sizeof(struct rte_eth_dev_tx_buffer) + (most) * sizeof(struct rte_mbuf *))
 #endif

@@ -157,6 +157,21 @@ SLOWPATH_KEPT void rte_pktmbuf_free(struct rte_mbuf *m)
 	if (m && slowpath_dpdk_gone(m))
 		slowpath_dpdk_totals.killed++;
 }
+/* All or none. */
+SLOWPATH_INLINE int rte_pktmbuf_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **packets, unsigned count)
+{
+	unsigned at;
+
+	SLOWPATH_LOOP for (at = 0; at < count; at++) {
+		packets[at] = rte_pktmbuf_alloc(pool);
+		if (packets[at])
+			continue;
+		SLOWPATH_LOOP while (at)
+			rte_pktmbuf_free(packets[--at]);
+		return -ENOENT;
+	}
+	return 0;
+}
 SLOWPATH_INLINE void rte_pktmbuf_free_seg(struct rte_mbuf *m) { rte_pktmbuf_free(m); }
 SLOWPATH_INLINE void rte_pktmbuf_free_bulk(struct rte_mbuf **packets, unsigned count)
 {
