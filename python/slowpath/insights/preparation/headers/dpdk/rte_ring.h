@@ -75,11 +75,17 @@ SLOWPATH_INLINE unsigned rte_ring_dequeue_bulk(struct rte_ring *ring, void **to,
 }
 SLOWPATH_INLINE int rte_ring_enqueue(struct rte_ring *ring, void *one)
 {
-	return rte_ring_enqueue_burst(ring, &one, 1, 0) ? 0 : -ENOBUFS;
+	if (rte_ring_full(ring))
+		return -ENOBUFS;
+	ring->entries[ring->head++ & (ring->size - 1)] = one;
+	return 0;
 }
 SLOWPATH_INLINE int rte_ring_dequeue(struct rte_ring *ring, void **one)
 {
-	return rte_ring_dequeue_burst(ring, one, 1, 0) ? 0 : -ENOENT;
+	if (rte_ring_empty(ring))
+		return -ENOENT;
+	*one = ring->entries[ring->tail++ & (ring->size - 1)];
+	return 0;
 }
 #define rte_ring_sp_enqueue rte_ring_enqueue
 #define rte_ring_mp_enqueue rte_ring_enqueue
