@@ -85,6 +85,24 @@ def test_steps_make_the_object_that_clang_makes_at_once() -> None:
             assert stepwise.slots(function)
 
 
+def test_a_variable_may_be_called_as_values_without_names_are(tmp_path: Path) -> None:
+    """LLVM calls the values of a variable `n` `n.1` and so on."""
+    source = tmp_path / "n.bpf.c"
+    source.write_text(
+        "#include <linux/bpf.h>\n"
+        '__attribute__((section("xdp"))) int f(struct xdp_md *x) {\n'
+        "  unsigned char *at = (void *)(long)x->data, *end = (void *)(long)x->data_end;\n"
+        "  short n = 0;\n"
+        "  for (int i = 0; i < 40 && at + i + 1 <= end; i++)\n"
+        "    if (at[i] & 1) n++; else if (at[i] & 2) n += 3;\n"
+        "  return n;\n"
+        "}\n"
+    )
+    [program] = predicted(source)["programs"]
+    assert program["model"] == "exact"
+    assert program["total"] is not None
+
+
 def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
     """The same program with and without what is refused takes the same everywhere else."""
     source = """

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,9 +93,22 @@ def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
         subprocess.run([one], capture_output=True, text=True, check=True).stdout.splitlines()
         for one in (ours, theirs)
     ]
-    assert len(said[0]) > 6000
+    assert len(said[0]) > 8000
     assert said[0] == said[1]
     oracles.compared("dpdk", len(said[0]), "values of headers")
+
+
+def test_rings_are_as_dpdk_has_them(tmp_path: Path) -> None:
+    source = FOLDER / "ring.c"
+    twin = of_dpdk(source, tmp_path / "ring", "-DBESIDE")
+    drawn = np.random.default_rng(5)
+    sent = [drawn.bytes(4) for _ in range(600)]
+    ran = subprocess.run([twin], input=b"".join(sent), capture_output=True, check=True, timeout=60)
+    theirs = Counter(map(int, ran.stdout.split()))
+    report = counted(source, trace(tmp_path, sent), "--entry", "take")
+    assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
+    assert len(theirs) > 40
+    oracles.compared("dpdk", len(sent), "turns of rings")
 
 
 def test_what_a_router_touches_follows_from_the_trace(tmp_path: Path) -> None:
@@ -130,6 +144,25 @@ def test_a_router_is_counted_for_the_card() -> None:
     assert {"rte_hash_lookup", "rte_eth_tx_burst", "rte_pktmbuf_free"} <= made
 
 
+def test_a_packet_has_room_in_front_on_the_card(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_ethdev.h>\n"
+        "void f(struct rte_mbuf *m) {\n"
+        "  char *at = rte_pktmbuf_prepend(m, 4);\n"
+        "  if (!at) { rte_pktmbuf_free(m); return; }\n"
+        "  at[0] = 1;\n"
+        "  rte_eth_tx_burst(0, 0, &m, 1);\n"
+        "}\n"
+    )
+    said = slowpath("insights", "blocks", source, "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    blocks = [one for function in program["functions"] for one in function["blocks"]]
+    assert program["model"] == "exact"
+    assert not any(one["refused"] for one in blocks)
+    assert sum(one["accesses"]["packet"] for one in blocks) == 1
+
+
 def test_the_report_advises_on_tables_of_dpdk() -> None:
     said = slowpath("insights", ROUTER, "--traffic", NAT, timeout=120)
     assert said.returncode == 0, said.stderr
@@ -160,6 +193,142 @@ def test_what_ends_a_run(tmp_path: Path, first: int, said: str) -> None:
     ran = slowpath("insights", "counts", FOLDER / "wrong.c", "--traffic", sent)
     assert ran.returncode == 3
     assert said in ran.stderr
+
+
+def test_an_application_is_found_its_function(tmp_path: Path) -> None:
+    source = FOLDER / "application.c"
+    sent = trace(tmp_path, [bytes([at]) * 64 for at in range(7)])
+    ran = slowpath("insights", "counts", source, "--traffic", sent, "--format", "json")
+    report = json.loads(ran.stdout)
+    assert report["entry"] == "forward"
+    assert report["fate"]["outputs"] == [{"output": 1, "packets": 7}]
+    assert structures(report)["received"] == (7, 7)
+    assert "forward got the packets, as no other function that takes packets calls it" in ran.stderr
+
+
+def test_of_an_application_its_function_is_counted_for_the_card() -> None:
+    said = slowpath("insights", "blocks", FOLDER / "application.c", "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    assert (program["entry"], program["model"]) == ("forward", "exact")
+
+
+def test_an_application_compiles_with_dpdk(tmp_path: Path) -> None:
+    of_dpdk(
+        FOLDER / "application.c", tmp_path / "application", "-Werror=incompatible-pointer-types"
+    )
+    of_dpdk(FOLDER / "gone.c", tmp_path / "gone", "-c")
+
+
+_TOLD = "a packet was sent or freed that had been sent or freed before"
+
+
+@pytest.mark.parametrize(
+    ("entry", "outputs", "killed", "told"),
+    [
+        ("sent_twice", {0: 66}, 0, f"33 times, {_TOLD}"),
+        ("sent_and_freed", {0: 33}, 0, f"33 times, {_TOLD}"),
+        ("freed_twice", {}, 33, f"33 times, {_TOLD}"),
+        ("flooded", {0: 33, 1: 33, 2: 33}, 0, None),
+        ("kept_after_sending", {0: 33}, 33, None),
+        ("made_instead", {0: 33}, 33, None),
+        ("together", {3: 32}, 0, None),
+    ],
+)
+def test_what_becomes_of_packets(
+    tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, told: str | None
+) -> None:
+    sent = trace(tmp_path, [bytes([at]) * 64 for at in range(33)])
+    words = ("--traffic", sent, "--entry", entry, "--format", "json")
+    ran = slowpath("insights", "counts", FOLDER / "gone.c", *words)
+    fate = json.loads(ran.stdout)["fate"]
+    assert {one["output"]: one["packets"] for one in fate["outputs"]} == outputs
+    assert (fate["killed"], fate["kept"]) == (killed, 0)
+    assert (_TOLD in ran.stderr) == (told is not None)
+    assert told is None or told in ran.stderr
+    if entry == "together":
+        assert {one["result"]: one["packets"] for one in fate["results"]} == {0: 32, 1: 1}
+
+
+def test_prefixes_of_ipv6(tmp_path: Path) -> None:
+    prefix = bytes.fromhex("20010db800000000ffff000000000000")
+    expected = {
+        prefix: 4,
+        prefix[:15] + b"\1": 3,
+        prefix[:8] + b"\x7f" + prefix[9:]: 2,
+        prefix[:7] + b"\1" + prefix[8:]: 1,
+        bytes.fromhex("20010db9") + prefix[4:]: -1,
+    }
+    sent = [bytes(38) + one for one in expected]
+    found = counted(FOLDER / "routes6.c", trace(tmp_path, sent))["fate"]["results"]
+    assert {one["result"] for one in found} == set(expected.values())
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "uint16_t nb_rx, struct rte_mbuf **m",
+        "struct rte_mbuf **m, uint16_t port, uint16_t nb_rx",
+        "uint16_t port, uint16_t queue, struct rte_mbuf *m[], uint16_t n, uint16_t most",
+        "uint16_t n, struct rte_mbuf **m, uint16_t port",
+        "struct rte_mbuf **m, int found",
+        "uint16_t found, struct rte_mbuf **m",
+    ],
+)
+def test_how_many_packets_an_array_has(tmp_path: Path, signature: str) -> None:
+    name = next(one for one in ("nb_rx", "found", "n") if re.search(rf"\b{one}\b", signature))
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_ethdev.h>\n"
+        f"int f({signature}) {{ return rte_eth_tx_burst(5, 0, m, {name}); }}\n"
+    )
+    assert counted(source, trace(tmp_path, [bytes(60)]))["fate"]["results"] == [
+        {"result": 1, "packets": 1}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "int f(void *all, struct rte_mbuf *m) { return all != 0; }",
+            r"f\.c:2: parameter 1 \(all\) of f is neither packet nor length; call it in a function",
+        ),
+        (
+            "void poll(void) { struct rte_mbuf *m; rte_eth_rx_burst(0, 0, &m, 1); }\n"
+            "void other(void) {}",
+            r"none takes struct rte_mbuf \* \(what is done with what rte_eth_rx_burst receives",
+        ),
+    ],
+)
+def test_functions_that_get_no_packets(tmp_path: Path, written: str, said: str) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(f"#include <rte_ethdev.h>\n{written}\n")
+    ran = slowpath("insights", "counts", source, "--traffic", NAT)
+    assert ran.returncode == 3
+    assert re.search(said, ran.stderr)
+
+
+def test_members_that_are_variables_of_their_own_are_called_as_in_the_source(
+    tmp_path: Path,
+) -> None:
+    """LLVM makes variables of members where nobody needs the structure as a whole."""
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_mbuf.h>\n"
+        "static struct { uint64_t last; struct { uint64_t tokens, rate; } of[2]; } bucket;\n"
+        "int f(struct rte_mbuf *m) {\n"
+        "  if (bucket.last == m->pkt_len) bucket.of[1].tokens++;\n"
+        "  bucket.last = m->pkt_len;\n"
+        "  return bucket.of[1].tokens > 1;\n"
+        "}\n"
+    )
+    sent = trace(tmp_path, [bytes(60)] * 4)
+    assert structures(counted(source, sent)) == {
+        "bucket.last": (4, 4),
+        "bucket.of[1].tokens": (7, 3),
+    }
+    said = slowpath("insights", source, "--traffic", sent)
+    assert "Put bucket.of[1].tokens into imem" in said.stdout, said.stderr
 
 
 def test_headers_of_an_installation_are_refused(tmp_path: Path) -> None:

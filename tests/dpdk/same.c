@@ -5,7 +5,12 @@
 #include <rte_arp.h>
 #include <rte_byteorder.h>
 #include <rte_common.h>
+#include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_gre.h>
+#include <rte_mpls.h>
+#include <rte_sctp.h>
+#include <rte_vxlan.h>
 #include <rte_hash_crc.h>
 #include <rte_icmp.h>
 #include <rte_ip.h>
@@ -59,6 +64,16 @@ static void constants(void)
 	SAY(rte_align32pow2(1)), SAY(rte_align32pow2(17)), SAY(rte_align32pow2(4096)), SAY(rte_is_power_of_2(0));
 	SAY(rte_is_power_of_2(96)), SAY(RTE_ALIGN_CEIL(33u, 32u)), SAY(RTE_ALIGN_FLOOR(33u, 32u));
 	SAY(rte_log2_u32(1)), SAY(rte_log2_u32(1000)), SAY(rte_bsf32(40)), SAY(RTE_CACHE_LINE_SIZE);
+	SAY(RTE_ETH_RX_OFFLOAD_CHECKSUM), SAY(RTE_ETH_RX_OFFLOAD_VLAN_STRIP), SAY(RTE_ETH_RX_OFFLOAD_SCATTER);
+	SAY(RTE_ETH_RX_OFFLOAD_RSS_HASH), SAY(RTE_ETH_RX_OFFLOAD_TIMESTAMP), SAY(RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
+	SAY(RTE_ETH_TX_OFFLOAD_TCP_TSO), SAY(RTE_ETH_TX_OFFLOAD_MULTI_SEGS), SAY(RTE_ETH_TX_OFFLOAD_SCTP_CKSUM);
+	SAY(RTE_ETH_RSS_IP), SAY(RTE_ETH_RSS_TCP), SAY(RTE_ETH_RSS_UDP), SAY(RTE_ETH_MQ_RX_RSS), SAY(SKIP_MAIN);
+	SAY(RTE_ETHER_TYPE_QINQ1), SAY(RTE_ETHER_TYPE_RARP), SAY(RTE_ETHER_TYPE_LLDP), SAY(RTE_ETHER_TYPE_1588);
+	SAY(RTE_ETHER_TYPE_PPPOE_SESSION), SAY(RTE_ETHER_TYPE_MPLSM), SAY(RTE_ETHER_MIN_MTU);
+	SAY(RTE_ETHER_MAX_JUMBO_FRAME_LEN), SAY(RTE_MBUF_F_TX_TUNNEL_MASK), SAY(RTE_ETHER_ADDR_FMT_SIZE);
+	SIZE(rte_sctp_hdr), SIZE(rte_mpls_hdr), SIZE(rte_vxlan_hdr), SIZE(rte_gre_hdr), SAY(RTE_VXLAN_DEFAULT_PORT);
+	AT(rte_gre_hdr, proto), AT(rte_mpls_hdr, ttl), AT(rte_sctp_hdr, cksum), AT(rte_vxlan_hdr, vx_vni);
+	SAY(sizeof(struct rte_eth_stats)), AT(rte_eth_stats, rx_nombuf);
 	SAY(RTE_PKTMBUF_HEADROOM), SAY(RTE_MBUF_DEFAULT_BUF_SIZE);
 }
 
@@ -120,8 +135,30 @@ static void grown(void)
 	}
 }
 
+static void tagged(void)
+{
+	static char buffer[512];
+	struct rte_mbuf m, *one = &m;
+	int run, found, at;
+
+	memset(&m, 0, sizeof(m));
+	m.buf_addr = buffer, m.buf_len = sizeof(buffer), m.data_off = 20;
+	m.nb_segs = 1, m.data_len = 100, m.pkt_len = 100;
+	for (at = 0; at < 512; at++)
+		buffer[at] = (char)at;
+	for (run = 0; run < 60; run++) {
+		m.refcnt = (uint16_t)(run % 13 ? 1 : 2);
+		m.ol_flags ^= run % 3 ? 0 : 1ULL << 45;
+		found = drawn() % 2 ? rte_vlan_strip(one) : rte_vlan_insert(&one);
+		SAY(found), SAY(m.ol_flags), SAY(m.vlan_tci), SAY(m.data_off), SAY(m.pkt_len), SAY(m.tx_offload);
+		SAY(rte_jhash(rte_pktmbuf_mtod(one, char *), 40, 0));
+		m.vlan_tci = (uint16_t)drawn();
+	}
+}
+
 int main(void)
 {
+	tagged();
 	layouts();
 	constants();
 	sums();

@@ -21,7 +21,7 @@ from slowpath.insights.blocks.plain.wrapping import Wrapped, wrapped
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
 from slowpath.insights.preparation.calls import find_entry, roots
-from slowpath.insights.preparation.entry import WAYS, Entry, Role, choose
+from slowpath.insights.preparation.entry import WAYS, Entry, Role, choose, of_dpdk
 from slowpath.insights.preparation.functions import Function, functions_of
 from slowpath.insights.preparation.modules import variables_of
 from slowpath.work.stopping import Stopping
@@ -128,7 +128,7 @@ def _wanted(asked: Question, functions: Mapping[str, Function]) -> list[str]:
     elements = any(name.startswith("slowpath_click_start_") for name in functions)
     if elements:
         return [choose(asked.file, functions, None).function.name]
-    return roots(asked.file, functions)
+    return of_dpdk(functions) or roots(asked.file, functions)
 
 
 def _check_bytes(file: str, entry: Entry) -> None:

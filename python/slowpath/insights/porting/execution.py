@@ -284,11 +284,12 @@ class Execution:
             kept += left
             ran += 1
             if result is not None:
-                results[result] += 1
+                results[int(result)] += 1  # of bool, too
             if self._filled() > _ROOM // 2:
                 self._take(recorder)
         self._take(recorder)
         totals = self._totals(reset=False)
+        notes += self._again()
         tally = recorder.tally()
         return {
             "tally": tally._asdict(),
@@ -415,6 +416,18 @@ class Execution:
         if reset:
             ctypes.memset(address, 0, ctypes.sizeof(numbers))
         return list(numbers)[: _PORTS + len(_KEYS)]
+
+    def _again(self) -> list[str]:
+        """A note on packets of DPDK that were sent or freed when they were gone."""
+        if not self._entry.dpdk:
+            return []
+        behind = 8 * (_PORTS + len(_KEYS) + 1)
+        address = self._code.address("slowpath_dpdk_totals") + behind
+        again = ctypes.c_uint64.from_address(address).value
+        if not again:
+            return []
+        times = "once" if again == 1 else f"{again:,} times"
+        return [f"{times}, a packet was sent or freed that had been sent or freed before"]
 
     def _empty(self) -> None:
         """There is no room for more records."""

@@ -62,6 +62,7 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     """
     own = [name for name in own_of(functions) if functions[name].shown != "main"]
     own = own or own_of(functions)
+    own = [name for name in own if not functions[name].inlined] or own
     called = {one for name in own for one in functions[name].calls if one != name}
     found = [name for name in own if name not in called]
     if not found:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.lists import first_few
-from slowpath.insights.preparation.calls import find_entry, own_of, roots
+from slowpath.insights.preparation.calls import find_entry, own_of, reached, roots
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 from slowpath.insights.preparation.sources import CPLUSPLUS
@@ -39,6 +39,10 @@ _ARRIVE = "slowpath_dpdk_arrive"
 _CONTEXT = "xdp_md"
 _HELPERS = "slowpath_xdp_move"
 """A function that is there where helpers of the kernel are (`headers/nic/xdp.c`)."""
+_COUNTS = re.compile(
+    r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
+)
+"""How numbers of packets are called."""
 _METHODS = ("push", "simple_action", "pull")
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
@@ -131,6 +135,9 @@ def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None)
     obvious = chosen.element is not None or chosen.xdp or len(own_of(functions)) == 1
     if named is not None or obvious:
         return None
+    if chosen.dpdk:
+        why = "as no other function that takes packets calls it"
+        return f"{shown} got the packets, {why}; --entry names another one"
     return f"{shown} got the packets, as no other function calls it; --entry names another one"
 
 
@@ -176,20 +183,43 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
                     return name
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
     own = own_of(functions)
+    takes = of_dpdk(functions)
+    if not elements and len(takes) == 1:
+        return takes[0]
     if not own:
         missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
         raise InputError(file, f"has no function of its own{missing}")
     reason = "exports several elements"
     if not elements:
-        own = roots(file, functions)
+        own = takes or roots(file, functions)
         # What takes nothing gets no packets: constructors.
         own = [name for name in own if functions[name].parameters] or own
         if len(own) == 1:
             return own[0]
         reason = "has several functions that no other calls"
+        if not takes and _ARRIVE in functions:
+            reason += (
+                ", and none takes struct rte_mbuf * (what is done with what rte_eth_rx_burst "
+                "receives has to be a function of its own, of these and how many there are)"
+            )
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
+
+
+def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that take packets of DPDK, and that no other that does so calls."""
+    if _ARRIVE not in functions:
+        return []
+    takes = [name for name in own_of(functions) if _takes_mbufs(functions[name])]
+    takes = [name for name in takes if not functions[name].inlined] or takes
+    called = {one for name in takes for one in reached(functions, name) - {name}}
+    return [name for name in takes if name not in called]
+
+
+def _takes_mbufs(function: Function) -> bool:
+    said = {one.described.pointee for one in function.parameters if one.described is not None}
+    return bool(said & {"rte_mbuf", _BURST})
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
@@ -212,6 +242,9 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
+    if one.kind == "pointer" and _takes_mbufs(function):
+        remedy = "call it in a function that has packets alone, with the address of a variable"
+        raise InputError(file, f"{function.place}: {reason}; {remedy} (see --entry)")
     raise InputError(file, f"{function.place}: {reason}; {WAYS}")
 
 
@@ -224,6 +257,8 @@ def _pointed(function: Function, one: Parameter) -> Role | None:
             return _ROLES[described.pointee]
         if _ends(described.name):
             return "end"
+    if _takes_mbufs(function):
+        return None
     before = function.parameters[: _place(function, one)]
     is_first = not any(_is_bytes(other) for other in before) and not _framed(one)
     return "bytes" if is_first else None
@@ -232,11 +267,31 @@ def _pointed(function: Function, one: Parameter) -> Role | None:
 def _number(function: Function, one: Parameter) -> Role | None:
     before = function.parameters[: _place(function, one)]
     said = [other.described for other in function.parameters if other.described is not None]
-    if before and before[-1].described is not None and before[-1].described.pointee == _BURST:
+    if one is _counting(function):
         return "one"
     if any(other.artificial or other.pointee in _ROLES for other in said):
         return "port"
     return None if any(other.kind == "integer" for other in before) else "length"
+
+
+def _counting(function: Function) -> Parameter | None:
+    """Which parameter says how many packets an array has.
+
+    One that is called so and behind the array, then one in front of it; else the one behind it, or
+    the one in front.
+    """
+    at = [
+        number
+        for number, one in enumerate(function.parameters)
+        if one.described is not None and one.described.pointee == _BURST
+    ]
+    if len(at) != 1:
+        return None
+    behind = [one for one in function.parameters[at[0] + 1 :] if one.kind == "integer"]
+    front = [one for one in function.parameters[: at[0]] if one.kind == "integer"][::-1]
+    found = [*behind, *front]
+    called = [one for one in found if one.described and _COUNTS.match(one.described.name)]
+    return next(iter(called or found), None)
 
 
 def _place(function: Function, one: Parameter) -> int:

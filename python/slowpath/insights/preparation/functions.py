@@ -70,6 +70,7 @@ class Function(NamedTuple):
     assembly: Line | bool | None  # where its first inline assembly is; False: it has none
     own: bool = True  # in the file that was compiled, not in what that includes
     section: str = ""  # that of an object which it is put into, where it says one
+    inlined: bool = False  # always part of who calls it, so that nobody is seen to do so
 
     @property
     def place(self) -> str:
@@ -143,6 +144,7 @@ def _function(
         frozenset(named - names),
         _assembly(blocks, metadata),
         at is None or metadata.is_own(at),
+        inlined=any(b"alwaysinline" in one.split() for one in function.attributes),
     )
 
 

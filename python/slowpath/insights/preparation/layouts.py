@@ -14,6 +14,8 @@ _DEEPEST = 32
 _BITS = "bits"
 """The type of bit-fields that stand together."""
 _RECORDS = ("DW_TAG_structure_type", "DW_TAG_class_type")
+_FRAGMENT = re.compile(r"DW_OP_LLVM_fragment, (\d+), (\d+)\)")
+"""First bit, and bits, of what LLVM has made of a part of a variable."""
 _GLOBAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = .*!dbg !(\d+)', re.MULTILINE)
 
 
@@ -74,14 +76,25 @@ class Layouts:
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
     def variable(self, symbol: str) -> Variable | None:
-        """A global variable by its symbol; None where debug information has it not."""
+        """A global variable by its symbol; None where debug information has it not.
+
+        A member that LLVM has made a variable of its own is called as the source has it.
+        """
         node = self._metadata.node(self._globals.get(symbol))
         number = None if node is None else node.reference("var")
         found = self._metadata.node(number)
         if found is None:
             return None
         kind = self._type(found.reference("type"))
-        return None if kind is None else Variable(found.text("name"), kind, self._line(found))
+        if node is None or kind is None:
+            return None
+        name = found.text("name")
+        fragment = _FRAGMENT.search(node.fields.get("expr", ""))
+        if fragment is not None:
+            part = _part(kind, int(fragment[1]) // 8, int(fragment[2]) // 8)
+            if part is not None:
+                name, kind = name + part[0], part[1]
+        return Variable(name, kind, self._line(found))
 
     def type_of(self, number: int | None) -> Type | None:
         """A type by the number of its node; None where nothing says what is in it."""
@@ -215,6 +228,22 @@ def _within(
             inner_path = (*path, one.name)
             found += _within(one.type, begin - one.offset, end - begin, inner_path, entry)
     return found or [Spot(path, entry)]
+
+
+def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
+    """The member, or element, that lies there and has that size, with how C writes it."""
+    written = ""
+    while offset or kind.size != size:
+        if kind.element is not None and offset // kind.element.size < kind.length:
+            at, offset = divmod(offset, kind.element.size)
+            written, kind = f"{written}[{at}]", kind.element
+            continue
+        inside = [one for one in kind.fields if 0 <= offset - one.offset < one.type.size]
+        if not inside:
+            return None
+        offset -= inside[0].offset
+        written, kind = f"{written}.{inside[0].name}", inside[0].type
+    return written, kind
 
 
 def descend(kind: Type, path: Sequence[str]) -> Type | None:

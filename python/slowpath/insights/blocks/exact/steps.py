@@ -61,8 +61,19 @@ def language(file: str, clang: Clang) -> str:
 
 
 def named(text: str) -> str:
-    """The text with a name for each block: assembler does not mention those that have none."""
-    return _BODY.sub(lambda body: _UNNAMED.sub(r"\g<1>n.\g<2>", body[0]), _with_entries(text))
+    """The text with a name for each block: assembler does not mention those that have none.
+
+    Names begin with `n.`, or with more points where the function has a variable `n`, whose values
+    are `n.1` and so on.
+    """
+    return _BODY.sub(lambda body: _body_named(body[0]), _with_entries(text))
+
+
+def _body_named(body: str) -> str:
+    begin = "n."
+    while re.search(rf"(?:%|^){re.escape(begin)}\d", body, re.MULTILINE):
+        begin += "."
+    return _UNNAMED.sub(rf"\g<1>{begin}\g<2>", body)
 
 
 def _with_entries(text: str) -> str:

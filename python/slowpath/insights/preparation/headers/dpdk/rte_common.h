@@ -96,8 +96,9 @@ struct slowpath_dpdk_counts {
 	uint64_t evicted;
 	uint64_t unmade;  /* packets for which there was no buffer */
 	const char *said;
+	uint64_t again; /* a packet was sent or freed that was gone */
 };
-SLOWPATH_C SLOWPATH_ONE struct slowpath_dpdk_counts slowpath_dpdk_totals = {{0}, 0, 0, 0, 0, 0, 0};
+SLOWPATH_C SLOWPATH_ONE struct slowpath_dpdk_counts slowpath_dpdk_totals = {{0}, 0, 0, 0, 0, 0, 0, 0};
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_now = 0;  /* nanoseconds since 1970 */
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_seed = 1;
 

@@ -11,4 +11,6 @@ SLOWPATH_INLINE uint64_t rte_get_tsc_cycles(void) { return slowpath_dpdk_now; }
 SLOWPATH_INLINE uint64_t rte_get_timer_cycles(void) { return slowpath_dpdk_now; }
 SLOWPATH_INLINE uint64_t rte_get_tsc_hz(void) { return NS_PER_S; }
 SLOWPATH_INLINE uint64_t rte_get_timer_hz(void) { return NS_PER_S; }
+SLOWPATH_C void rte_delay_ms(unsigned time);
+SLOWPATH_C void rte_delay_us(unsigned time);
 #endif

@@ -4,4 +4,5 @@
 #include <rte_common.h>
 SLOWPATH_C SLOWPATH_ONE int slowpath_dpdk_errno = 0;
 #define rte_errno slowpath_dpdk_errno
+SLOWPATH_INLINE const char *rte_strerror(int code) { (void)code; return "an error"; }
 #endif

@@ -1,7 +1,10 @@
 /* Ports: what is sent is counted; nothing is received but from the trace. */
 #ifndef SLOWPATH_DPDK_ETHDEV_H
 #define SLOWPATH_DPDK_ETHDEV_H
-#include <rte_ether.h>
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_eth_ports.h>
+#include <rte_log.h>
 #include <rte_mbuf.h>
 
 struct rte_eth_dev_tx_buffer {
@@ -39,11 +42,29 @@ SLOWPATH_INLINE uint16_t rte_eth_rx_burst(uint16_t port, uint16_t queue, struct 
 	(void)port, (void)queue, (void)packets, (void)count;
 	return 0;
 }
-SLOWPATH_C uint16_t rte_eth_dev_count_avail(void);
-SLOWPATH_C int rte_eth_dev_start(uint16_t port);
-SLOWPATH_C int rte_eth_dev_stop(uint16_t port);
-SLOWPATH_C int rte_eth_dev_close(uint16_t port);
-SLOWPATH_C int rte_eth_dev_socket_id(uint16_t port);
-SLOWPATH_C int rte_eth_promiscuous_enable(uint16_t port);
-SLOWPATH_C int rte_eth_macaddr_get(uint16_t port, struct rte_ether_addr *address);
+SLOWPATH_INLINE int rte_eth_tx_buffer_init(struct rte_eth_dev_tx_buffer *buffer, uint16_t size)
+{
+	buffer->size = size;
+	buffer->length = 0;
+	return 0;
+}
+typedef void (*buffer_tx_error_fn)(struct rte_mbuf **unsent, uint16_t count, void *given);
+/* All is sent, so that nothing is ever unsent. */
+SLOWPATH_INLINE void rte_eth_tx_buffer_drop_callback(struct rte_mbuf **unsent, uint16_t count, void *given)
+{
+	(void)given;
+	rte_pktmbuf_free_bulk(unsent, count);
+}
+SLOWPATH_INLINE void rte_eth_tx_buffer_count_callback(struct rte_mbuf **unsent, uint16_t count, void *given)
+{
+	*(uint64_t *)given += count;
+	rte_pktmbuf_free_bulk(unsent, count);
+}
+SLOWPATH_INLINE int rte_eth_tx_buffer_set_err_callback(struct rte_eth_dev_tx_buffer *buffer, buffer_tx_error_fn called,
+						       void *given)
+{
+	(void)buffer, (void)called, (void)given;
+	return 0;
+}
+#define RTE_ETH_TX_BUFFER_SIZE(most) (sizeof(struct rte_eth_dev_tx_buffer) + (most) * sizeof(struct rte_mbuf *))
 #endif

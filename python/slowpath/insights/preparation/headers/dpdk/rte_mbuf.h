@@ -10,6 +10,9 @@
 #ifndef SLOWPATH_PACKETS
 #define SLOWPATH_PACKETS 16
 #endif
+/* Packets that come take turns, so that some may wait in arrays of the function. */
+#define SLOWPATH_TURNS 128
+#define SLOWPATH_BUFFERS (SLOWPATH_TURNS + SLOWPATH_PACKETS)
 #define SLOWPATH_BUFFER 16384
 
 #define RTE_MBUF_DEFAULT_DATAROOM 2048
@@ -25,6 +28,7 @@
 #define RTE_MBUF_F_RX_L4_CKSUM_GOOD (1ULL << 8)
 #define RTE_MBUF_F_RX_IP_CKSUM_MASK (RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 #define RTE_MBUF_F_RX_L4_CKSUM_MASK (RTE_MBUF_F_RX_L4_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+#define RTE_MBUF_F_TX_TUNNEL_MASK (0xfULL << 45)
 #define RTE_MBUF_F_TX_TCP_SEG (1ULL << 50)
 #define RTE_MBUF_F_TX_TCP_CKSUM (1ULL << 52)
 #define RTE_MBUF_F_TX_SCTP_CKSUM (2ULL << 52)
@@ -89,10 +93,11 @@ struct rte_mbuf {
 } __rte_cache_aligned;
 
 SLOWPATH_C SLOWPATH_ONE struct rte_mempool slowpath_dpdk_pool = {"", SLOWPATH_PACKETS};
-SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_PACKETS] = {{0}};
+SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_BUFFERS] = {{0}};
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf *slowpath_dpdk_burst[1] = {0};
-SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_PACKETS] = {0};
-SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_PACKETS][SLOWPATH_BUFFER] = {{0}};
+SLOWPATH_C SLOWPATH_ONE unsigned slowpath_dpdk_turn = 0;
+SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0};
+SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_BUFFERS][SLOWPATH_BUFFER] = {{0}};
 
 #define rte_pktmbuf_mtod_offset(m, type, offset) ((type)((char *)(m)->buf_addr + (m)->data_off + (offset)))
 #define rte_pktmbuf_mtod(m, type) rte_pktmbuf_mtod_offset(m, type, 0)
@@ -102,7 +107,7 @@ SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_PACKETS][SLOW
 /* An empty packet, or 0: there is no buffer left. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_take(unsigned at)
 {
-	for (; at < SLOWPATH_PACKETS; at++) {
+	for (; at < SLOWPATH_BUFFERS; at++) {
 		struct rte_mbuf *m = &slowpath_dpdk_mbufs[at];
 
 		if (slowpath_dpdk_used[at])
@@ -119,16 +124,25 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 	return 0;
 }
 
-SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_gone(struct rte_mbuf *m)
+/* Gives up one of who refer to a packet: whether it was the last. A packet that nobody refers to is
+ * gone, so that this is a mistake. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct rte_mbuf *m)
 {
+	if (!m->refcnt) {
+		slowpath_dpdk_totals.again++;
+		return 0;
+	}
+	if (--m->refcnt)
+		return 0;
 	slowpath_dpdk_used[m - slowpath_dpdk_mbufs] = 0;
+	return 1;
 }
 
-/* What a card's framework does: functions of their own. The first buffer is that of the packet that
- * comes. */
+/* What a card's framework does: functions of their own. The first buffers are those of packets that
+ * come. */
 SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
 {
-	struct rte_mbuf *m = slowpath_dpdk_take(1);
+	struct rte_mbuf *m = slowpath_dpdk_take(SLOWPATH_TURNS);
 
 	(void)pool;
 	if (m)
@@ -140,12 +154,23 @@ SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
 
 SLOWPATH_KEPT void rte_pktmbuf_free(struct rte_mbuf *m)
 {
-	if (!m)
-		return;
-	if (--m->refcnt == 0) {
+	if (m && slowpath_dpdk_gone(m))
 		slowpath_dpdk_totals.killed++;
-		slowpath_dpdk_gone(m);
+}
+/* All or none. */
+SLOWPATH_INLINE int rte_pktmbuf_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **packets, unsigned count)
+{
+	unsigned at;
+
+	SLOWPATH_LOOP for (at = 0; at < count; at++) {
+		packets[at] = rte_pktmbuf_alloc(pool);
+		if (packets[at])
+			continue;
+		SLOWPATH_LOOP while (at)
+			rte_pktmbuf_free(packets[--at]);
+		return -ENOENT;
 	}
+	return 0;
 }
 SLOWPATH_INLINE void rte_pktmbuf_free_seg(struct rte_mbuf *m) { rte_pktmbuf_free(m); }
 SLOWPATH_INLINE void rte_pktmbuf_free_bulk(struct rte_mbuf **packets, unsigned count)
@@ -254,9 +279,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(con
 	struct rte_mbuf *m;
 
 	slowpath_dpdk_now = now;
-	m = slowpath_dpdk_take(0);
-	if (!m)
-		return 0;
+	slowpath_dpdk_turn = (slowpath_dpdk_turn + 1) % SLOWPATH_TURNS;
+	m = slowpath_dpdk_take(slowpath_dpdk_turn);
 	memcpy(rte_pktmbuf_mtod(m, void *), bytes, captured);
 	memset(rte_pktmbuf_mtod_offset(m, char *, captured), 0, length - captured);
 	m->data_len = (uint16_t)length;
@@ -271,7 +295,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_receive(str
 									    unsigned char *end)
 {
 	memset(m, 0, sizeof(*m));
-	m->buf_addr = data;
+	m->buf_addr = data - RTE_PKTMBUF_HEADROOM;
+	m->data_off = RTE_PKTMBUF_HEADROOM;
 	m->buf_len = SLOWPATH_BUFFER;
 	m->refcnt = m->nb_segs = 1;
 	m->data_len = (uint16_t)(end - data);
@@ -284,11 +309,11 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(vo
 	uint32_t left = 0;
 	unsigned at;
 
-	slowpath_dpdk_used[0] = 0;
-	for (at = 0; at < SLOWPATH_PACKETS; at++) {
+	for (at = SLOWPATH_TURNS; at < SLOWPATH_BUFFERS; at++) {
 		left += slowpath_dpdk_used[at];
 		slowpath_dpdk_used[at] = 0;
 	}
+	slowpath_dpdk_used[slowpath_dpdk_turn] = 0;
 	return left;
 }
 #endif

@@ -2,7 +2,10 @@
 #ifndef SLOWPATH_DPDK_MEMPOOL_H
 #define SLOWPATH_DPDK_MEMPOOL_H
 #include <rte_common.h>
+#include <rte_debug.h>
 #include <rte_lcore.h>
+#include <rte_memcpy.h>
+#include <rte_spinlock.h>
 struct rte_mempool {
 	const char *name;
 	uint32_t size;

@@ -1,0 +1,5 @@
+/* Included by applications; nothing of it is work for packets. */
+#ifndef SLOWPATH_DPDK_DEV_H
+#define SLOWPATH_DPDK_DEV_H
+#include <rte_common.h>
+#endif

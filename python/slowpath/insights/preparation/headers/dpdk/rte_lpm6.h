@@ -1,0 +1,123 @@
+/* As rte_lpm.h, for IPv6. */
+#ifndef SLOWPATH_DPDK_LPM6_H
+#define SLOWPATH_DPDK_LPM6_H
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#ifndef SLOWPATH_RULES
+#define SLOWPATH_RULES 1024
+#endif
+#define RTE_LPM6_MAX_DEPTH 128
+#define RTE_LPM6_IPV6_ADDR_SIZE 16
+
+struct rte_lpm6_config {
+	uint32_t max_rules;
+	uint32_t number_tbl8s;
+	int flags;
+};
+struct rte_lpm6 {
+	struct {
+		uint64_t ip[2], mask[2]; /* as they stand in packets */
+		uint32_t next_hop, depth; /* 0: free */
+	} rules[SLOWPATH_RULES];
+	uint32_t most, used;
+};
+
+SLOWPATH_KEPT struct rte_lpm6 *rte_lpm6_started(struct rte_lpm6 *table, const struct rte_lpm6_config *asked)
+{
+	table->most = RTE_MIN(asked->max_rules, (uint32_t)SLOWPATH_RULES);
+	return asked->max_rules ? table : 0;
+}
+#define rte_lpm6_create(name, socket, config) __extension__({ \
+	static struct rte_lpm6 rte_lpm6; \
+	(void)(name), (void)(socket); \
+	rte_lpm6_started(&rte_lpm6, config); \
+})
+
+SLOWPATH_INLINE int slowpath_dpdk_under(const struct rte_lpm6 *table, uint32_t at, const uint64_t *ip)
+{
+	return (((ip[0] ^ table->rules[at].ip[0]) & table->rules[at].mask[0]) |
+		((ip[1] ^ table->rules[at].ip[1]) & table->rules[at].mask[1])) == 0;
+}
+SLOWPATH_KEPT uint32_t rte_lpm6_find_rule(const struct rte_lpm6 *table, const uint8_t *address, uint32_t depth)
+{
+	uint64_t ip[2];
+	uint32_t at;
+
+	memcpy(ip, address, sizeof(ip));
+	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
+		if (table->rules[at].depth == depth && slowpath_dpdk_under(table, at, ip))
+			break;
+	return at;
+}
+/* A mask of so many bits at most 64, as it stands in packets. */
+SLOWPATH_INLINE uint64_t slowpath_dpdk_mask(uint32_t bits)
+{
+	return bits ? __builtin_bswap64(UINT64_MAX << (64 - bits)) : 0;
+}
+SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth, uint32_t next_hop)
+{
+	uint64_t ip[2];
+	uint32_t at;
+
+	if (!table || depth < 1 || depth > RTE_LPM6_MAX_DEPTH)
+		return -EINVAL;
+	at = rte_lpm6_find_rule(table, address, depth);
+	if (at == table->used) {
+		SLOWPATH_LOOP for (at = 0; at < table->used && table->rules[at].depth; at++) { }
+		if (at == table->most) {
+			slowpath_dpdk_totals.refused++;
+			return -ENOSPC;
+		}
+		if (at == table->used)
+			table->used++;
+	}
+	memcpy(ip, address, sizeof(ip));
+	table->rules[at].mask[0] = slowpath_dpdk_mask(depth < 64 ? depth : 64);
+	table->rules[at].mask[1] = slowpath_dpdk_mask(depth < 64 ? 0 : depth - 64u);
+	table->rules[at].ip[0] = ip[0] & table->rules[at].mask[0];
+	table->rules[at].ip[1] = ip[1] & table->rules[at].mask[1];
+	table->rules[at].next_hop = next_hop;
+	table->rules[at].depth = depth;
+	return 0;
+}
+SLOWPATH_KEPT int rte_lpm6_delete(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth)
+{
+	uint32_t at;
+
+	if (!table || depth < 1 || depth > RTE_LPM6_MAX_DEPTH)
+		return -EINVAL;
+	at = rte_lpm6_find_rule(table, address, depth);
+	if (at == table->used)
+		return -EINVAL;
+	table->rules[at].depth = 0;
+	return 0;
+}
+SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const uint8_t *address, uint32_t *next_hop)
+{
+	uint32_t at, best = 0, hop = 0;
+	uint64_t ip[2];
+
+	memcpy(ip, address, sizeof(ip));
+	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
+		if (table->rules[at].depth > best && slowpath_dpdk_under(table, at, ip)) {
+			best = table->rules[at].depth;
+			hop = table->rules[at].next_hop;
+		}
+	if (!best)
+		return -ENOENT;
+	*next_hop = hop;
+	return 0;
+}
+SLOWPATH_INLINE int rte_lpm6_lookup_bulk_func(const struct rte_lpm6 *table, uint8_t ips[][RTE_LPM6_IPV6_ADDR_SIZE],
+					      int32_t *hops, unsigned count)
+{
+	unsigned at;
+	uint32_t hop;
+
+	SLOWPATH_LOOP for (at = 0; at < count; at++)
+		hops[at] = rte_lpm6_lookup(table, ips[at], &hop) == 0 ? (int32_t)hop : -1;
+	return 0;
+}
+SLOWPATH_INLINE void rte_lpm6_free(struct rte_lpm6 *table) { (void)table; }
+#endif

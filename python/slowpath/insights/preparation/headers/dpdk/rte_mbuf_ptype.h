@@ -1,0 +1,2 @@
+/* As rte_mbuf.h. */
+#include <rte_mbuf.h>

@@ -1,0 +1,5 @@
+/* Memory, which is as it is. */
+#ifndef SLOWPATH_DPDK_MEMORY_H
+#define SLOWPATH_DPDK_MEMORY_H
+#include <rte_common.h>
+#endif
