@@ -32,13 +32,16 @@ def is_xdp(file: str) -> bool:
     Raises:
         InputError: when it cannot be read.
     """
-    if Path(file).suffix != ".c":
-        return False
-    if _USER.search(_code(file)):
-        return False
-    code = _all_code(file)
+    code = _kernel_code(file)
     section = _MACRO.search(code) or _ATTRIBUTE.search(code)
     return section is not None and _CONTEXT.search(code) is not None
+
+
+def _kernel_code(file: str) -> bytes:
+    """The code of a source in C and of files beside it; nothing of what loads programs."""
+    if Path(file).suffix != ".c" or _USER.search(_code(file)):
+        return b""
+    return _all_code(file)
 
 
 def may_have_programs(file: str) -> bool:
@@ -60,11 +63,7 @@ def is_for_kernel(file: str) -> bool:
     Raises:
         InputError: when it cannot be read.
     """
-    if Path(file).suffix != ".c":
-        return False
-    if _USER.search(_code(file)):
-        return False
-    code = _all_code(file)
+    code = _kernel_code(file)
     return any(one.search(code) for one in (_KERNEL, _HELPERS)) or is_xdp(file)
 
 

@@ -54,14 +54,9 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
         InputError: when it cannot be read or compiled.
         StoppedError: when there is no time left to compile it.
     """
-    if not is_xdp(file):
-        try:
-            return load_source(file, clang)
-        except StoppedError:
-            raise
-        except InputError:
-            if not is_for_kernel(file):
-                raise
+    source = None if is_xdp(file) else _load_here(file, clang)
+    if source is not None:
+        return source
     text = language(file, clang)
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
     ran = ported(text).encode()
@@ -76,6 +71,18 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
         return source._replace(lacking=problem.reason.removeprefix("no code for BPF: "))
 
 
+def _load_here(file: str, clang: Clang) -> Source | None:
+    """A source as it compiles for this machine; None: it does not, and is meant for the kernel."""
+    try:
+        return load_source(file, clang)
+    except StoppedError:
+        raise
+    except InputError:
+        if not is_for_kernel(file):
+            raise
+        return None
+
+
 def load_examined(file: str, clang: Clang) -> Source:
     """Reads a source whose functions are called one by one, with arguments that are made up.
 
@@ -87,13 +94,9 @@ def load_examined(file: str, clang: Clang) -> Source:
         InputError: when it cannot be read or compiled.
         StoppedError: when there is no time left to compile it.
     """
-    try:
-        return load_source(file, clang)
-    except StoppedError:
-        raise
-    except InputError:
-        if not is_for_kernel(file):
-            raise
+    source = _load_here(file, clang)
+    if source is not None:
+        return source
     read = _OWN.sub("define ", compile_c(file, clang, _READ).decode(errors="replace"))
     text = ported(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))
     return Source(file, text.encode(), "text", compiled=True)

@@ -5,13 +5,8 @@
 #define SLOWPATH_DPDK_HASH_H
 #include <rte_common.h>
 #include <rte_lcore.h>
+#include <nic/sizes.h>
 
-#ifndef SLOWPATH_BUCKETS
-#define SLOWPATH_BUCKETS 1024
-#endif
-#ifndef SLOWPATH_SLOTS
-#define SLOWPATH_SLOTS 4
-#endif
 #ifndef SLOWPATH_KEY
 #define SLOWPATH_KEY 40
 #endif

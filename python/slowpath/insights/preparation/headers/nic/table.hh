@@ -3,13 +3,7 @@
 #ifndef SLOWPATH_NIC_TABLE_HH
 #define SLOWPATH_NIC_TABLE_HH
 #include <click/glue.hh>
-
-#ifndef SLOWPATH_BUCKETS
-#define SLOWPATH_BUCKETS 1024
-#endif
-#ifndef SLOWPATH_SLOTS
-#define SLOWPATH_SLOTS 4
-#endif
+#include <nic/sizes.h>
 
 namespace nic {
 
