@@ -15,7 +15,7 @@ from slowpath.contention.memory.learning.recipes import Recipe
 from slowpath.contention.memory.learning.rows import Columns, Rows
 from slowpath.contention.memory.learning.stage import Stage, fit_stage
 from slowpath.contention.memory.ranges import Range, range_of
-from slowpath.contention.memory.selection import Score, end_errors, select
+from slowpath.contention.memory.selection import Score, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
@@ -95,7 +95,7 @@ def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
     """The memory model that does best on held-out rows; or a recipe, with how it does there."""
     rows = rows_of(memory)
     found = select(rows, None if recipe is None else [recipe])
-    off = np.concatenate([*end_errors(found.recipe, rows).values(), np.empty(0)])
+    off = np.concatenate([*found.end_errors.values(), np.empty(0)])
     return Choice(found.recipe, found.scores, off)
 
 

@@ -44,6 +44,7 @@ class Selection(NamedTuple):
 
     recipe: Recipe
     scores: tuple[Score, ...]  # in the order of recipes
+    end_errors: Mapping[str, Floats]  # of that recipe
 
 
 def candidates(rows: Rows) -> list[Recipe]:
@@ -60,15 +61,15 @@ def compared(rows: Rows) -> list[Recipe]:
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
     """The recipe with the least error on held-out rows; the same rows select the same."""
     tried = candidates(rows) if recipes is None else recipes
-    scores = tuple(score(recipe, rows) for recipe in tried)
+    ends = [end_errors(recipe, rows) for recipe in tried]
+    scores = tuple(_score(recipe, rows, at) for recipe, at in zip(tried, ends, strict=True))
     best = min(range(len(scores)), key=lambda at: scores[at].overall)
-    return Selection(tried[best], scores)
+    return Selection(tried[best], scores, ends[best])
 
 
-def score(recipe: Recipe, rows: Rows) -> Score:
+def _score(recipe: Recipe, rows: Rows, ends: Mapping[str, Floats]) -> Score:
     """How a recipe does on held-out rows."""
     off = [held_out_errors(recipe, rows, FOLDS, seed) for seed in range(REPETITIONS)]
-    ends = end_errors(recipe, rows)
     beyond = float(np.mean([one.mean() for one in ends.values()])) if ends else None
     return Score(recipe.name, float(np.mean(off)), beyond)
 
