@@ -9,11 +9,11 @@ mixes of seven functions on two CPUs):
 Functions are profiled into FOLDER, those again whose noise floor is above 15 % (`--evaluate`: they
 are there already). Competitor configurations are then held out, a part of them at a time: `mem-bench`
 by working set, kind of access and rate, the clients of accelerators by their match ratio. Models are
-learnt from the rows beside the others, and asked for all mixes with those held out. Printed: mean absolute relative
-errors of all mixes, of those at the accelerator alone, beside memory alone and of both, how often
-90 % intervals have what was measured, the same of ours where it is told the throughput alone, as measured beside the mix, the
-errors of SLOMO (told, too), of `sum` and `min` of partial throughputs, and of a constant, and the
-error of the accelerator's model by itself.
+learnt from the rows beside the others, and asked for all mixes with those held out. Printed: mean
+absolute relative errors of all mixes, of those at the accelerator alone, beside memory alone and of
+both, how often 90 % intervals have what was measured, the same of ours where it is told the
+throughput alone, as measured beside the mix, the errors of SLOMO (told, too), of `sum` and `min` of
+partial throughputs, and of a constant, and the error of the accelerator's model by itself.
 """
 
 import argparse
