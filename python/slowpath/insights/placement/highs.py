@@ -77,22 +77,28 @@ def _solved(
     whole = np.zeros(len(c))
     whole[list(problem.whole)] = 1
     most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
+    # The solver would take out what can only be 0 itself, and then searches longer.
+    used = np.flatnonzero(most > 0)
     options: dict[str, float] = {"mip_rel_gap": 0.0}
     if math.isfinite(until):
         options["time_limit"] = max(until - time.monotonic(), 0.0)
     limits = [row.least for row in rows], [row.most for row in rows]
     with _quiet():
         found = milp(
-            c,
-            integrality=whole,
-            bounds=Bounds(0.0, most),
-            constraints=LinearConstraint(matrix(rows, len(c)), *limits),
+            c[used],
+            integrality=whole[used],
+            bounds=Bounds(0.0, most[used]),
+            constraints=LinearConstraint(matrix(rows, len(c))[:, used], *limits),
             options=options,
         )
     if found.status == _INFEASIBLE:
         return None
     bound = 0.0 if found.mip_dual_bound is None else float(found.mip_dual_bound) * scale
-    return Solved(found.x, max(bound, 0.0), found.status == _OPTIMAL)
+    x = None
+    if found.x is not None:
+        x = np.zeros(len(c))
+        x[used] = found.x
+    return Solved(x, max(bound, 0.0), found.status == _OPTIMAL)
 
 
 @contextmanager
