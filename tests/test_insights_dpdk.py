@@ -414,11 +414,35 @@ def test_what_further_pointers_cannot_be_to(entry: str, said: str) -> None:
         assert re.search(said, ran.stderr), ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("entry", "lacks"),
+    [
+        ("stamp", {"a stack access at a variable place"}),
+        ("count_lengths", {"a stack access at a variable place"}),
+        ("ahead", set()),
+        ("filter", set()),
+    ],
+)
+def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
+    """What a place on the stack that is not known takes is told, and all the rest is counted."""
+    source = FOLDER / "bursts.c"
+    said = slowpath("insights", "blocks", source, "--entry", entry, "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    assert (program["model"], program["why"]) == ("exact", None)
+    rows = [row for one in program["functions"] for row in one["blocks"]]
+    refused = {each["what"] for row in rows for each in row["refused"]}
+    assert {one for one in refused if not one.startswith("a global variable")} == lacks
+
+
 def test_a_table_that_nobody_has_made() -> None:
-    ran = slowpath("insights", "counts", FOLDER / "unmade.c", "--traffic", NAT)
+    words = ("insights", "counts", FOLDER / "unmade.c", "--traffic", NAT, "--entry")
+    ran = slowpath(*words, "share")
+    assert ran.returncode == 3
+    assert "unmade.c:8: share: packet 1 of the trace: a division by zero; main does" in ran.stderr
+    ran = slowpath(*words, "route")
     assert ran.returncode == 3
     assert (
-        "unmade.c:7: table of route: no rte_lpm is there when packets come; have a function of "
+        "unmade.c:10: table of route: no rte_lpm is there when packets come; have a function of "
         "RTE_INIT call rte_lpm_create, and keep what that gives" in ran.stderr
     )
 
@@ -441,7 +465,7 @@ def test_packets_that_wait_when_the_trace_is_over(
 
 
 def test_further_functions_compile_with_dpdk(tmp_path: Path) -> None:
-    for name in ("further", "unmade", "timers", "segments"):
+    for name in ("further", "unmade", "timers", "segments", "bursts"):
         flag = "-Werror=incompatible-pointer-types"
         of_dpdk(FOLDER / f"{name}.c", tmp_path / name, "-c", flag)
 

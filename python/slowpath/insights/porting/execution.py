@@ -108,6 +108,10 @@ _SIGNALS = {
 }
 
 
+_UNREADY = (-signal.SIGSEGV, -signal.SIGFPE)
+"""How processes end for lack of what an application would have set up."""
+
+
 class Outcome(NamedTuple):
     """What became of the packets."""
 
@@ -492,6 +496,8 @@ class Execution:
                 why += f"; helpers that are: {known()}"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
+            if self._entry.dpdk and "main" in self._functions and code in _UNREADY:
+                why += "; main does not run: what it sets up is for a function of RTE_INIT"
         return f"{where}{shown}{when}: {why}"
 
     def _call(self, block: int, name: str) -> Line | None:

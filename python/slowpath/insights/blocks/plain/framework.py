@@ -9,9 +9,7 @@ from slowpath.insights.preparation.functions import Function
 
 RECEIVE = "slowpath_click_receive"
 """Fills in what is kept of a packet; part of what makes a program of an element."""
-RECEIVE_MBUF = "slowpath_dpdk_receive"
-"""The same for functions of DPDK."""
-RECEIVING = frozenset({RECEIVE, RECEIVE_MBUF})
+RECEIVING = frozenset({RECEIVE})
 FETCHED = "_ZN7Element7fetchedEv"
 """Gives a packet to a method that asks for one."""
 _CALLED = {

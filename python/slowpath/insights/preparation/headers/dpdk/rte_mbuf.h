@@ -385,19 +385,6 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(con
 	return m;
 }
 
-/* The same on a card, where the packet stays where it is: what is kept beside it. */
-SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_receive(struct rte_mbuf *m, unsigned char *data,
-									    unsigned char *end)
-{
-	memset(m, 0, sizeof(*m));
-	m->buf_addr = data - RTE_PKTMBUF_HEADROOM;
-	m->data_off = RTE_PKTMBUF_HEADROOM;
-	m->buf_len = SLOWPATH_BUFFER;
-	m->refcnt = m->nb_segs = 1;
-	m->data_len = (uint16_t)(end - data);
-	m->pkt_len = m->data_len;
-}
-
 /* The packets that are neither sent nor freed, but the one that came, which who called has back. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(void)
 {
