@@ -1,18 +1,23 @@
 """The blocks of a program that are in front of the function's own: what its parameters are.
 
 The packet begins and ends where the context says; what Click keeps of a packet is on the stack;
-the object of a method is the only element of an array map.
+the object of a method is the only element of an array map; further pointers are to variables.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-from slowpath.insights.blocks.plain.framework import RECEIVE, RECEIVE_MBUF
+from slowpath.insights.blocks.plain.framework import RECEIVE
 from slowpath.insights.preparation.entry import Entry, Role
+from slowpath.insights.preparation.given import Given
 
 APART = "slowpath."
 """What the names of blocks begin with that are not the function's."""
 _STATE = "slowpath_state"
+_LENT = "slowpath_given_"
+MBUF = 128
+"""Bytes of `struct rte_mbuf` (rte_mbuf.h of the headers, as the rest of it)."""
+_HEADROOM, _LARGEST_PACKET = 128, 16384
 _LARGEST = 1 << 24
 """Bytes of an element that are looked at, however large it is."""
 _WORD, _WHOLE = 4, 64
@@ -48,17 +53,61 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     if "element" in entry.roles:
         yield f"  %{APART}key = alloca i32, align 4"
         yield f"  store i32 0, ptr %{APART}key, align 4"
-    for role, one, name in zip(entry.roles, entry.function.parameters, names, strict=True):
-        yield from _given(role, name, one.bits)
+    lent = {one.place: one for one in entry.given}
+    parameters = zip(entry.roles, entry.function.parameters, names, strict=True)
+    for at, (role, one, name) in enumerate(parameters):
+        if at in lent:
+            yield f"  {name} = getelementptr i8, ptr {_lent(lent[at])}, i64 0"
+        else:
+            yield from _given(role, name, one.bits)
     if "burst" in named:
         yield f"  {named['burst']} = alloca ptr, align 8"
         yield f"  store ptr {kept}, ptr {named['burst']}, align 8"
-    if kept is not None:
-        given = f"ptr {kept}, ptr %{APART}data, ptr %{APART}end"
-        yield f"  call void @{RECEIVE_MBUF if entry.dpdk else RECEIVE}({given})"
+    if kept is not None and entry.dpdk:
+        yield from _mbuf(kept)
+    elif kept is not None:
+        yield f"  call void @{RECEIVE}(ptr {kept}, ptr %{APART}data, ptr %{APART}end)"
     yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
     yield f"{APART}none:"
     yield f"  {returned(result)}"
+
+
+def _mbuf(kept: str) -> Iterator[str]:
+    """What `struct rte_mbuf` says of a packet that comes, here, so that no call needs a stack."""
+    room = f"getelementptr i8, ptr %{APART}data, i64 -{_HEADROOM}"
+    yield f"  %{APART}buffer = {room}"
+    yield f"  %{APART}size = sub i64 %{APART}ends, %{APART}begins"
+    yield f"  %{APART}whole = trunc i64 %{APART}size to i32"
+    yield f"  %{APART}short.whole = trunc i64 %{APART}size to i16"
+    said = {
+        **{("i64", at): "0" for at in range(8, MBUF, 8)},
+        ("ptr", 0): f"%{APART}buffer",  # buf_addr
+        ("i16", 16): str(_HEADROOM),  # data_off
+        ("i16", 18): "1",  # refcnt
+        ("i16", 20): "1",  # nb_segs
+        ("i32", 36): f"%{APART}whole",  # pkt_len
+        ("i16", 40): f"%{APART}short.whole",  # data_len
+        ("i16", 54): str(_LARGEST_PACKET),  # buf_len
+    }
+    for number, ((kind, at), value) in enumerate(said.items()):
+        yield f"  %{APART}at{number} = getelementptr i8, ptr {kept}, i64 {at}"
+        aligned = 8 if kind == "ptr" else int(kind[1:]) // 8
+        yield f"  store {kind} {value}, ptr %{APART}at{number}, align {aligned}"
+
+
+def _lent(one: Given) -> str:
+    """The variable that a further pointer is to."""
+    if one.type is None:
+        return "null"
+    return f'@"{one.variables[0]}"' if one.variables else f"@{_LENT}{one.place}"
+
+
+def further(entry: Entry) -> Iterator[str]:
+    """Variables for further pointers to what the module has none of."""
+    for one in entry.given:
+        if one.type is not None and not one.variables:
+            kind = f"[{one.type.size} x i8]"
+            yield f"@{_LENT}{one.place} = dso_local global {kind} zeroinitializer, align 16"
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
@@ -87,6 +136,8 @@ def _given(role: Role, name: str, bits: int) -> Iterator[str]:
             yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
         case "end":
             yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
+        case "time":  # which is any number
+            yield f"  {name} = sub i64 %{APART}ends, %{APART}begins"
         case "length":
             yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
             if bits == _WHOLE:

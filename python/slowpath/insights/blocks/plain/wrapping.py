@@ -13,11 +13,18 @@ from slowpath.cli.errors import InputError
 from slowpath.insights.blocks.plain.framework import (
     FETCHED,
     RECEIVE,
-    RECEIVE_MBUF,
     as_called,
     framework,
 )
-from slowpath.insights.blocks.plain.heads import APART, PULLED, head, returned, state
+from slowpath.insights.blocks.plain.heads import (
+    APART,
+    MBUF,
+    PULLED,
+    further,
+    head,
+    returned,
+    state,
+)
 from slowpath.insights.preparation.brackets import separated
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
@@ -37,8 +44,6 @@ _PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
 _FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
 _PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
-_MBUF = 128
-"""Bytes of `struct rte_mbuf`."""
 _ATTRIBUTES = re.compile(
     r"\b(?:dso_local|internal|weak|weak_odr|linkonce_odr|hidden|fastcc|noundef|signext|zeroext|"
     r"nonnull|noalias|range\([^)]*\)|align \d+|dereferenceable(?:_or_null)?\(\d+\))(?= |$)"
@@ -101,7 +106,8 @@ class _Wrapping:
         around = [made for line in others for made in self._around(line, named)]
         declared = [one for name, one in self._declared.items() if name in named]
         size = self._sizes.get(self._entry.element or "", 0)
-        text = "\n".join([*around, *state(self._entry, size), *declared, *bodies, ""])
+        lent = [*state(self._entry, size), *further(self._entry)]
+        text = "\n".join([*around, *lent, *declared, *bodies, ""])
         return Wrapped(text, self._called, self._apart)
 
     def _kept(self) -> set[str]:
@@ -110,8 +116,6 @@ class _Wrapping:
         found, left = {first}, [first]
         if self._entry.click and RECEIVE in self._functions:
             found.add(RECEIVE)
-        if self._entry.dpdk:
-            found.add(RECEIVE_MBUF)
         while left:
             calls = self._functions[left.pop()].calls
             new = {one for one in calls if one in self._functions and one not in self._all} - found
@@ -210,7 +214,7 @@ class _Wrapping:
         label = _LABEL.match(first)
         yield f"{APART}head:"
         yield from places
-        size = _MBUF if self._entry.dpdk else int(packet[1]) if packet else 0
+        size = MBUF if self._entry.dpdk else int(packet[1]) if packet else 0
         yield from head(self._entry, names, size, label[1] if label else "", kind)
 
 
