@@ -69,7 +69,7 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
         share = _share(traced, called, _executed(those, runs))
         llvm += share * in_llvm(traced.counts, "").instructions(symbols)
         cycles += share * instructions(traced, symbols)
-        shared |= 0 < share < _ALL
+        shared |= 0 < share < 1
     return Part(llvm, cycles, shared)
 
 
@@ -78,7 +78,7 @@ def _share(traced: Traced, symbol: str, calls: float) -> float:
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
     whole = sum(counted) / packets
-    return min(1.0, calls / whole) if whole else 0.0
+    return 0.0 if not whole else 1.0 if calls >= _ALL * whole else calls / whole
 
 
 def _runs(traced: Traced) -> _Runs:
