@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import oracles
 from calibrating import needs_dpdk
+from compiler import needs_clang
 from insights_counted import EXAMPLES, calls, counted, structures, trace
 from slowpath.engine.captures import Captured
 from slowpath.insights.porting.execution import Execution
@@ -109,6 +110,51 @@ def test_rings_are_as_dpdk_has_them(tmp_path: Path) -> None:
     assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
     assert len(theirs) > 40
     oracles.compared("dpdk", len(sent), "turns of rings")
+
+
+def test_prefixes_and_rules_are_as_dpdk_finds_them(tmp_path: Path) -> None:
+    source = FOLDER / "lookups.c"
+    twin = of_dpdk(source, tmp_path / "lookups", "-DBESIDE")
+    drawn = np.random.default_rng(11)
+    sent = [drawn.bytes(16) for _ in range(900)]
+    ran = subprocess.run([twin], input=b"".join(sent), capture_output=True, check=True, timeout=120)
+    theirs = Counter(map(int, ran.stdout.split()))
+    report = counted(source, trace(tmp_path, sent), "--entry", "take")
+    assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
+    assert len(theirs) > 60
+    oracles.compared("dpdk", len(sent), "turns of prefixes and rules")
+
+
+def test_timers_fire_in_their_order(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(3)
+    sent = [bytes([*drawn.integers(0, [4, 4, 9]), *bytes(57)]) for _ in range(400)]
+    waiting, expected = list[tuple[int, int, int]](), Counter[int]()  # when, which, period
+    for now, one in enumerate(sent):  # packets come one each microsecond
+        fired, due = 0, [each for each in waiting if each[0] <= now]
+        for when, which, period in due:
+            fired = fired * 5 + which + 1
+            waiting.remove((when, which, period))
+        waiting += [(when + period, which, period) for when, which, period in due if period]
+        expected[fired] += 1
+        which, what, time = one[:3]
+        if what < 3:
+            waiting = [each for each in waiting if each[1] != which]
+        if what < 2:
+            waiting.append((now + time, which, time * what))
+        waiting.sort(key=lambda each: each[0])  # of the same time, as they were set
+    report = counted(FOLDER / "timers.c", trace(tmp_path, sent), "--entry", "take")
+    found = {one["result"]: one["packets"] for one in report["fate"]["results"]}
+    assert found == dict(expected)
+    assert len(found) > 10
+
+
+def test_packets_of_several_segments(tmp_path: Path) -> None:
+    sent = [bytes(60 + at) for at in range(12)]
+    report = counted(FOLDER / "segments.c", trace(tmp_path, sent))
+    fate = report["fate"]
+    assert fate["results"] == [{"result": 0, "packets": 12}]
+    assert fate["outputs"] == [{"output": 1, "packets": 6}]
+    assert (fate["killed"], fate["kept"], fate["unmade"], fate["made"]) == (18, 0, 0, 36)
 
 
 def test_what_a_router_touches_follows_from_the_trace(tmp_path: Path) -> None:
@@ -286,17 +332,141 @@ def test_how_many_packets_an_array_has(tmp_path: Path, signature: str) -> None:
     ]
 
 
+FURTHER = FOLDER / "further.c"
+
+
+@pytest.mark.parametrize(
+    ("entry", "touched", "fate", "told"),
+    [
+        ("of_a_variable", {"confs": (18, 9)}, {3: 9}, "conf of of_a_variable is confs[0]"),
+        ("of_void", {"confs": (18, 9)}, {3: 9}, "userdata of of_void is confs[0], as"),
+        ("of_void_handed_on", {"confs": (18, 9)}, {3: 9}, "userdata of of_void_handed_on is con"),
+        ("of_nothing", {}, {}, None),
+        (
+            "of_zeros",
+            {"*limits": (18, 9)},
+            {},
+            "limits of of_zeros is memory of zeros, as there is no limits",
+        ),
+        (
+            "of_numbers",
+            {"*seen": (9, 9)},
+            {},
+            "seen of of_numbers is memory of zeros, as there is no uint32_t",
+        ),
+        ("of_a_table", None, {}, "table of of_a_table is what flows points to when constructors"),
+    ],
+)
+def test_what_further_pointers_are_to(
+    tmp_path: Path,
+    entry: str,
+    touched: dict[str, tuple[int, int]] | None,
+    fate: dict[int, int],
+    told: str | None,
+) -> None:
+    sent = trace(tmp_path, [bytes([at % 3]) * 64 for at in range(9)])
+    report = counted(FURTHER, sent, "--entry", entry)
+    found = report["fate"]
+    assert touched in (None, structures(report))
+    assert {one["output"]: one["packets"] for one in found["outputs"]} == fate
+    assert found["killed"] == 9 - sum(fate.values())
+    assert told is None or any(told in note for note in report["notes"]), report["notes"]
+    if entry == "of_a_table":
+        assert {one["result"]: one["packets"] for one in found["results"]} == {0: 3, 1: 6}
+    if entry == "of_numbers":  # the clock of the trace is beyond 0
+        assert found["results"] == [{"result": 1, "packets": 9}]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["of_a_variable", "of_void", "of_void_handed_on", "of_nothing", "of_zeros", "of_numbers"],
+)
+def test_with_further_pointers_functions_are_counted_for_the_card(entry: str) -> None:
+    said = slowpath("insights", "blocks", FURTHER, "--entry", entry, "--format", "json")
+    (program,) = json.loads(said.stdout)["programs"]
+    assert (program["entry"], program["model"]) == (entry, "exact")
+    rows = [row for one in program["functions"] for row in one["blocks"]]
+    assert {each["what"].partition(":")[0] for row in rows for each in row["refused"]} <= {
+        "a global variable"
+    }
+    state = sum(row["accesses"]["state"] for row in rows)
+    assert (state > 0) == (entry != "of_nothing")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "that_cannot_see",
+            r"further\.c:\d+: parameter 2 \(hidden\) of that_cannot_see: hidden is declared, and "
+            r"defined nowhere in this source: include what defines it, or call it in a function",
+        ),
+        ("that_cannot_know", r"parameter 2 \(anything\) of \w+: points to nothing that is known"),
+        ("that_were_told", r"\(ether\) of \w+: points to rte_ether_hdr, which is in the packet"),
+        ("that_sort", r"parameter 3 \(sorted\) of that_sort: points to pointers"),
+    ],
+)
+def test_what_further_pointers_cannot_be_to(entry: str, said: str) -> None:
+    for command in ("counts", "blocks"):
+        traffic = ("--traffic", NAT) if command == "counts" else ("--model", "exact")
+        ran = slowpath("insights", command, FURTHER, "--entry", entry, *traffic)
+        assert ran.returncode == 3
+        assert re.search(said, ran.stderr), ran.stderr
+
+
+def test_a_table_that_nobody_has_made() -> None:
+    ran = slowpath("insights", "counts", FOLDER / "unmade.c", "--traffic", NAT)
+    assert ran.returncode == 3
+    assert (
+        "unmade.c:7: table of route: no rte_lpm is there when packets come; have a function of "
+        "RTE_INIT call rte_lpm_create, and keep what that gives" in ran.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "outputs", "killed", "where"),
+    [("that_hold", {3: 20}, 0, "confs"), ("that_queue", {}, 7, "rte_ring")],
+)
+def test_packets_that_wait_when_the_trace_is_over(
+    tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, where: str
+) -> None:
+    sent = trace(tmp_path, [bytes(64)] * 22)
+    report = counted(FURTHER, sent, "--entry", entry)
+    fate = report["fate"]
+    left = 22 - sum(outputs.values()) - killed
+    assert {one["output"]: one["packets"] for one in fate["outputs"]} == outputs
+    assert (fate["killed"], fate["kept"], fate["waiting"]) == (killed, 0, left)
+    told = f"{left} packets wait in {where} when the trace is over: neither sent nor freed"
+    assert any(told in note for note in report["notes"])
+
+
+def test_further_functions_compile_with_dpdk(tmp_path: Path) -> None:
+    for name in ("further", "unmade", "timers", "segments"):
+        flag = "-Werror=incompatible-pointer-types"
+        of_dpdk(FOLDER / f"{name}.c", tmp_path / name, "-c", flag)
+
+
+def test_what_was_compiled_before_is_found_its_function(tmp_path: Path) -> None:
+    """A file of LLVM has no program either, and the model is asked for the right function."""
+    made = tmp_path / "application.ll"
+    flags = ("-O1", "-g", "-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", *FIND)
+    subprocess.run([*needs_clang(), *flags, "-o", made, FOLDER / "application.c"], check=True)
+    said = slowpath("insights", "blocks", made, "--model", "learnt", "--format", "json")
+    assert [one["entry"] for one in json.loads(said.stdout)["programs"]] == ["forward"]
+
+
 @pytest.mark.parametrize(
     ("written", "said"),
     [
         (
-            "int f(void *all, struct rte_mbuf *m) { return all != 0; }",
-            r"f\.c:2: parameter 1 \(all\) of f is neither packet nor length; call it in a function",
-        ),
-        (
             "void poll(void) { struct rte_mbuf *m; rte_eth_rx_burst(0, 0, &m, 1); }\n"
             "void other(void) {}",
             r"none takes struct rte_mbuf \* \(what is done with what rte_eth_rx_burst receives",
+        ),
+        (
+            "int set_up(uint16_t port, struct rte_mempool *pool) { return port && pool; }\n"
+            "int main(void) { return set_up(0, 0); }",
+            r"has a function that no other calls, and none takes struct rte_mbuf \*.*: set_up",
         ),
     ],
 )

@@ -1,22 +1,27 @@
-/* What must be the same with DPDK's own headers: places of members, constants, hashes, checksums, and what
- * becomes of a packet that grows and shrinks. */
+/* What must be the same with DPDK's own headers: places of members, constants, hashes, checksums, meters, and
+ * what becomes of packets that grow, shrink, and are put together. */
 #include <stdio.h>
 #include <string.h>
+#include <rte_acl.h>
 #include <rte_arp.h>
 #include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_fib.h>
 #include <rte_gre.h>
 #include <rte_mpls.h>
 #include <rte_sctp.h>
 #include <rte_vxlan.h>
+#include <rte_hash.h>
 #include <rte_hash_crc.h>
 #include <rte_icmp.h>
 #include <rte_ip.h>
 #include <rte_jhash.h>
 #include <rte_mbuf.h>
+#include <rte_meter.h>
 #include <rte_tcp.h>
+#include <rte_timer.h>
 #include <rte_udp.h>
 
 #define AT(type, member) printf("%s.%s %zu\n", #type, #member, offsetof(struct type, member))
@@ -75,6 +80,14 @@ static void constants(void)
 	AT(rte_gre_hdr, proto), AT(rte_mpls_hdr, ttl), AT(rte_sctp_hdr, cksum), AT(rte_vxlan_hdr, vx_vni);
 	SAY(sizeof(struct rte_eth_stats)), AT(rte_eth_stats, rx_nombuf);
 	SAY(RTE_PKTMBUF_HEADROOM), SAY(RTE_MBUF_DEFAULT_BUF_SIZE);
+	SAY(RTE_MBUF_F_RX_IEEE1588_PTP), SAY(RTE_MBUF_F_RX_IEEE1588_TMST), SAY(RTE_MBUF_F_TX_IEEE1588_TMST);
+	SAY(RTE_PTYPE_L3_IPV4_EXT_UNKNOWN), SAY(RTE_PTYPE_L3_IPV6_EXT), SAY(RTE_PTYPE_L3_IPV6_EXT_UNKNOWN);
+	SAY(RTE_LEN2MASK(5, uint32_t)), SAY(RTE_LEN2MASK(64, uint64_t)), SAY(RTE_ETH_LINK_FULL_DUPLEX);
+	SAY(RTE_IS_IPV4_MCAST(RTE_IPV4(223, 255, 255, 255))), SAY(RTE_IS_IPV4_MCAST(RTE_IPV4(224, 0, 0, 0)));
+	SAY(RTE_ETH_EVENT_INTR_LSC), SAY(RTE_MBUF_MAX_NB_SEGS), SAY(RTE_HASH_NAMESIZE);
+	SIZE(rte_timer), AT(rte_timer, expire), AT(rte_timer, status), AT(rte_timer, period), AT(rte_timer, arg);
+	SIZE(rte_acl_rule), AT(rte_acl_rule, field), SIZE(rte_acl_field_def), AT(rte_acl_config, defs);
+	SAY(RTE_ACL_RULE_SZ(5)), SAY(RTE_ACL_MAX_PRIORITY), SIZE(rte_fib_conf), AT(rte_fib_conf, dir24_8);
 }
 
 static void sums(void)
@@ -156,8 +169,89 @@ static void tagged(void)
 	}
 }
 
+/* Rates are in cycles, which differ; what follows from them does not. */
+static void metered(void)
+{
+	struct rte_meter_srtcm_profile single = {3000, 5000, 100, 7};
+	struct rte_meter_trtcm_profile two = {3000, 4000, 130, 6, 100, 9};
+	struct rte_meter_trtcm_rfc4115_profile apart = {3000, 4000, 130, 6, 170, 5};
+	struct rte_meter_srtcm a = {0, 3000, 5000};
+	struct rte_meter_trtcm b = {0, 0, 3000, 4000};
+	struct rte_meter_trtcm_rfc4115 c = {0, 0, 3000, 4000};
+	uint64_t now = 0;
+	int run;
+
+	for (run = 0; run < 1500; run++) {
+		uint32_t length = drawn() % 1500;
+		enum rte_color color = (enum rte_color)(drawn() % RTE_COLORS);
+
+		now += drawn() % 20000;
+		if (run % 4 == 0)
+			color = RTE_COLOR_GREEN;
+		SAY(run % 2 ? rte_meter_srtcm_color_blind_check(&a, &single, now, length)
+			    : rte_meter_srtcm_color_aware_check(&a, &single, now, length, color));
+		SAY(run % 2 ? rte_meter_trtcm_color_blind_check(&b, &two, now, length)
+			    : rte_meter_trtcm_color_aware_check(&b, &two, now, length, color));
+		SAY(run % 2 ? rte_meter_trtcm_rfc4115_color_blind_check(&c, &apart, now, length)
+			    : rte_meter_trtcm_rfc4115_color_aware_check(&c, &apart, now, length, color));
+		SAY(a.time), SAY(a.tc), SAY(a.te), SAY(b.time_tc), SAY(b.time_tp), SAY(b.tc), SAY(b.tp);
+		SAY(c.time_tc), SAY(c.time_te), SAY(c.tc), SAY(c.te);
+	}
+	SIZE(rte_meter_srtcm), SIZE(rte_meter_trtcm), SIZE(rte_meter_trtcm_rfc4115), SIZE(rte_meter_srtcm_profile);
+	AT(rte_meter_trtcm_profile, pir_bytes_per_period), AT(rte_meter_trtcm_rfc4115_profile, eir_period);
+}
+
+static void asked_of_meters(void)
+{
+	struct rte_meter_srtcm_profile single;
+	struct rte_meter_trtcm_profile two;
+	struct rte_meter_trtcm_rfc4115_profile apart;
+	int run;
+
+	for (run = 0; run < 81; run++) {
+		uint64_t rate = run % 3 * 1000000, other = run / 3 % 3 * 1000000, first = run / 9 % 3, second = run / 27;
+		struct rte_meter_srtcm_params a = {rate, first, second};
+		struct rte_meter_trtcm_params b = {rate, other, first, second};
+		struct rte_meter_trtcm_rfc4115_params c = {rate, other, first, second};
+
+		SAY(rte_meter_srtcm_profile_config(&single, &a)), SAY(rte_meter_trtcm_profile_config(&two, &b));
+		SAY(rte_meter_trtcm_rfc4115_profile_config(&apart, &c));
+	}
+}
+
+static void chained(void)
+{
+	static char buffers[4][400], copy[1600];
+	struct rte_mbuf of[4], *m = &of[0];
+	int run, at;
+
+	for (at = 0; at < 4; at++) {
+		memset(&of[at], 0, sizeof(of[at]));
+		memset(buffers[at], at + 1, sizeof(buffers[at]));
+		of[at].buf_addr = buffers[at], of[at].buf_len = 400, of[at].data_off = 128;
+		of[at].nb_segs = of[at].refcnt = 1;
+		of[at].data_len = (uint16_t)(40 * at + 10), of[at].pkt_len = of[at].data_len;
+	}
+	SAY(rte_pktmbuf_chain(&of[2], &of[3])), SAY(rte_pktmbuf_chain(m, &of[1])), SAY(rte_pktmbuf_chain(m, &of[2]));
+	for (run = 0; run < 600; run++) {
+		uint32_t offset = drawn() % 400, length = drawn() % 200;
+		const char *found = (const char *)rte_pktmbuf_read(m, offset, length, copy);
+		char *grown = drawn() % 2 ? rte_pktmbuf_append(m, (uint16_t)(length / 4)) : 0;
+
+		SAY(found == NULL), SAY(found == copy);
+		SAY(found == NULL ? 0 : rte_jhash(found, length, 0));
+		SAY(grown ? grown - buffers[3] : 0);
+		SAY(drawn() % 2 ? rte_pktmbuf_trim(m, (uint16_t)(length / 4)) : 0);
+		SAY(rte_pktmbuf_lastseg(m) - of), SAY(m->nb_segs), SAY(m->pkt_len), SAY(m->data_len), SAY(of[3].data_len);
+		SAY(rte_pktmbuf_is_contiguous(m)), SAY(of[2].pkt_len), SAY(of[3].pkt_len);
+	}
+}
+
 int main(void)
 {
+	chained();
+	metered();
+	asked_of_meters();
 	tagged();
 	layouts();
 	constants();

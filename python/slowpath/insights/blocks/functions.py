@@ -20,9 +20,15 @@ from slowpath.insights.blocks.plain.steps import optimised, packed, read
 from slowpath.insights.blocks.plain.wrapping import Wrapped, wrapped
 from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
 from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.calls import find_entry, roots
-from slowpath.insights.preparation.entry import WAYS, Entry, Role, choose, of_dpdk
-from slowpath.insights.preparation.functions import Function, functions_of
+from slowpath.insights.preparation.entry import (
+    WAYS,
+    Entry,
+    Role,
+    choose,
+    wanted,
+    with_given,
+)
+from slowpath.insights.preparation.functions import functions_of
 from slowpath.insights.preparation.modules import variables_of
 from slowpath.work.stopping import Stopping
 
@@ -36,6 +42,8 @@ POINTS: dict[Role, Kind] = {
     "mbuf": "context",
     "burst": "unknown",
     "one": "unknown",
+    "time": "unknown",
+    "given": "state",
 }
 """What parameters point to."""
 
@@ -79,7 +87,7 @@ def load_plain(asked: Question) -> Plain:
     before = read(asked.file, asked.clang)
     functions = functions_of(_parsed(asked, before))
     entries, others = list[Entry](), list[tuple[str, Uncounted]]()
-    for name in _wanted(asked, functions):
+    for name in wanted(asked.file, functions, asked.entry):
         try:
             chosen = choose(asked.file, functions, name)
             if asked.entry is None:
@@ -92,10 +100,16 @@ def load_plain(asked: Question) -> Plain:
     text = optimised(asked.file, before, roots, asked.clang)
     module = _parsed(asked, text)
     after = functions_of(module)
-    entries = [one._replace(function=after[one.function.name]) for one in entries]
-    sizes = dict(variables_of(module))
-    read_here = str(module)
-    return Plain(text, read_here, Language(read_here, after), sizes, entries, others)
+    sizes, read_here = dict(variables_of(module)), str(module)
+    ready = list[Entry]()
+    for one in entries:
+        same = one._replace(function=after[one.function.name])
+        try:
+            ready.append(with_given(asked.file, read_here, after, same))
+        except InputError as problem:
+            said: Uncounted = {"entry": one.function.shown, "reason": problem.reason}
+            others.append((one.function.name, said))
+    return Plain(text, read_here, Language(read_here, after), sizes, ready, others)
 
 
 def counted_functions(
@@ -119,16 +133,6 @@ def counted_functions(
 
 def _parsed(asked: Question, text: str) -> llvm.ModuleRef:
     return llvm.parse_bitcode(packed(asked.file, text, asked.clang))
-
-
-def _wanted(asked: Question, functions: Mapping[str, Function]) -> list[str]:
-    """The functions that are to be counted, by symbol: those that take packets and nobody calls."""
-    if asked.entry is not None:
-        return [find_entry(asked.file, functions, asked.entry)]
-    elements = any(name.startswith("slowpath_click_start_") for name in functions)
-    if elements:
-        return [choose(asked.file, functions, None).function.name]
-    return of_dpdk(functions) or roots(asked.file, functions)
 
 
 def _check_bytes(file: str, entry: Entry) -> None:

@@ -26,8 +26,8 @@ from slowpath.insights.blocks.predictions.documents import (
     PredictedProgram,
 )
 from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.calls import find_entry, roots
-from slowpath.insights.preparation.entry import Entry
+from slowpath.insights.preparation.calls import find_entry
+from slowpath.insights.preparation.entry import Entry, wanted
 from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
@@ -61,9 +61,11 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
         InputError: when it cannot be compiled, or has no such function.
         StoppedError: when the time is up before.
     """
-    module, known = loaded(asked, prepared(asked.file, asked.clang)), models()
-    for entry in _entries(asked, module.language.functions):
-        yield predict(module, entry, known)
+    source, known = prepared(asked.file, asked.clang), models()
+    all_ = functions_of(llvm.parse_assembly(source.text))
+    module = _lowered(asked, source, all_)
+    for name in wanted(asked.file, all_, asked.entry):
+        yield predict(module, find_entry(asked.file, module.language.functions, name), known)
 
 
 def models() -> Models:
@@ -77,20 +79,16 @@ def loaded(asked: Question, source: Prepared) -> Lowered:
     Raises:
         StoppedError: when the time is up before.
     """
-    all_ = functions_of(llvm.parse_assembly(source.text))
+    return _lowered(asked, source, functions_of(llvm.parse_assembly(source.text)))
+
+
+def _lowered(asked: Question, source: Prepared, all_: Mapping[str, Function]) -> Lowered:
     functions = {name: one for name, one in all_.items() if not one.supports}
     shown = {name: one.shown for name, one in all_.items()}
     machine = lower(asked.file, source, asked.clang.until)
     own = {name: one for name, one in machine.functions.items() if name in functions}
     machine = machine._replace(functions=own)  # those of the headers are calls of the framework
     return Lowered(Language(source.text, functions), machine, shown)
-
-
-def _entries(asked: Question, functions: Mapping[str, Function]) -> list[str]:
-    """The function that is asked for; else those that no other calls."""
-    if asked.entry is not None:
-        return [find_entry(asked.file, functions, asked.entry)]
-    return [find_entry(asked.file, functions, name) for name in roots(asked.file, functions)]
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:

@@ -187,6 +187,7 @@ class Counted:
             "made": counts["made"],
             "unmade": counts["unmade"],
             "kept": self.outcome.kept,
+            "waiting": self.outcome.waiting,
             "refused": counts["refused"],
             "evicted": counts["evicted"],
         }

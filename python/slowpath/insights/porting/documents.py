@@ -147,6 +147,8 @@ class Fate(TypedDict):
     """Packets that could not be made for lack of a buffer."""
     kept: int
     """Packets that were neither sent, killed nor given back; they are gone with the next one."""
+    waiting: int
+    """Packets of DPDK that came, and that arrays of the function still have at the end."""
     refused: int
     """Entries that found no free slot in their bucket, and are not there."""
     evicted: int

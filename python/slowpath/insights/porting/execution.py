@@ -27,9 +27,11 @@ from slowpath.insights.porting.instrumentation.instrumenting import (
     instrument,
 )
 from slowpath.insights.porting.instrumentation.operands import called
+from slowpath.insights.porting.lent import Lent
 from slowpath.insights.porting.memory import Area, survey
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import LONGEST, Setting
+from slowpath.insights.porting.waiting import Waiting, as_note, waiting
 from slowpath.insights.porting.xdp.contents import NOTHING, Start, contents_of, made_tables
 from slowpath.insights.porting.xdp.filling import Filling
 from slowpath.insights.porting.xdp.helpers import known
@@ -37,7 +39,7 @@ from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.porting.xdp.missing import missing
-from slowpath.insights.preparation.entry import Entry
+from slowpath.insights.preparation.entry import Entry, with_given
 from slowpath.insights.preparation.framework import ELEMENT, SUPPORT
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import Layouts
@@ -90,6 +92,8 @@ _WHY = {
     "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
     "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
     "--cflags=-DSLOWPATH_KEY=64",
+    "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
+    "--cflags=-DSLOWPATH_FIELDS=16",
     "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
     "__cxa_pure_virtual": "a method is called that no class defines",
 }
@@ -118,8 +122,10 @@ class Outcome(NamedTuple):
     """So many ran: fewer than were given where the time was over."""
     kept: int
     """Packets that were neither sent, killed nor given back."""
+    waiting: int
+    """Packets that came, and that structures of the function still have at the end."""
     notes: list[str]
-    """On what maps hold to begin with, and what they would have to hold."""
+    """On what maps hold to begin with, and what they would have to hold; on what parameters are."""
 
 
 class Execution:
@@ -156,6 +162,9 @@ class Execution:
         variables = variables_of(stated)
         self._code = Code(stated)
         layouts = Layouts(text, self._metadata)
+        entry = with_given(file, text, functions, entry)
+        self._lent = Lent(file, entry, layouts, self._code.address)
+        self._said = list[str]()
         self._region = None if entry.click or entry.dpdk or entry.xdp else Region()
         self._support = "slowpath_dpdk_" if entry.dpdk else "slowpath_click_"
         others = list[Area]()
@@ -176,6 +185,7 @@ class Execution:
                 for name, size in variables
                 if name not in self.store.names
             ]
+            + self._lent.symbols
             + [
                 (one.map.name, address, one.size, one.variable)
                 for one, address in zip(self.store.tables, self.store.addresses, strict=True)
@@ -212,6 +222,8 @@ class Execution:
         def attempt() -> dict[str, Any]:
             try:
                 return self._all(packets, setting, last)
+            except InputError as problem:
+                return {"refused": problem.reason}
             except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
                 return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
 
@@ -231,6 +243,7 @@ class Execution:
             dict(sorted(numbers["results"].items())),
             found["packets"],
             found["kept"],
+            found["waiting"],
             found["notes"],
         )
 
@@ -274,6 +287,7 @@ class Execution:
         self._totals(reset=True)
         results, kept = Counter[int](), 0
         packet = self._packet(setting)
+        notes += self._said
         ran = 0
         for number, one in enumerate(packets):
             if time.monotonic() >= last:
@@ -290,6 +304,8 @@ class Execution:
         self._take(recorder)
         totals = self._totals(reset=False)
         notes += self._again()
+        left_over = waiting(memory, self._code.address) if self._entry.dpdk else Waiting(0, [])
+        notes += as_note(*left_over)
         tally = recorder.tally()
         return {
             "tally": tally._asdict(),
@@ -298,6 +314,7 @@ class Execution:
             "results": sorted(results.items()),
             "packets": ran,
             "kept": kept,
+            "waiting": left_over.packets,
             "notes": notes + self._missing(tally),
         }
 
@@ -353,6 +370,7 @@ class Execution:
         wait, given = code.address("slowpath_click_wait"), code.address("slowpath_click_given")
         pulls = entry.click and "packet" not in entry.roles
         burst = code.address("slowpath_dpdk_burst")
+        lent, self._said = self._lent.addresses()
         element = 0 if entry.element is None else code.address(entry.element)
 
         def packet(number: int, one: Captured) -> tuple[int | None, int]:
@@ -361,8 +379,9 @@ class Execution:
             if pulls and wait:
                 pointer(wait)(here)
             values = {"element": element, "packet": here, "port": 0}
-            values |= {"mbuf": here, "burst": burst, "one": 1}
-            result = function(*(values[role] for role in entry.roles))
+            values |= {"mbuf": here, "burst": burst, "one": 1, "time": now}
+            arguments = (lent.get(at, values.get(role)) for at, role in enumerate(entry.roles))
+            result = function(*arguments)
             if entry.gives == "packet" and given:
                 pointer(given)(result)
             return (result if entry.gives == "number" else None), left()

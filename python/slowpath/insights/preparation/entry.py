@@ -1,7 +1,7 @@
 """Which function gets the packets, and what its parameters are."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -10,6 +10,7 @@ from slowpath.cli.lists import first_few
 from slowpath.insights.preparation.calls import find_entry, own_of, reached, roots
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
+from slowpath.insights.preparation.given import Given, Giving
 from slowpath.insights.preparation.sources import CPLUSPLUS
 
 Role = Literal[
@@ -23,8 +24,11 @@ Role = Literal[
     "length",
     "end",
     "context",
+    "time",
+    "given",
 ]
-"""`burst` is an array of pointers to packets of DPDK, `one` how many there are."""
+"""`burst` is an array of pointers to packets of DPDK, `one` how many there are, `time` when they
+come; `given` is whatever else a function that takes them has a pointer to (`given.py`)."""
 _FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
 _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
@@ -43,6 +47,12 @@ _COUNTS = re.compile(
     r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
 )
 """How numbers of packets are called."""
+_TIMES = re.compile(
+    r"(now|time|tms|tsc|ts|cycles|timestamp)\d*$|(cur|current)_\w+|.*_(now|time|tms|tsc|cycles)$"
+)
+"""How moments are called."""
+_MOMENT = 64
+"""Bits of one."""
 _METHODS = ("push", "simple_action", "pull")
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
@@ -59,6 +69,8 @@ class Entry(NamedTuple):
     roles: tuple[Role, ...]
     element: str | None  # the symbol of the element whose method it is
     gives: Literal["packet", "number", "nothing"]
+    given: tuple[Given, ...] = ()
+    """What further pointers point to, where that was asked for (`with_given`)."""
 
     @property
     def click(self) -> bool:
@@ -125,6 +137,62 @@ def choose(
         None if element is None else ELEMENT + element,
         "number" if number else gives,
     )
+
+
+def with_given(file: str, text: str, functions: Mapping[str, Function], entry: Entry) -> Entry:
+    """The entry with what its further pointers point to; `text` is the functions' module.
+
+    Raises:
+        InputError: when one points to what cannot be had.
+    """
+    places = [at for at, role in enumerate(entry.roles) if role == "given"]
+    if not places:
+        return entry
+    giving = Giving(file, text, functions)
+    return entry._replace(given=tuple(giving.given(entry.function, at) for at in places))
+
+
+def may_lend(symbols: Iterable[str]) -> bool:
+    """Whether functions of these symbols may get further pointers: they are of DPDK."""
+    return _ARRIVE in symbols
+
+
+def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
+    """The variables that further pointers of functions may be to, by symbol.
+
+    `text` is the functions' module, before passes take what only these would look at for unused.
+    """
+    asked = [
+        (function, at)
+        for function in functions.values()
+        if not function.supports and _takes_mbufs(function)
+        for at, one in enumerate(function.parameters)
+        if one.kind == "pointer" and one.plain and _pointed(function, one) == "given"
+    ]
+    giving = Giving(file, text, functions) if asked else None
+    found = set[str]()
+    for function, at in asked if giving is not None else ():
+        try:
+            given = giving.given(function, at)
+        except InputError:  # who names the function is told
+            continue
+        found |= {*given.variables, *given.pointers}
+    return found
+
+
+def wanted(
+    file: str, functions: Mapping[str, Function], named: str | None, behind: Collection[str] = ()
+) -> list[str]:
+    """The functions that packets are for, by symbol: that of this name, else what takes them.
+
+    Raises:
+        InputError: when there is none.
+    """
+    if named is not None:
+        return [find_entry(file, functions, named)]
+    if _elements(functions):
+        return [choose(file, functions, None, behind).function.name]
+    return of_dpdk(functions) or roots(file, functions)
 
 
 def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
@@ -194,9 +262,12 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
         own = takes or roots(file, functions)
         # What takes nothing gets no packets: constructors.
         own = [name for name in own if functions[name].parameters] or own
-        if len(own) == 1:
+        of_bytes = [name for name in own if _takes_bytes(functions[name])]
+        if not takes and _ARRIVE in functions:
+            own = of_bytes or own
+        if len(own) == 1 and (takes or of_bytes or _ARRIVE not in functions):
             return own[0]
-        reason = "has several functions that no other calls"
+        reason = f"has {'several functions' if len(own) > 1 else 'a function'} that no other calls"
         if not takes and _ARRIVE in functions:
             reason += (
                 ", and none takes struct rte_mbuf * (what is done with what rte_eth_rx_burst "
@@ -222,6 +293,17 @@ def _takes_mbufs(function: Function) -> bool:
     return bool(said & {"rte_mbuf", _BURST})
 
 
+def _takes_bytes(function: Function) -> bool:
+    """Whether it has a pointer that may be a packet's: to bytes, void or a header."""
+    return any(
+        one.kind == "pointer"
+        and (
+            one.described is None or one.described.size <= 1 or one.described.pointee[-3:] == "hdr"
+        )
+        for one in function.parameters
+    )
+
+
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
     if len(elements) == 1:  # a method that the element has from a class above
         return elements[0]
@@ -242,9 +324,6 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _place(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
-    if one.kind == "pointer" and _takes_mbufs(function):
-        remedy = "call it in a function that has packets alone, with the address of a variable"
-        raise InputError(file, f"{function.place}: {reason}; {remedy} (see --entry)")
     raise InputError(file, f"{function.place}: {reason}; {WAYS}")
 
 
@@ -253,12 +332,12 @@ def _pointed(function: Function, one: Parameter) -> Role | None:
     if described is not None:
         if described.artificial:
             return "element"
-        if described.pointee in _ROLES:
+        if described.pointee in _ROLES and not _is_second(function, one):
             return _ROLES[described.pointee]
-        if _ends(described.name):
+        if not _takes_mbufs(function) and _ends(described.name):
             return "end"
     if _takes_mbufs(function):
-        return None
+        return "given"
     before = function.parameters[: _place(function, one)]
     is_first = not any(_is_bytes(other) for other in before) and not _framed(one)
     return "bytes" if is_first else None
@@ -269,6 +348,8 @@ def _number(function: Function, one: Parameter) -> Role | None:
     said = [other.described for other in function.parameters if other.described is not None]
     if one is _counting(function):
         return "one"
+    if _takes_mbufs(function) and one.bits == _MOMENT and _is_moment(one):
+        return "time"
     if any(other.artificial or other.pointee in _ROLES for other in said):
         return "port"
     return None if any(other.kind == "integer" for other in before) else "length"
@@ -280,18 +361,28 @@ def _counting(function: Function) -> Parameter | None:
     One that is called so and behind the array, then one in front of it; else the one behind it, or
     the one in front.
     """
-    at = [
-        number
-        for number, one in enumerate(function.parameters)
-        if one.described is not None and one.described.pointee == _BURST
-    ]
-    if len(at) != 1:
+    at = [number for number, one in enumerate(function.parameters) if _is_burst(one)]
+    if not at:
         return None
     behind = [one for one in function.parameters[at[0] + 1 :] if one.kind == "integer"]
     front = [one for one in function.parameters[: at[0]] if one.kind == "integer"][::-1]
     found = [*behind, *front]
     called = [one for one in found if one.described and _COUNTS.match(one.described.name)]
     return next(iter(called or found), None)
+
+
+def _is_burst(one: Parameter) -> bool:
+    return one.described is not None and one.described.pointee == _BURST
+
+
+def _is_second(function: Function, one: Parameter) -> bool:
+    """Whether it is an array for packets behind the one that they come in."""
+    before = function.parameters[: _place(function, one)]
+    return _is_burst(one) and any(map(_is_burst, before))
+
+
+def _is_moment(one: Parameter) -> bool:
+    return one.described is not None and _TIMES.match(one.described.name) is not None
 
 
 def _place(function: Function, one: Parameter) -> int:

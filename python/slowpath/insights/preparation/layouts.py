@@ -75,6 +75,18 @@ class Layouts:
         self._known = dict[int, Type]()
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
+    def symbols(self) -> list[str]:
+        """The global variables that debug information has."""
+        return list(self._globals)
+
+    def node(self, symbol: str) -> int | None:
+        """The node of a global variable's type; None where it is a part of a variable."""
+        node = self._metadata.node(self._globals.get(symbol))
+        found = None if node is None else self._metadata.node(node.reference("var"))
+        if node is None or found is None or _FRAGMENT.search(node.fields.get("expr", "")):
+            return None
+        return found.reference("type")
+
     def variable(self, symbol: str) -> Variable | None:
         """A global variable by its symbol; None where debug information has it not.
 

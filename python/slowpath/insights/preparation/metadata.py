@@ -74,6 +74,8 @@ class Described(NamedTuple):
     members: tuple[Member, ...]  # where it points to a structure
     signed: bool
     artificial: bool = False  # the object of a method
+    points: int | None = None
+    """The node of the type that it points to; None: it is none, or to void."""
 
 
 class Metadata:
@@ -195,7 +197,12 @@ class Metadata:
         size = 0 if to is None else to.number("size") // 8
         members = () if to is None else tuple(self._members(to))
         artificial = "DIFlagArtificial" in node.flags()
-        return Described(name, kind, size, constant, members, signed, artificial)
+        points = None if to is None else node.reference("baseType")
+        return Described(name, kind, size, constant, members, signed, artificial, points)
+
+    def bare(self, number: int | None) -> Node | None:
+        """The node of a type without typedefs and qualifiers; None: it is void."""
+        return self._bare(number)[2]
 
     def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
         """A type without typedefs and qualifiers: its name, whether it is const, and its node."""

@@ -5,7 +5,7 @@ What is read is not trusted: this runs in a process that may die (`slowpath.work
 
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import TypeAlias
 
@@ -87,15 +87,19 @@ def _link(source: Source, module: Module) -> None:
         ) from None
 
 
-def optimise(module: Module, *, compiled: bool) -> None:
+def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> None:
     """Runs the passes of -O1 without those that blur what was written: inlining and vectors.
 
     Static functions become visible first, so that what calls them has nothing to do with what they
-    take. Of what others have compiled, only that is changed.
+    take. Of what others have compiled, only that is changed. `kept` are variables that others than
+    the module may read, by symbol, so that they stay as they are.
     """
     set_apart(module, lambda _: compiled)
     if not compiled:
         return
+    for variable in module.global_variables:
+        if variable.name in kept:
+            variable.linkage = llvm.Linkage.external
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False

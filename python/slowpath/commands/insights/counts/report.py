@@ -152,7 +152,8 @@ def _fate(report: CountsReport) -> str:
     others = sum(one["packets"] for one in often[_RESULTS:])
     if others:
         said.append(f"{others:,} returned one of {len(often) - _RESULTS:,} other values")
-    for key, what in (("killed", "killed"), ("made", "made by it"), ("kept", "kept")):
+    said_of = {"killed": "killed", "made": "made by it", "kept": "kept", "waiting": "waiting"}
+    for key, what in said_of.items():
         count = fate[key]  # type: ignore[literal-required]
         said += [f"{count:,} {what}"] if count else []
     return f"Packets: {', '.join(said) or 'nothing is known of where they went'}."

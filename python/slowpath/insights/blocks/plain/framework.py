@@ -21,6 +21,10 @@ _CALLED = {
     "click_random": "click_random",
     "slowpath_click_take": "Packet::make",
     **{name: name for name in ("rte_pktmbuf_alloc", "rte_pktmbuf_free", "rte_pktmbuf_copy")},
+    "rte_pktmbuf_free_seg": "rte_pktmbuf_free_seg",
+    # Their bytes move.
+    "rte_pktmbuf_gathered": "rte_pktmbuf_linearize",
+    "rte_pktmbuf_bytes": "rte_pktmbuf_read",
     "rte_eth_tx_burst": "rte_eth_tx_burst",
     # The length of its keys is known at run time only.
     "rte_hash_hash": "rte_hash_hash",

@@ -1,7 +1,7 @@
 """The blocks of a program that are in front of the function's own: what its parameters are.
 
 The packet begins and ends where the context says; what Click keeps of a packet is on the stack;
-the object of a method is the only element of an array map.
+the object of a method is the only element of an array map; further pointers are to variables.
 """
 
 import re
@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.insights.blocks.plain.framework import RECEIVE, RECEIVE_MBUF
 from slowpath.insights.preparation.entry import Entry, Role
+from slowpath.insights.preparation.given import Given
 
 APART = "slowpath."
 """What the names of blocks begin with that are not the function's."""
 _STATE = "slowpath_state"
+_LENT = "slowpath_given_"
 _LARGEST = 1 << 24
 """Bytes of an element that are looked at, however large it is."""
 _WORD, _WHOLE = 4, 64
@@ -48,8 +50,13 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     if "element" in entry.roles:
         yield f"  %{APART}key = alloca i32, align 4"
         yield f"  store i32 0, ptr %{APART}key, align 4"
-    for role, one, name in zip(entry.roles, entry.function.parameters, names, strict=True):
-        yield from _given(role, name, one.bits)
+    lent = {one.place: one for one in entry.given}
+    parameters = zip(entry.roles, entry.function.parameters, names, strict=True)
+    for at, (role, one, name) in enumerate(parameters):
+        if at in lent:
+            yield f"  {name} = getelementptr i8, ptr {_lent(lent[at])}, i64 0"
+        else:
+            yield from _given(role, name, one.bits)
     if "burst" in named:
         yield f"  {named['burst']} = alloca ptr, align 8"
         yield f"  store ptr {kept}, ptr {named['burst']}, align 8"
@@ -59,6 +66,21 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
     yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
     yield f"{APART}none:"
     yield f"  {returned(result)}"
+
+
+def _lent(one: Given) -> str:
+    """The variable that a further pointer is to."""
+    if one.type is None:
+        return "null"
+    return f'@"{one.variables[0]}"' if one.variables else f"@{_LENT}{one.place}"
+
+
+def further(entry: Entry) -> Iterator[str]:
+    """Variables for further pointers to what the module has none of."""
+    for one in entry.given:
+        if one.type is not None and not one.variables:
+            kind = f"[{one.type.size} x i8]"
+            yield f"@{_LENT}{one.place} = dso_local global {kind} zeroinitializer, align 16"
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
@@ -87,6 +109,8 @@ def _given(role: Role, name: str, bits: int) -> Iterator[str]:
             yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
         case "end":
             yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
+        case "time":  # which is any number
+            yield f"  {name} = sub i64 %{APART}ends, %{APART}begins"
         case "length":
             yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
             if bits == _WHOLE:

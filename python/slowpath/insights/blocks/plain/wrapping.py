@@ -17,7 +17,14 @@ from slowpath.insights.blocks.plain.framework import (
     as_called,
     framework,
 )
-from slowpath.insights.blocks.plain.heads import APART, PULLED, head, returned, state
+from slowpath.insights.blocks.plain.heads import (
+    APART,
+    PULLED,
+    further,
+    head,
+    returned,
+    state,
+)
 from slowpath.insights.preparation.brackets import separated
 from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
@@ -101,7 +108,8 @@ class _Wrapping:
         around = [made for line in others for made in self._around(line, named)]
         declared = [one for name, one in self._declared.items() if name in named]
         size = self._sizes.get(self._entry.element or "", 0)
-        text = "\n".join([*around, *state(self._entry, size), *declared, *bodies, ""])
+        lent = [*state(self._entry, size), *further(self._entry)]
+        text = "\n".join([*around, *lent, *declared, *bodies, ""])
         return Wrapped(text, self._called, self._apart)
 
     def _kept(self) -> set[str]:

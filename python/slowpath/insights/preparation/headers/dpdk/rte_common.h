@@ -65,6 +65,7 @@
 #define RTE_ALIGN(x, to) RTE_ALIGN_CEIL(x, to)
 #define RTE_BUILD_BUG_ON(x) ((void)sizeof(char[1 - 2 * !!(x)]))
 #define RTE_BIT32(n) (UINT32_C(1) << (n))
+#define RTE_LEN2MASK(bits, type) ((type)((uint64_t)-1 >> (sizeof(uint64_t) * 8 - (bits))))
 #define RTE_BIT64(n) (UINT64_C(1) << (n))
 #define RTE_ASSERT(x) ((void)0)
 #define RTE_VERIFY(x) ((x) ? (void)0 : __builtin_trap())

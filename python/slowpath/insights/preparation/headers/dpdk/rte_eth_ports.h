@@ -37,6 +37,8 @@
 #define RTE_ETH_LINK_DOWN 0
 #define RTE_ETH_LINK_UP 1
 #define RTE_ETH_LINK_MAX_STR_LEN 40
+#define RTE_ETH_LINK_HALF_DUPLEX 0
+#define RTE_ETH_LINK_FULL_DUPLEX 1
 #define RTE_ETH_NAME_MAX_LEN 64
 #define RTE_ETHDEV_QUEUE_STAT_CNTRS 16
 
@@ -145,6 +147,25 @@ SLOWPATH_C int rte_eth_dev_get_supported_ptypes(uint16_t port, uint32_t wanted, 
 SLOWPATH_C int rte_eth_dev_get_name_by_port(uint16_t port, char *name);
 SLOWPATH_C int rte_eth_stats_get(uint16_t port, struct rte_eth_stats *counts);
 SLOWPATH_C int rte_eth_stats_reset(uint16_t port);
+SLOWPATH_C const char *rte_eth_link_speed_to_str(uint32_t speed);
+SLOWPATH_C int rte_eth_dev_mac_addr_add(uint16_t port, struct rte_ether_addr *address, uint32_t pool);
+SLOWPATH_C int rte_eth_read_clock(uint16_t port, uint64_t *clock);
+
+enum rte_eth_event_type { RTE_ETH_EVENT_UNKNOWN, RTE_ETH_EVENT_INTR_LSC };
+typedef int (*rte_eth_dev_cb_fn)(uint16_t port, enum rte_eth_event_type event, void *given, void *result);
+SLOWPATH_C int rte_eth_dev_callback_register(uint16_t port, enum rte_eth_event_type event, rte_eth_dev_cb_fn called,
+					     void *given);
+/* What is called with packets that come or go is named as the function that gets them. */
+struct rte_mbuf;
+struct rte_eth_rxtx_callback;
+typedef uint16_t (*rte_rx_callback_fn)(uint16_t port, uint16_t queue, struct rte_mbuf *packets[], uint16_t count,
+				       uint16_t most, void *given);
+typedef uint16_t (*rte_tx_callback_fn)(uint16_t port, uint16_t queue, struct rte_mbuf *packets[], uint16_t count,
+				       void *given);
+SLOWPATH_C const struct rte_eth_rxtx_callback *rte_eth_add_rx_callback(uint16_t port, uint16_t queue,
+								      rte_rx_callback_fn called, void *given);
+SLOWPATH_C const struct rte_eth_rxtx_callback *rte_eth_add_tx_callback(uint16_t port, uint16_t queue,
+								      rte_tx_callback_fn called, void *given);
 #define RTE_ETH_FOREACH_DEV(port) \
 	for (port = (uint16_t)rte_eth_find_next(0); port < RTE_MAX_ETHPORTS; port = (uint16_t)rte_eth_find_next((uint16_t)(port + 1)))
 #endif

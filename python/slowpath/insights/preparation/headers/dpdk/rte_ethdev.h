@@ -21,7 +21,7 @@ SLOWPATH_KEPT uint16_t rte_eth_tx_burst(uint16_t port, uint16_t queue, struct rt
 		slowpath_dpdk_no_such_output();
 	SLOWPATH_LOOP for (at = 0; at < count; at++) {
 		slowpath_dpdk_totals.sent[port]++;
-		slowpath_dpdk_gone(packets[at]);
+		slowpath_dpdk_all_gone(packets[at]);
 	}
 	return count;
 }

@@ -45,6 +45,9 @@ struct rte_ipv6_hdr {
 #define RTE_IPV4_HDR_OFFSET_UNITS 8
 #define RTE_IPV4_ANY ((uint32_t)0x00000000)
 #define RTE_IPV4_LOOPBACK ((uint32_t)0x7f000001)
+#define RTE_IPV4_MIN_MCAST RTE_IPV4(224, 0, 0, 0)
+#define RTE_IPV4_MAX_MCAST RTE_IPV4(239, 255, 255, 255)
+#define RTE_IS_IPV4_MCAST(x) ((x) >= RTE_IPV4_MIN_MCAST && (x) <= RTE_IPV4_MAX_MCAST)
 #define RTE_IPV4_BROADCAST ((uint32_t)0xffffffff)
 
 SLOWPATH_INLINE uint8_t rte_ipv4_hdr_len(const struct rte_ipv4_hdr *header)

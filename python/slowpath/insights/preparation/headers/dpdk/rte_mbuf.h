@@ -1,5 +1,6 @@
-/* Packets as DPDK describes them: one segment each, in a buffer with room in front and behind. What is
- * in `struct rte_mbuf` is kept beside the packet; members and places are those of DPDK 22.11. */
+/* Packets as DPDK describes them: each comes in one segment, a buffer with room in front and behind, and may
+ * get more. What is in `struct rte_mbuf` is kept beside the packet; members and places are those of DPDK
+ * 22.11. */
 #ifndef SLOWPATH_DPDK_MBUF_H
 #define SLOWPATH_DPDK_MBUF_H
 #include <rte_byteorder.h>
@@ -18,6 +19,7 @@
 #define RTE_MBUF_DEFAULT_DATAROOM 2048
 #define RTE_MBUF_DEFAULT_BUF_SIZE (RTE_MBUF_DEFAULT_DATAROOM + RTE_PKTMBUF_HEADROOM)
 #define RTE_MBUF_PORT_INVALID UINT16_MAX
+#define RTE_MBUF_MAX_NB_SEGS UINT16_MAX
 #define RTE_MBUF_F_RX_VLAN (1ULL << 0)
 #define RTE_MBUF_F_RX_RSS_HASH (1ULL << 1)
 #define RTE_MBUF_F_RX_FDIR (1ULL << 2)
@@ -26,6 +28,9 @@
 #define RTE_MBUF_F_RX_VLAN_STRIPPED (1ULL << 6)
 #define RTE_MBUF_F_RX_IP_CKSUM_GOOD (1ULL << 7)
 #define RTE_MBUF_F_RX_L4_CKSUM_GOOD (1ULL << 8)
+#define RTE_MBUF_F_RX_IEEE1588_PTP (1ULL << 9)
+#define RTE_MBUF_F_RX_IEEE1588_TMST (1ULL << 10)
+#define RTE_MBUF_F_TX_IEEE1588_TMST (1ULL << 51)
 #define RTE_MBUF_F_RX_IP_CKSUM_MASK (RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 #define RTE_MBUF_F_RX_L4_CKSUM_MASK (RTE_MBUF_F_RX_L4_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 #define RTE_MBUF_F_TX_TUNNEL_MASK (0xfULL << 45)
@@ -43,6 +48,9 @@
 #define RTE_PTYPE_L3_IPV4 0x00000010
 #define RTE_PTYPE_L3_IPV4_EXT 0x00000030
 #define RTE_PTYPE_L3_IPV6 0x00000040
+#define RTE_PTYPE_L3_IPV4_EXT_UNKNOWN 0x00000090
+#define RTE_PTYPE_L3_IPV6_EXT 0x000000c0
+#define RTE_PTYPE_L3_IPV6_EXT_UNKNOWN 0x000000e0
 #define RTE_PTYPE_L4_TCP 0x00000100
 #define RTE_PTYPE_L4_UDP 0x00000200
 #define RTE_PTYPE_L2_MASK 0x0000000f
@@ -124,8 +132,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 	return 0;
 }
 
-/* Gives up one of who refer to a packet: whether it was the last. A packet that nobody refers to is
- * gone, so that this is a mistake. */
+/* Gives up one of who refer to a segment: whether it was the last. What nobody refers to is gone, so that
+ * this is a mistake. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct rte_mbuf *m)
 {
 	if (!m->refcnt) {
@@ -134,8 +142,22 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct 
 	}
 	if (--m->refcnt)
 		return 0;
+	m->next = 0;
+	m->nb_segs = 1;
 	slowpath_dpdk_used[m - slowpath_dpdk_mbufs] = 0;
 	return 1;
+}
+/* The same of a packet, with the segments behind its first one. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_all_gone(struct rte_mbuf *m)
+{
+	struct rte_mbuf *next = m->next;
+	int last = slowpath_dpdk_gone(m);
+
+	SLOWPATH_LOOP for (m = next; m; m = next) {
+		next = m->next;
+		slowpath_dpdk_gone(m);
+	}
+	return last;
 }
 
 /* What a card's framework does: functions of their own. The first buffers are those of packets that
@@ -153,6 +175,11 @@ SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
 }
 
 SLOWPATH_KEPT void rte_pktmbuf_free(struct rte_mbuf *m)
+{
+	if (m && slowpath_dpdk_all_gone(m))
+		slowpath_dpdk_totals.killed++;
+}
+SLOWPATH_KEPT void rte_pktmbuf_free_seg(struct rte_mbuf *m)
 {
 	if (m && slowpath_dpdk_gone(m))
 		slowpath_dpdk_totals.killed++;
@@ -172,7 +199,6 @@ SLOWPATH_INLINE int rte_pktmbuf_alloc_bulk(struct rte_mempool *pool, struct rte_
 	}
 	return 0;
 }
-SLOWPATH_INLINE void rte_pktmbuf_free_seg(struct rte_mbuf *m) { rte_pktmbuf_free(m); }
 SLOWPATH_INLINE void rte_pktmbuf_free_bulk(struct rte_mbuf **packets, unsigned count)
 {
 	unsigned at;
@@ -187,14 +213,72 @@ SLOWPATH_INLINE uint16_t rte_mbuf_refcnt_update(struct rte_mbuf *m, int16_t more
 	return m->refcnt = (uint16_t)(m->refcnt + more);
 }
 
+SLOWPATH_INLINE void rte_pktmbuf_refcnt_update(struct rte_mbuf *m, int16_t more)
+{
+	SLOWPATH_LOOP for (; m; m = m->next)
+		rte_mbuf_refcnt_update(m, more);
+}
+#define __rte_mbuf_sanity_check(m, is_header) ((void)(m), (void)(is_header))
+
 SLOWPATH_INLINE uint16_t rte_pktmbuf_headroom(const struct rte_mbuf *m) { return m->data_off; }
 SLOWPATH_INLINE uint16_t rte_pktmbuf_tailroom(const struct rte_mbuf *m)
 {
 	return (uint16_t)(m->buf_len - m->data_off - m->data_len);
 }
 SLOWPATH_INLINE int rte_pktmbuf_is_contiguous(const struct rte_mbuf *m) { return m->nb_segs == 1; }
-SLOWPATH_INLINE int rte_pktmbuf_linearize(struct rte_mbuf *m) { (void)m; return 0; }
-SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_lastseg(struct rte_mbuf *m) { return m; }
+SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_lastseg(struct rte_mbuf *m)
+{
+	SLOWPATH_LOOP while (m->next)
+		m = m->next;
+	return m;
+}
+SLOWPATH_INLINE int rte_pktmbuf_chain(struct rte_mbuf *head, struct rte_mbuf *tail)
+{
+	uint32_t segments = (uint32_t)head->nb_segs + tail->nb_segs;
+
+	if (segments > RTE_MBUF_MAX_NB_SEGS)
+		return -EOVERFLOW;
+	rte_pktmbuf_lastseg(head)->next = tail;
+	head->nb_segs = (uint16_t)segments;
+	head->pkt_len += tail->pkt_len;
+	tail->pkt_len = tail->data_len;
+	return 0;
+}
+/* Bytes of a packet, from its segments; there are as many. */
+SLOWPATH_KEPT void rte_pktmbuf_bytes(const struct rte_mbuf *m, uint32_t offset, uint32_t length, char *to)
+{
+	uint32_t here;
+
+	SLOWPATH_LOOP for (; length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		here = RTE_MIN(m->data_len - offset, length);
+		memcpy(to, rte_pktmbuf_mtod_offset(m, const char *, offset), here);
+		to += here;
+		length -= here;
+		offset = 0;
+	}
+}
+/* Of several segments one, if there is room for all in the first. */
+SLOWPATH_KEPT int rte_pktmbuf_gathered(struct rte_mbuf *m)
+{
+	struct rte_mbuf *seg = m->next, *next;
+
+	if (m->pkt_len - m->data_len > (uint32_t)(m->buf_len - m->data_off - m->data_len))
+		return -1;
+	SLOWPATH_LOOP for (; seg; seg = next) {
+		next = seg->next;
+		memcpy(rte_pktmbuf_mtod_offset(m, char *, m->data_len), rte_pktmbuf_mtod(seg, char *), seg->data_len);
+		m->data_len = (uint16_t)(m->data_len + seg->data_len);
+		slowpath_dpdk_gone(seg);
+	}
+	m->next = 0;
+	m->nb_segs = 1;
+	return 0;
+}
+SLOWPATH_INLINE int rte_pktmbuf_linearize(struct rte_mbuf *m) { return m->nb_segs == 1 ? 0 : rte_pktmbuf_gathered(m); }
 
 SLOWPATH_INLINE char *rte_pktmbuf_prepend(struct rte_mbuf *m, uint16_t length)
 {
@@ -207,11 +291,12 @@ SLOWPATH_INLINE char *rte_pktmbuf_prepend(struct rte_mbuf *m, uint16_t length)
 }
 SLOWPATH_INLINE char *rte_pktmbuf_append(struct rte_mbuf *m, uint16_t length)
 {
-	char *end = rte_pktmbuf_mtod_offset(m, char *, m->data_len);
+	struct rte_mbuf *last = rte_pktmbuf_lastseg(m);
+	char *end = rte_pktmbuf_mtod_offset(last, char *, last->data_len);
 
-	if (length > rte_pktmbuf_tailroom(m))
+	if (length > rte_pktmbuf_tailroom(last))
 		return 0;
-	m->data_len = (uint16_t)(m->data_len + length);
+	last->data_len = (uint16_t)(last->data_len + length);
 	m->pkt_len += length;
 	return end;
 }
@@ -226,19 +311,29 @@ SLOWPATH_INLINE char *rte_pktmbuf_adj(struct rte_mbuf *m, uint16_t length)
 }
 SLOWPATH_INLINE int rte_pktmbuf_trim(struct rte_mbuf *m, uint16_t length)
 {
-	if (length > m->data_len)
+	struct rte_mbuf *last = rte_pktmbuf_lastseg(m);
+
+	if (length > last->data_len)
 		return -1;
-	m->data_len = (uint16_t)(m->data_len - length);
+	last->data_len = (uint16_t)(last->data_len - length);
 	m->pkt_len -= length;
 	return 0;
 }
 SLOWPATH_INLINE const void *rte_pktmbuf_read(const struct rte_mbuf *m, uint32_t offset, uint32_t length, void *copy)
 {
-	(void)copy;
-	return offset > m->pkt_len || length > m->pkt_len - offset ? 0 : rte_pktmbuf_mtod_offset(m, const void *, offset);
+	if (offset > m->pkt_len || length > m->pkt_len - offset)
+		return 0;
+	SLOWPATH_LOOP while (m->next && offset >= m->data_len) {
+		offset -= m->data_len;
+		m = m->next;
+	}
+	if (offset + length <= m->data_len)
+		return rte_pktmbuf_mtod_offset(m, const void *, offset);
+	rte_pktmbuf_bytes(m, offset, length, (char *)copy);
+	return copy;
 }
 
-/* A copy with its bytes, as cards have no packets that share them. */
+/* A copy with its bytes, as cards have no packets that share them; in one segment. */
 SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_copy(const struct rte_mbuf *m, struct rte_mempool *pool, uint32_t offset,
 						  uint32_t length)
 {
@@ -246,11 +341,11 @@ SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_copy(const struct rte_mbuf *m, struct
 
 	if (offset >= m->pkt_len)
 		return 0;
-	made = rte_pktmbuf_alloc(pool);
-	if (!made)
-		return 0;
 	if (length > m->pkt_len - offset)
 		length = m->pkt_len - offset;
+	made = length > SLOWPATH_BUFFER - RTE_PKTMBUF_HEADROOM ? 0 : rte_pktmbuf_alloc(pool);
+	if (!made)
+		return 0;
 	made->port = m->port;
 	made->ol_flags = m->ol_flags;
 	made->packet_type = m->packet_type;
@@ -259,7 +354,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_copy(const struct rte_mbuf *m, struct
 	made->tx_offload = m->tx_offload;
 	made->data_len = (uint16_t)length;
 	made->pkt_len = length;
-	memcpy(rte_pktmbuf_mtod(made, void *), rte_pktmbuf_mtod_offset(m, const void *, offset), length);
+	rte_pktmbuf_bytes(m, offset, length, rte_pktmbuf_mtod(made, char *));
 	return made;
 }
 SLOWPATH_INLINE struct rte_mbuf *rte_pktmbuf_clone(struct rte_mbuf *m, struct rte_mempool *pool)

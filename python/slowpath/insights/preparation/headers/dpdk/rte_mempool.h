@@ -10,4 +10,6 @@ struct rte_mempool {
 	const char *name;
 	uint32_t size;
 };
+#define RTE_MEMPOOL_NAMESIZE 26
+SLOWPATH_C struct rte_mempool *rte_mempool_lookup(const char *name);
 #endif

@@ -35,6 +35,7 @@ SLOWPATH_KEPT struct rte_ring *rte_ring_started(struct rte_ring *ring, unsigned 
 	rte_ring_started(&rte_ring, count, flags); \
 })
 
+SLOWPATH_C struct rte_ring *rte_ring_lookup(const char *name);
 SLOWPATH_INLINE unsigned rte_ring_count(const struct rte_ring *ring) { return ring->head - ring->tail; }
 SLOWPATH_INLINE unsigned rte_ring_free_count(const struct rte_ring *ring) { return ring->capacity - rte_ring_count(ring); }
 SLOWPATH_INLINE int rte_ring_full(const struct rte_ring *ring) { return rte_ring_free_count(ring) == 0; }

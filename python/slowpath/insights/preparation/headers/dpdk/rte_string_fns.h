@@ -12,6 +12,24 @@ SLOWPATH_INLINE size_t rte_strlcpy(char *to, const char *from, size_t size)
 	}
 	return length;
 }
+/* Puts an end behind each part, but the last one that is asked for; how many parts there are. */
+SLOWPATH_INLINE int rte_strsplit(char *text, int length, char **parts, int most, char between)
+{
+	int at, found = 0;
+	char *part = text;
+
+	if (!text || !parts)
+		return -EINVAL;
+	SLOWPATH_LOOP for (at = 0; at < length && text[at] && found < most; at++) {
+		if (part == &text[at])
+			parts[found++] = part;
+		if (text[at] == between) {
+			text[at] = 0;
+			part = &text[at] + 1;
+		}
+	}
+	return found;
+}
 #ifndef strlcpy
 #define strlcpy(to, from, size) rte_strlcpy(to, from, size)
 #endif

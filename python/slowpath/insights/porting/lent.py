@@ -1,0 +1,121 @@
+"""Memory for what further pointers of a function point to: variables of the source, or zeros."""
+
+import ctypes
+import mmap
+from collections.abc import Callable
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.lists import first_few
+from slowpath.insights.preparation.entry import Entry
+from slowpath.insights.preparation.given import Given
+from slowpath.insights.preparation.layouts import Layouts, Variable
+
+Symbol = tuple[str, int, int, Variable | None]
+"""Of a variable its symbol, address, bytes and layout."""
+_PAGE = mmap.PAGESIZE
+_LINE = 64
+"""Bytes; nothing is aligned to more."""
+_SEVERAL = 3
+"""Variables that a note names."""
+
+
+class Lent:
+    """What the parameters of a function point to."""
+
+    def __init__(
+        self, file: str, entry: Entry, layouts: Layouts, address: Callable[[str], int]
+    ) -> None:
+        """`address` is where a variable is, by its symbol."""
+        self._file, self._entry, self._layouts, self._address = file, entry, layouts, address
+        self._rooms = {
+            one.place: _Zeros(one.type.size)
+            for one in entry.given
+            if one.type is not None and not one.variables and not one.maker
+        }
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        """What is no variable of the source, as if it were."""
+        found = list[Symbol]()
+        for one in self._entry.given:
+            if one.type is not None and one.place in self._rooms:
+                name = f"*{self._name(one)}"
+                variable = Variable(name, one.type, one.type.line)
+                found.append((name, self._rooms[one.place].address, one.type.size, variable))
+        return found
+
+    def addresses(self) -> tuple[dict[int, int], list[str]]:
+        """By place of a parameter, its value once constructors have run; and notes on that.
+
+        Raises:
+            InputError: when something has to be made, and nobody has.
+        """
+        found, notes = dict[int, int](), list[str]()
+        for one in self._entry.given:
+            found[one.place], said = self._lent(one)
+            if said:
+                notes.append(f"{self._name(one)} of {self._entry.function.shown} is {said}")
+        return found, notes
+
+    def _name(self, one: Given) -> str:
+        return one.name or f"parameter {one.place + 1}"
+
+    def _lent(self, one: Given) -> tuple[int, str]:
+        """An address, and what is there; empty: nothing."""
+        if one.type is None:
+            return 0, ""
+        pointed = [(symbol, self._value(symbol)) for symbol in one.pointers]
+        pointed = [(symbol, value) for symbol, value in pointed if value]
+        there = list(one.variables)
+        if one.maker:
+            there = [] if pointed else [name for name in there if self._is_made(name, one)]
+        if there:
+            several = [self._shown(symbol, one) for symbol in there]
+            besides = f" (as {first_few(several[1:], _SEVERAL)} might be)" if several[1:] else ""
+            return self._address(there[0]), f"{several[0]}, as constructors leave it{besides}"
+        if pointed:
+            symbol, value = pointed[0]
+            return value, f"what {self._shown(symbol, None)} points to when constructors have run"
+        if one.maker:
+            raise self._unmade(one)
+        what = one.type.name or "structure"
+        return self._rooms[one.place].address, f"memory of zeros, as there is no {what}"
+
+    def _unmade(self, one: Given) -> InputError:
+        function = self._entry.function
+        kind = "" if one.type is None else one.type.name
+        reason = f"no {kind} is there when packets come"
+        remedy = f"have a function of RTE_INIT call {one.maker}, and keep what that gives"
+        what = f"{self._name(one)} of {function.shown}"
+        return InputError(self._file, f"{function.place}: {what}: {reason}; {remedy}")
+
+    def _is_made(self, symbol: str, one: Given) -> bool:
+        size = 0 if one.type is None else one.type.size
+        return any(ctypes.string_at(self._address(symbol), size))
+
+    def _value(self, symbol: str) -> int:
+        """What a variable points to, or the first one of an array."""
+        return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
+
+    def _shown(self, symbol: str, one: Given | None) -> str:
+        """A variable as the source calls it, with which of an array it is."""
+        found = self._layouts.variable(symbol)
+        if found is None:
+            return symbol
+        size = 8 if one is None or one.type is None else one.type.size
+        return f"{found.name}[0]" if found.type.size != size else found.name
+
+
+class _Zeros:
+    """Zeros that end where a page does; who goes on reading or writing there ends the process."""
+
+    def __init__(self, size: int) -> None:
+        room = -(-size // _PAGE) * _PAGE
+        self._map = mmap.mmap(-1, room + _PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        protect = ctypes.CDLL(None, use_errno=True).mprotect
+        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        if protect(start + room, _PAGE, 0):
+            raise MemoryError("pages cannot be protected")
+        aligned = min(size & -size, _LINE)
+        self.address = (start + room - size) // aligned * aligned
