@@ -169,9 +169,11 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
         for at, one in enumerate(function.parameters)
         if one.kind == "pointer" and one.plain and _pointed(function, one) == "given"
     ]
-    giving = Giving(file, text, functions) if asked else None
     found = set[str]()
-    for function, at in asked if giving is not None else ():
+    if not asked:
+        return found
+    giving = Giving(file, text, functions)
+    for function, at in asked:
         try:
             given = giving.given(function, at)
         except InputError:  # who names the function is told
