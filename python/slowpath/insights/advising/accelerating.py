@@ -6,7 +6,7 @@ told, too; what a compiler makes of the rest without them, nobody knows before i
 """
 
 from slowpath.insights.accelerators.documents import Accelerated, Alike, Called
-from slowpath.insights.advising.advice import Advice, Gap, Said
+from slowpath.insights.advising.advice import Advice, Certainty, Gap, Said
 from slowpath.insights.advising.engines import Part, at_line, of_function
 from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.numbers import percent
@@ -51,8 +51,7 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
         one["line"],
         f"it computes {_computed(one)}{_on_card(evidence, part)}",
         *_effect(part),
-        "proved",
-        f"{_agreed(one)}{_ENGINE}",
+        *_certain(part, f"{_agreed(one)}{_ENGINE}"),
     )
 
 
@@ -62,7 +61,6 @@ def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
     name, function = place["name"], one["function"]
     itself = name == function
     does = "it" if itself else f"that calls {function}, which"
-    shared = part is not None and part.shared
     return Advice(
         "accelerator",
         f"Let the {_engine(one)} engine do {name if itself else f'{function} for {name}'}",
@@ -72,8 +70,7 @@ def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
         f"{place['caller']} calls {name} here, and {does} computes {_computed(one)}"
         f"{_on_card(evidence, part)}",
         *_effect(part),
-        "assumption" if shared else "proved",
-        f"{_EACH if shared else ''}{_agreed(one)}{_STANDS}{_ENGINE}",
+        *_certain(part, f"{_agreed(one)}{_STANDS}{_ENGINE}"),
     )
 
 
@@ -90,6 +87,13 @@ def _agreed(one: Accelerated) -> str:
     agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
     lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
     return f"by execution: it {agreed} {lengths}, none disagreed"
+
+
+def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
+    """How sure it is, and why."""
+    if part is not None and part.shared:
+        return "assumption", f"{_EACH}{why}"
+    return "proved", why
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:

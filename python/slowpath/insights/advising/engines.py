@@ -1,6 +1,6 @@
 """What an engine would take over of a packet's work: functions, wherever their code stands."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.insights.accelerators.libraries import Use, told
@@ -44,7 +44,11 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
     if unknown and not here and not ran:
         return None
     llvm = apart + _executed(here, _runs(traced))
-    return Part(llvm, instructions(traced, symbols) if traced.executed.on_card else llvm)
+    cycles = instructions(traced, symbols) if traced.executed.on_card else llvm
+    others = (use for use in statics.uses if use.caller in symbols and use.symbols)
+    return _with_calls(
+        evidence, traced, [use for use in others if use.symbols[-1] not in symbols], (llvm, cycles)
+    )
 
 
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
@@ -62,10 +66,21 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
     cycles = llvm
     if traced.executed.on_card and everywhere:
         cycles = instructions(traced, frozenset({symbol})) * llvm / everywhere
-    shared = False
-    for called in {use.symbols[-1] for use in here if use.calls}:
+    return _with_calls(evidence, traced, here, (llvm, cycles))
+
+
+def _with_calls(
+    evidence: Evidence, traced: Traced, uses: Sequence[Use], own: tuple[float, float]
+) -> Part:
+    """A part with what functions of the headers take that it calls, by its share of all calls.
+
+    `own` are instructions and cycles without these.
+    """
+    llvm, cycles = own
+    runs, shared = _runs(traced), False
+    for called in {use.symbols[-1] for use in uses if use.calls}:
         symbols = only_through(evidence.statics.calls, called)
-        those = [use for use in here if use.calls and use.symbols[-1] == called]
+        those = [use for use in uses if use.calls and use.symbols[-1] == called]
         share = _share(traced, called, _executed(those, runs))
         llvm += share * in_llvm(traced.counts, "").instructions(symbols)
         cycles += share * instructions(traced, symbols)
