@@ -108,6 +108,10 @@ _SIGNALS = {
 }
 
 
+_UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
+"""Ends that addresses and numbers lead to which nobody has set."""
+
+
 class Outcome(NamedTuple):
     """What became of the packets."""
 
@@ -492,7 +496,17 @@ class Execution:
                 why += f"; helpers that are: {known()}"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
+            if packet >= 0 and code in _UNSET:
+                why += self._unset()
         return f"{where}{shown}{when}: {why}"
+
+    def _unset(self) -> str:
+        """What nobody has set up before packets came, where there is such a thing."""
+        found = self._lent.zeros
+        if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
+            found.append("main does not run")
+        remedy = "what packets need is set up in a function of RTE_INIT"
+        return f"; {'; '.join(found)}; {remedy}" if found else ""
 
     def _call(self, block: int, name: str) -> Line | None:
         """Where a block calls a function."""
