@@ -447,6 +447,41 @@ def test_a_table_that_nobody_has_made() -> None:
     )
 
 
+UNSET = """
+#include <rte_ethdev.h>
+struct rates { uint32_t each; };
+struct limits { struct rates *rates; uint32_t count; };
+struct rates some = {3}, *rates;
+int of_main(struct rte_mbuf *m) { return m->pkt_len / rates->each; }
+int of_zeros(struct rte_mbuf *m, struct limits *limits) { return m->pkt_len / limits->rates->each; }
+int by_zero(struct rte_mbuf *m, struct limits *limits) { return m->pkt_len / limits->count; }
+%s
+"""
+MAIN = "int main(void) { rates = &some; return 0; }"
+
+
+@pytest.mark.parametrize(
+    ("entry", "rest", "said"),
+    [
+        ("of_main", MAIN, "memory that is not there is accessed; main does not run; what packets"),
+        ("of_main", "", "memory that is not there is accessed"),
+        ("of_zeros", "", "accessed; limits of of_zeros is memory of zeros, as there is no limits;"),
+        ("by_zero", "", "a division by zero; limits of by_zero is memory of zeros, as there is no"),
+    ],
+)
+def test_what_nobody_has_set_is_said_where_a_run_ends(
+    tmp_path: Path, entry: str, rest: str, said: str
+) -> None:
+    file = tmp_path / "unset.c"
+    file.write_text(UNSET % rest)
+    ran = slowpath("insights", "counts", file, "--entry", entry, "--traffic", NAT)
+    assert ran.returncode == 3
+    assert f"{entry}: packet 1 of the trace: " in ran.stderr
+    assert said in ran.stderr
+    remedy = "what packets need is set up in a function of RTE_INIT"
+    assert (remedy in ran.stderr) == said.endswith((";", "no", "packets"))
+
+
 @pytest.mark.parametrize(
     ("entry", "outputs", "killed", "where"),
     [("that_hold", {3: 20}, 0, "confs"), ("that_queue", {}, 7, "rte_ring")],

@@ -1,17 +1,32 @@
-"""Which functions are worth being run: those that compute, of the user's own."""
+"""Which functions are worth being run: those that compute, of the user's own and of libraries."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+
+import llvmlite.binding as llvm
 
 from slowpath.insights.accelerators.execution.externals import is_allowed
 from slowpath.insights.accelerators.execution.native import callable_function
+from slowpath.insights.accelerators.libraries import Use
+from slowpath.insights.blocks.plain.framework import framework
 from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.framework import SUPPORT, is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.graph import loops
+from slowpath.insights.preparation.modules import Module
 
 _MIXING = frozenset({"xor", "shl", "lshr", "ashr", "mul", "and", "or", "urem", "srem"})
 _MUCH = 12
 """Operations on bits of a function that is more than an access or a rotation."""
+_FEW = 5
+"""Operations on bits that an accessor of a header has fewer of."""
+_LARGE = 8
+"""Bytes of what is no number, and no address."""
 _SYSTEM = ("/usr/include/", "/usr/lib/")
+_LOOKING = re.compile("look|find|search|match", re.IGNORECASE)
+"""What functions are called that search a table: they are something only with what fills it."""
+_FREE = re.compile(r"_ZL?\d")
+"""What symbols of functions of C++ begin with that are no methods."""
 
 
 def own(functions: Mapping[str, Function]) -> list[str]:
@@ -23,22 +38,60 @@ def own(functions: Mapping[str, Function]) -> list[str]:
     ]
 
 
+def of_headers(functions: Mapping[str, Function], used: Sequence[Use]) -> list[str]:
+    """Functions of the headers that come along which a source calls, and an engine may do.
+
+    What a card's framework does is no work of its cores: it looks up tables of hashes.
+    """
+    apart = framework(functions)
+    named = {symbol for use in used for symbol in use.symbols}
+    return [
+        name
+        for name, one in functions.items()
+        if name in named
+        and _comes_along(one)
+        and (looks_up(one) or (not _is_method(one) and _computes(one)))
+        and not any(inner in apart for inner in reached(functions, name))
+    ]
+
+
+def looks_up(function: Function) -> bool:
+    """Whether a function searches a table, by its name; tables for any type are those of hashes."""
+    return _LOOKING.search(function.shown) is not None and "<" not in function.shown
+
+
+def companions(functions: Mapping[str, Function], name: str) -> list[str]:
+    """Functions of the same header that take the same structure, or object."""
+    function = functions[name]
+    taken = _taken(function)
+    return [
+        other
+        for other, one in functions.items()
+        if other != name
+        and _comes_along(one)
+        and _header(one) == _header(function)
+        and taken & _taken(one)
+    ]
+
+
+def keep_inlined(module: Module) -> None:
+    """Has functions that C++ always inlines stay in a module, too, so that they can be run."""
+    for function in module.functions:
+        if function.is_declaration or not _FREE.match(function.name):
+            continue
+        inlined = any(b"alwaysinline" in words.split() for words in function.attributes)
+        if inlined and function.linkage == llvm.Linkage.linkonce_odr:
+            function.linkage = llvm.Linkage.weak_odr
+
+
 def works(function: Function) -> bool:
     """Whether a function does arithmetic that takes time."""
-    return bool(loops(function)) or any(
-        instruction.opcode in _MIXING
-        for block in function.blocks
-        for instruction in block.instructions
-    )
+    return bool(loops(function)) or _mixing(function) > 0
 
 
 def toils(function: Function) -> bool:
     """Whether a function does so much that it is a part of its own of what it works for."""
-    mixing = sum(
-        instruction.opcode in _MIXING
-        for block in function.blocks
-        for instruction in block.instructions
-    )
+    mixing = _mixing(function)
     return mixing >= _MUCH or (mixing > 0 and bool(loops(function)))
 
 
@@ -59,3 +112,39 @@ def outside(functions: Mapping[str, Function], name: str, known: frozenset[str])
     """What a function may call that is not there: a run ends where it does."""
     called = {one for inner in reached(functions, name) for one in functions[inner].calls}
     return sorted(one for one in called - known if not is_allowed(one))
+
+
+def _mixing(function: Function) -> int:
+    """Operations on bits."""
+    return sum(
+        instruction.opcode in _MIXING
+        for block in function.blocks
+        for instruction in block.instructions
+    )
+
+
+def _computes(function: Function) -> bool:
+    """Whether it is more than an accessor."""
+    return _mixing(function) >= _FEW or bool(loops(function))
+
+
+def _comes_along(function: Function) -> bool:
+    """Whether it is of the headers, in the library's name; no engine, and nothing of the run."""
+    ours = is_ours(_header(function)) and not function.own
+    return ours and not function.engine and not function.name.startswith(SUPPORT)
+
+
+def _header(function: Function) -> str:
+    return function.line.file if function.line else ""
+
+
+def _is_method(function: Function) -> bool:
+    return any(
+        one.described is not None and one.described.artificial for one in function.parameters
+    )
+
+
+def _taken(function: Function) -> set[tuple[str, int]]:
+    """The structures that a function takes: names and bytes."""
+    described = [one.described for one in function.parameters]
+    return {(one.pointee, one.size) for one in described if one is not None and one.size > _LARGE}

@@ -5,6 +5,19 @@ from typing import Literal, TypedDict
 Kind = Literal["crc", "checksum", "hash", "cipher", "lpm"]
 
 
+class Called(TypedDict):
+    """Where a source calls a function of a library."""
+
+    name: str
+    """How the source calls what it calls there: the function itself, or one that calls it."""
+    caller: str
+    """The function of the source that does."""
+    file: str
+    """The line of the source."""
+    line: int
+    """The same."""
+
+
 class Accelerated(TypedDict):
     """A function that an accelerator could replace, proved by execution."""
 
@@ -13,9 +26,13 @@ class Accelerated(TypedDict):
     symbol: str
     """Its name in the module; another one than `function` in C++."""
     file: str
-    """Where it is defined; empty where there is no debug information."""
+    """Where it is defined, of a library's where it is called first; empty where there is no debug
+    information."""
     line: int
     """The same; 0 where nothing says it."""
+    calls: list[Called]
+    """Of a function of the headers that come along, each line of the source that calls it; of the
+    source's own, empty."""
     kind: Kind
     """What accelerators are called that do this."""
     algorithm: str
@@ -31,7 +48,8 @@ class Accelerated(TypedDict):
     together: list[str]
     """Functions that were run with it: what prepares its state, or reads it."""
     part_of: str | None
-    """The proved function that calls it: it was run as a part of that, not by itself."""
+    """The proved function that calls it: it was run as a part of that, not by itself, or is a
+    library's that nothing else calls."""
     confidence: float | None
     """Of the classifier that names candidates, from 0 to 1; it decides nothing here."""
 
@@ -74,7 +92,7 @@ class AcceleratorsReport(TypedDict):
     llvm: str
     """Version of LLVM that read and ran it."""
     functions: int
-    """Functions that were examined."""
+    """Functions that were examined, those of the headers that come along, too."""
     proved: list[Accelerated]
     """In the order of the file."""
     alike: list[Alike]

@@ -1,11 +1,16 @@
 """Examines a file in a process that may die, and puts together what is said of it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from time import monotonic
 from typing import Any
 
 from slowpath.engine import identity
-from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.insights.accelerators.documents import (
+    Accelerated,
+    AcceleratorsReport,
+    Alike,
+    Called,
+)
 from slowpath.insights.errands import attempt
 from slowpath.insights.preparation.sources import Source
 from slowpath.work.jobs import Message
@@ -17,14 +22,17 @@ _ALIKE = 0.5
 """Confidence from which on a function that is not proved is worth a line."""
 
 
-def examine(
+def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
     source: Source,
     entry: str | None,
     seconds: float | None,
     memory: int | None,
     stopping: Stopping,
+    begun: Collection[str] = (),
 ) -> AcceleratorsReport:
-    """What accelerators could do in a file.
+    """What accelerators could do in a file; with `begun`, in what these functions reach.
+
+    `begun` are symbols of functions that packets are known to reach; an entry goes before them.
 
     Raises:
         InputError: when it cannot be read, or has no such entry, or one that cannot be followed.
@@ -50,11 +58,15 @@ def examine(
                 order.update({name: at for at, name in enumerate(names)})
             case ("proved", record):
                 report["proved"].append(record)
+            case ("called", symbol, changes):
+                for record in report["proved"]:
+                    if record["symbol"] == symbol:
+                        record.update(changes)
             case ("alike", record):
                 report["alike"].append(record)
 
     def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return _work(source, entry, seconds, stopping)
+        return _work(source, (entry, begun), seconds, stopping)
 
     stopped = attempt(source.file, work, (seconds, memory), stopping, take)
     report["stopped"] = stopped
@@ -64,9 +76,14 @@ def examine(
 
 
 def _work(
-    source: Source, entry: str | None, seconds: float | None, stopping: Stopping
+    source: Source,
+    within: tuple[str | None, Collection[str]],
+    seconds: float | None,
+    stopping: Stopping,
 ) -> Iterator[Message]:
     """The other process."""
+    from slowpath.insights.accelerators.calling import settled
+    from slowpath.insights.accelerators.candidates import keep_inlined
     from slowpath.insights.accelerators.execution.confinement import (
         can_refuse_calls,
         leave_network,
@@ -80,33 +97,39 @@ def _work(
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
     network = leave_network()
-    program = Program(source, entry)
+    entry, begun = within
+    program = Program(source, entry, keep_inlined)
     text = str(program.module)
-    identification = Identification(program, until)
+    identification = Identification(program, until, begun)
     yield "begun", llvm_version(), network, can_refuse_calls(), identification.names
-    likely = {name: classify(identification.functions[name]) for name in identification.names}
-    proved = set[str]()
+    likely = {name: classify(identification.functions[name]) for name in identification.own}
+    proved = dict[str, str | None]()
     for found in identification.run():
         name = found["function"]
         if name in proved:
             continue
-        proved.add(name)
-        kind, confidence = likely[name]
+        proved[name] = found["part_of"]
+        kind, confidence = likely.get(name, ("none", 0.0))
         sure = confidence if kind == found["kind"] else None
         yield "proved", dict(_accelerated(identification, found, sure))
         if stopping.asked:
             yield ("stopped", "interrupted")
             return
+    functions, headers = identification.functions, identification.headers
+    for symbol, changes in settled(functions, identification.uses, proved, headers):
+        yield "called", symbol, changes
     suspected = [
         name
         for name, (kind, confidence) in likely.items()
         if name not in proved and kind != "none" and confidence >= _ALIKE
     ]
     metadata = Metadata(text if suspected else "")
+    along = {one for use in identification.uses for one in use.symbols}
     for name in suspected:
-        # The loop of a proved function that became a part of its caller is said of that one.
-        own = without(identification.functions[name], metadata, proved)
-        if own is None:
+        # The loop of a proved function that became a part of its caller is said of that one, and
+        # loops of a header are not the source's.
+        own = without(identification.functions[name], metadata, proved.keys())
+        if own is None or without(own, metadata, along) is None:
             continue
         kind, confidence = likely[name]
         if own is not identification.functions[name]:
@@ -118,14 +141,21 @@ def _work(
 
 
 def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
+    from slowpath.insights.accelerators.calling import places
+
     function = identification.functions[found["function"]]
     part = found["part_of"]
     shown = identification.functions
+    calls = list[Called]()
+    if function.name in identification.headers:
+        calls = places(identification.functions, identification.uses, function.name)
+    file, line = function.line or ("", 0)
     return {
         "function": function.shown,
         "symbol": function.name,
-        "file": function.line.file if function.line else "",
-        "line": function.line.line if function.line else 0,
+        "file": calls[0]["file"] if calls else file,
+        "line": calls[0]["line"] if calls else line,
+        "calls": calls,
         "kind": found["kind"],
         "algorithm": found["algorithm"],
         "parameters": found["parameters"],

@@ -107,6 +107,7 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
         name
         for name in names
         if patterns[name] in ("p", "pi", "pii")
+        or _configures(bench.functions[name], patterns[name])
         or (not bench.functions[name].parameters and bench.variables(name))
     ]
     found = list[Roles]()
@@ -122,6 +123,12 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
         if len(found) >= _MOST:
             break
     return found[:_MOST]
+
+
+def _configures(function: Function, pattern: str) -> bool:
+    """Whether a function of the headers prepares a table from what says how large it is to be."""
+    last = function.parameters[-1].described if function.parameters else None
+    return function.supports and pattern == "pp" and last is not None and last.constant
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:

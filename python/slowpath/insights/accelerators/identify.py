@@ -4,27 +4,40 @@ This runs in a process of its own, and runs code of the module only in further o
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from slowpath.cli.lists import first_few
-from slowpath.insights.accelerators.candidates import outside, own, why_not, works
+from slowpath.insights.accelerators.candidates import (
+    companions,
+    looks_up,
+    of_headers,
+    outside,
+    own,
+    why_not,
+    works,
+)
 from slowpath.insights.accelerators.execution.trials import Attempt, Series
 from slowpath.insights.accelerators.groups import akin, pairs, parts, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
+from slowpath.insights.accelerators.libraries import uses
 from slowpath.insights.accelerators.proofs import blocks
 from slowpath.insights.accelerators.proofs import streams as stream_ciphers
 from slowpath.insights.accelerators.proofs.digests import stream_attempts
 from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempts
+from slowpath.insights.accelerators.proofs.routing.ways import Roles
 from slowpath.insights.accelerators.proofs.streams import rc4_attempts
 from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.metadata import Metadata
 from slowpath.insights.program import Program
 
 _SECONDS = 8.0
 """CPU seconds of a function, all attempts together."""
+_HEADER_SECONDS = 4.0
+"""The same of a function of the headers that come along."""
 _GROUP_SECONDS = 4.0
 """CPU seconds of several functions together."""
 _TABLES_SECONDS = 6.0
@@ -38,38 +51,61 @@ Found = dict[str, Any]
 class Identification:
     """A module, examined function by function."""
 
-    def __init__(self, program: Program, until: float) -> None:
-        """The module is taken over; an entry limits the work to what it reaches."""
+    def __init__(self, program: Program, until: float, begun: Collection[str] = ()) -> None:
+        """The module is taken over; an entry limits the work to what it reaches.
+
+        So do functions that packets are known to reach, `begun`, by symbols. What prepares tables
+        or keys for these is run with them, wherever it is called from.
+        """
         self.functions = program.functions
-        named = [name for name in own(self.functions) if not self.functions[name].supports]
+        users = [name for name in own(self.functions) if not self.functions[name].supports]
+        roots = [one for one in begun if one in self.functions]
         if program.entry is not None:
-            inside = reached(self.functions, program.entry)
-            named = [name for name in named if name in inside]
-        self.names = named
+            roots = [program.entry]
+        inside = {name for one in roots for name in reached(self.functions, one)}
+        self.own = [name for name in users if not roots or name in inside]
+        """Functions of the source that are examined."""
+        along = len(users) < len(self.functions)
+        metadata = Metadata(str(program.module) if along else "")
+        self.uses = uses(self.functions, metadata, self.own) if along else []
+        self.headers = of_headers(self.functions, self.uses)
+        """Functions of the headers that come along which these call, and which are examined."""
+        self._asked = frozenset((*self.own, *self.headers))
         self._known = frozenset(self.functions)
+        named = (*users, *self.headers)
         self.refused = {
             name: reason for name in named if (reason := why_not(self.functions, name)) is not None
         }
         self._until = until
         self._bench = Bench(program.module, self.functions)
-        self._able = [name for name in named if name not in self.refused]
+        self._able = [name for name in users if name not in self.refused]
         self._proved = dict[str, Found]()
         self._hopeless = set[str]()
+
+    @property
+    def names(self) -> list[str]:
+        """All functions that are examined, in the order of the module."""
+        return [name for name in self.functions if name in self._asked]
 
     def run(self) -> Iterator[Found]:
         """What is proved, as it is found."""
         blocks.prepare()
         stream_ciphers.prepare()
         before = self._beginnings()
+        for one in self._found(before):
+            if one["function"] in self._asked:
+                yield one
+
+    def _found(self, before: Sequence[str]) -> Iterator[Found]:
         for name in self._able:
-            if self._computes(name):
-                found = self._single(name, before)
+            if name in self._asked and self._computes(name):
+                found = self._single(name, before, _SECONDS)
                 if found is not None:
                     yield self._keep(name, found)
-        for each in (self._streams, self._pairs, self._tables):
+        for each in (self._streams, self._pairs, self._tables, self._of_headers):
             yield from each(before)
         for inner, outer in list(parts(self.functions, list(self._proved))):
-            if inner in self.names:
+            if inner in self.own:
                 found = self._proved[outer]
                 part = {"part_of": outer, "inputs": 0, "together": []}
                 yield self._keep(inner, {**found, **part})
@@ -106,9 +142,9 @@ class Identification:
         tried: list[Attempt] = [partial(ends, name) for name in named]
         return [named[at] for at, _ in Series(tried, _GROUP_SECONDS, self._until).successes()]
 
-    def _single(self, name: str, before: Sequence[str]) -> Found | None:
+    def _single(self, name: str, before: Sequence[str], seconds: float) -> Found | None:
         tried = attempts(self._bench, name)
-        series = Series(tried, _SECONDS, self._until, self._bench.prepare)
+        series = Series(tried, seconds, self._until, self._bench.prepare)
         found = series.first()
         if found is None and series.given_up:
             self._hopeless.add(name)
@@ -121,7 +157,7 @@ class Identification:
         ]
         if found is None and earlier:
             prepare = partial(self._bench.prepare, earlier)
-            found = Series(tried, _SECONDS, self._until, prepare).first()
+            found = Series(tried, seconds, self._until, prepare).first()
             if found is not None:
                 found["together"] = earlier
         return found
@@ -138,6 +174,8 @@ class Identification:
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._unproved()):
+            if not self._asked.intersection(group):
+                continue
             known = [name for name in group if name in self._proved]
             # Several digests may share the function in the middle.
             if group[-1] in known or (known and not akin(self._bench, group)):
@@ -148,8 +186,12 @@ class Identification:
                 yield from self._together(group, named, tried, before)
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
+        working = [
+            name for name in self._unproved() if name in self._asked and self._computes(name)
+        ]
+        if not working:
+            return
         starts = {name: found for name in self._able if (found := self._starts(name, before))}
-        working = [name for name in self._unproved() if self._computes(name)]
         for begin, work in pairs(self._bench, list(starts), working):
             if work in self._proved or not self._fit((begin, work)):
                 continue
@@ -167,12 +209,15 @@ class Identification:
         return blocks.distinct(one for _, one in series.successes())
 
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
-        # Whatever happened to them without the other's table.
+        yield from self._routes(tables(self._bench, self._unproved()), before)
+
+    def _routes(self, found: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
+        """Whatever happened to functions without the other's table."""
         end = _spent() + _TABLES_SECONDS
-        for roles in tables(self._bench, self._unproved()):
+        for roles in found:
             if _spent() >= end:
                 return
-            if roles.look in self._proved:
+            if roles.look in self._proved or not self._asked.intersection((roles.add, roles.look)):
                 continue
             named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
@@ -181,10 +226,36 @@ class Identification:
             count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
                 some = tried[at : at + count]
-                found = list(self._together(group, named, some, before))
-                yield from found
-                if found or monotonic() >= self._until or _spent() >= end:
+                success = list(self._together(group, named, some, before))
+                yield from success
+                if success or monotonic() >= self._until or _spent() >= end:
                     break
+
+    def _of_headers(self, before: Sequence[str]) -> Iterator[Found]:
+        """The same of functions of the headers: alone, or with those on the same structure."""
+        # What fills a table that was found to be one is not looked at any more.
+        for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):
+            if name in self.refused or name in self._proved:
+                continue
+            beside = [
+                one
+                for one in companions(self.functions, name)
+                if one not in self._proved and why_not(self.functions, one) is None
+            ]
+            if looks_up(self.functions[name]):
+                found_with = tables(self._bench, [name, *beside])
+                of_it = [one for one in found_with if one.look == name]
+                yield from (one for one in self._routes(of_it, before) if one["function"] == name)
+                continue
+            found = self._single(name, before, _HEADER_SECONDS)
+            if found is not None:
+                yield self._keep(name, found)
+                continue
+            for group in streams(self._bench, [name, *beside]):
+                if name in group and name not in self._proved:
+                    left = [one for one in group if one not in self._proved]
+                    tried = list(stream_attempts(self._bench, *group))
+                    yield from self._together(group, left, tried, before)
 
     def _together(
         self,

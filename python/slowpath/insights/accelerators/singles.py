@@ -22,6 +22,7 @@ from slowpath.insights.accelerators.harness.steps import (
     step_oracles,
     steppings,
     table_oracles,
+    words_oracles,
 )
 from slowpath.insights.accelerators.proofs.blocks import (
     direct_attempts,
@@ -54,6 +55,7 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
     return [
         *(partial(_digest, bench, name, one, numbers) for one in readings(function)),
         *(partial(_step, bench, name, one, numbers) for one in steppings(function)),
+        partial(_words, bench, name, numbers),
         partial(_table, bench, name),
         partial(prove_update, bench, name),
         *chain(
@@ -158,6 +160,12 @@ def _step(
     bench: Bench, name: str, stepping: Stepping, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
     return _first(step_oracles(bench, name, stepping), numbers, sums=False)
+
+
+def _words(bench: Bench, name: str, numbers: tuple[int, ...]) -> dict[str, Any] | None:
+    """A hash of several numbers."""
+    tried = (prove_hash(oracle, numbers) for oracle in words_oracles(bench, name))
+    return next((found for found in tried if found is not None), None)
 
 
 def _table(bench: Bench, name: str) -> dict[str, Any] | None:

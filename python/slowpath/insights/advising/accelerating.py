@@ -5,81 +5,128 @@ instead, with those of functions that nothing else calls. Of the card's instruct
 told, too; what a compiler makes of the rest without them, nobody knows before it is compiled.
 """
 
-from slowpath.insights.accelerators.documents import Accelerated, Alike
-from slowpath.insights.advising.advice import Advice, Gap, Said
-from slowpath.insights.advising.evidence import Evidence, Traced
-from slowpath.insights.advising.weight import instructions
-from slowpath.insights.blocks.traced.running import in_llvm
+from slowpath.insights.accelerators.documents import Accelerated, Alike, Called
+from slowpath.insights.advising.advice import Advice, Certainty, Gap, Said
+from slowpath.insights.advising.engines import Part, at_line, of_function
+from slowpath.insights.advising.evidence import Evidence
 from slowpath.insights.numbers import percent
-from slowpath.insights.preparation.calls import only_through
 
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
+_IDLE = "; no packet of the trace came there"
+_ENGINE = "; whether the card has such an engine, and what that takes, is in no number here"
+_STANDS = (
+    "; what ran is the function of the headers that come along, which stands for the library's"
+)
+_EACH = "each call of it is taken to take as much as the others; "
 
 
 def accelerating(evidence: Evidence) -> Said:
-    """A piece of advice for each function that is proved, or that looks like one."""
+    """A piece of advice for each function that is proved, or that looks like one.
+
+    Functions of libraries are advised on where the source calls them, line by line.
+    """
     report = evidence.accelerators
     for one in report["proved"]:
-        if one["part_of"] is None:
+        if one["part_of"] is not None:
+            continue
+        if not one["calls"]:
             yield _proved(evidence, one)
+        for place in one["calls"]:
+            yield _called(evidence, one, place)
     for alike in report["alike"]:
-        yield _alike(alike)
+        yield _alike(evidence, alike)
     if report["stopped"] is not None:
         why = f"the search was stopped ({report['stopped']}) before all functions were examined"
         yield Gap("all functions for accelerators", why, "more time: --deadline")
 
 
 def _proved(evidence: Evidence, one: Accelerated) -> Advice:
-    symbols = only_through(evidence.statics.calls, one["symbol"])
-    taken = _taken(evidence.traced, symbols)
-    said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
-    agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
-    lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
-    engine = "; whether the card has such an engine, and what that takes, is in no number here"
+    part = of_function(evidence, one["symbol"], one["line"])
     return Advice(
         "accelerator",
-        f"Let the {_NAMES.get(one['kind'], one['kind'])} engine do {one['function']}",
+        f"Let the {_engine(one)} engine do {one['function']}",
         one["function"],
         one["file"],
         one["line"],
-        f"it computes {one['algorithm']}{f' ({said})' if said else ''}"
-        f"{_on_card(evidence.traced, symbols)}",
-        taken,
-        None if taken is None else 0.0,
-        _UNIT,
-        None if evidence.traced is None else instructions(evidence.traced, symbols),
-        "proved",
-        f"by execution: it {agreed} {lengths}, none disagreed{engine}",
+        f"it computes {_computed(one)}{_on_card(evidence, part)}",
+        *_effect(part),
+        *_certain(part, f"{_agreed(one)}{_ENGINE}"),
     )
 
 
-def _taken(traced: Traced | None, symbols: frozenset[str]) -> float | None:
-    """None: nobody knows, as it did not run by itself (it was inlined before)."""
-    if traced is None or not any(one["symbol"] in symbols for one in traced.counts["blocks"]):
-        return None
-    return in_llvm(traced.counts, "").instructions(symbols)
-
-
-def _on_card(traced: Traced | None, symbols: frozenset[str]) -> str:
-    if traced is None or not traced.executed.on_card:
-        return ""
-    return f"; {instructions(traced, symbols):.3g} of the card's instructions are for it"
-
-
-def _alike(one: Alike) -> Advice:
-    sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
+def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
+    """A function of a library, where the source calls it, or one that calls it."""
+    part = at_line(evidence, one["symbol"], place["file"], place["line"])
+    name, function = place["name"], one["function"]
+    itself = name == function
+    does = "it" if itself else f"that calls {function}, which"
     return Advice(
         "accelerator",
-        f"See whether {one['function']} is a {_NAMES.get(one['kind'], one['kind'])}",
+        f"Let the {_engine(one)} engine do {name if itself else f'{function} for {name}'}",
+        name,
+        place["file"],
+        place["line"],
+        f"{place['caller']} calls {name} here, and {does} computes {_computed(one)}"
+        f"{_on_card(evidence, part)}",
+        *_effect(part),
+        *_certain(part, f"{_agreed(one)}{_STANDS}{_ENGINE}"),
+    )
+
+
+def _engine(one: Accelerated | Alike) -> str:
+    return _NAMES.get(one["kind"], one["kind"])
+
+
+def _computed(one: Accelerated) -> str:
+    said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+    return f"{one['algorithm']}{f' ({said})' if said else ''}"
+
+
+def _agreed(one: Accelerated) -> str:
+    agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
+    lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
+    return f"by execution: it {agreed} {lengths}, none disagreed"
+
+
+def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
+    """How sure it is, and why."""
+    if part is not None and part.shared:
+        return "assumption", f"{_EACH}{why}"
+    return "proved", why
+
+
+def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
+    """Before and after, of what, and cycles that are saved."""
+    if part is None:
+        return None, None, _UNIT, None
+    return part.instructions, 0.0, _UNIT, part.cycles
+
+
+def _on_card(evidence: Evidence, part: Part | None) -> str:
+    if part is None or evidence.traced is None:
+        return ""
+    if not part.instructions:
+        return _IDLE
+    if not evidence.traced.executed.on_card:
+        return ""
+    if not part.cycles:
+        return "; none of its instructions on the card are counted"
+    return f"; {part.cycles:.3g} of the card's instructions are for it"
+
+
+def _alike(evidence: Evidence, one: Alike) -> Advice:
+    sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
+    part = of_function(evidence, one["symbol"], one["line"])
+    idle = part is not None and not part.instructions
+    return Advice(
+        "accelerator",
+        f"See whether {one['function']} is a {_engine(one)}",
         one["function"],
         one["file"],
         one["line"],
-        "its code looks like what an accelerator does",
-        None,
-        None,
-        _UNIT,
-        None,
+        f"its code looks like what an accelerator does{_IDLE if idle else ''}",
+        *_effect(part if idle else None),
         "learnt",
         f"{sure}: {one['reason']}",
     )

@@ -137,7 +137,8 @@ class AdviceReport(TypedDict):
     assumptions: list[str]
     """What the order of the advice rests on."""
     advice: list[AdviceGiven]
-    """Largest effect first, then those whose effect is not known."""
+    """Largest effect first, then those whose effect is not known, then those on what no packet of
+    the trace came to (`before` is 0)."""
     unsaid: list[Unsaid]
     """What could not be said."""
     present: Present | None

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.insights.accelerators.examination import examine
+from slowpath.insights.accelerators.libraries import Use
 from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
-from slowpath.insights.advising.statics import Statics, statics_of
+from slowpath.insights.advising.statics import Statics, begun, statics_of
 from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.blocks.traced.running import Trace, executed, in_llvm
 from slowpath.insights.coalescing.advising import WIDTH
@@ -64,7 +65,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
     known = card()
     others = numbered([one for file in asked.beside for one in read_neighbours(known, file)])
     whole, asked = asked, _runnable(asked)
-    statics = _statics(asked, _left(until), stopping)
+    statics, first = _statics(asked, _left(until), stopping)
     standing = _standing(asked, statics)
     traced = None
     if asked.traffic is not None:
@@ -73,8 +74,8 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         room = _room(standing, statics, run)
         traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
-    entry = asked.setting.entry
-    accelerators = examine(whole.source, entry, _left(until), asked.memory, stopping)
+        first = [one["symbol"] for one in run.report["functions"]]
+    accelerators = examine(whole.source, None, _left(until), asked.memory, stopping, first)
     use = None
     if traced is not None and statics.floating is None:
         use = assess(known, work_of(traced.counts, traced.placed), others)
@@ -93,14 +94,18 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(until - monotonic(), 0.1)
 
 
-def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> Statics:
-    """What the source says of itself, read in a process that may die."""
-    found = list[Statics]()
+def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[Statics, list[str]]:
+    """What the source says of itself, and which functions packets come to, by symbols.
+
+    It is read in a process that may die.
+    """
+    found = list[tuple[Statics, list[str]]]()
 
     def take(message: Message) -> None:
         match message:
-            case ("read", *said):
-                found.append(Statics(*said))
+            case ("read", first, said):
+                said["uses"] = [Use(*one) for one in said["uses"]]
+                found.append((Statics(**said), first))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         from slowpath.insights.preparation.modules import keep_loops
@@ -108,7 +113,10 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> Statics
 
         keep_loops()
         program = Program(asked.source, asked.setting.entry)
-        yield "read", *statics_of(program.module, program.functions, program.entry)
+        said = statics_of(program.module, program.functions, program.entry)
+        # What is sent is made of plain tuples.
+        plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
+        yield "read", begun(asked.source.file, program.functions, program.entry), plain
 
     stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
     if not found:

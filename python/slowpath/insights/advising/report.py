@@ -1,4 +1,7 @@
-"""All advice on a source, put in order: the largest effect first, what is not known behind it."""
+"""All advice on a source, put in order: the largest effect first, what is not known behind it.
+
+What no packet of the trace came to is last.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -60,10 +63,11 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     }
 
 
-def _order(one: AdviceGiven) -> tuple[bool, float, int, str, int]:
-    known = one["effect"] is not None
+def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
+    """What is not known stands behind what is; last, what no packet of the trace came to."""
+    known, idle = one["effect"] is not None, one["before"] == 0
     sure = _CERTAINTIES.index(one["certainty"])
-    return (not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
+    return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
 
 
 def _given(one: Advice, whole: float) -> AdviceGiven:

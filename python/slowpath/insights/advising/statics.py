@@ -9,10 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypedDict
 
+from slowpath.cli.errors import InputError
+from slowpath.insights.accelerators.libraries import Use, uses
 from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.memory import Structure, survey
 from slowpath.insights.porting.xdp.maps import tables_of
-from slowpath.insights.preparation.calls import reached
+from slowpath.insights.preparation.calls import own_of, reached
+from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.graph import loops
@@ -91,6 +94,10 @@ class Statics(NamedTuple):
     """By symbol of a function, also of headers, those that it calls."""
     floating: str | None
     """Where the first floating-point number is computed with; None: nowhere."""
+    uses: list[Use]
+    """What the source's functions have of the headers, and of functions that were inlined."""
+    inlined: list[str]
+    """Symbols of functions that are always a part of who calls them."""
 
 
 def statics_of(
@@ -134,7 +141,24 @@ def statics_of(
         [loop for one in own for loop in _loops(one, metadata)],
         {name: sorted(one.calls) for name, one in functions.items()},
         next((place for one in own for place in _floating(one, metadata)), None),
+        uses(functions, metadata, [one.name for one in own]),
+        [name for name, one in functions.items() if one.inlined],
     )
+
+
+def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
+    """Functions that packets come to first, by symbols, as far as a source says so; empty: any.
+
+    Where it does not, `main` is none of them: it takes no packets.
+    """
+    if entry is not None:
+        return [entry]
+    try:
+        return [choose(file, functions, None).function.name]
+    except InputError:
+        own = own_of(functions)
+        others = [name for name in own if functions[name].shown != "main"]
+        return others if len(others) < len(own) else []
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:

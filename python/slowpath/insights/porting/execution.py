@@ -108,8 +108,8 @@ _SIGNALS = {
 }
 
 
-_UNREADY = (-signal.SIGSEGV, -signal.SIGFPE)
-"""How processes end for lack of what an application would have set up."""
+_UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
+"""Ends that addresses and numbers lead to which nobody has set."""
 
 
 class Outcome(NamedTuple):
@@ -496,9 +496,17 @@ class Execution:
                 why += f"; helpers that are: {known()}"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
-            if self._entry.dpdk and "main" in self._functions and code in _UNREADY:
-                why += "; main does not run: what it sets up is for a function of RTE_INIT"
+            if packet >= 0 and code in _UNSET:
+                why += self._unset()
         return f"{where}{shown}{when}: {why}"
+
+    def _unset(self) -> str:
+        """What nobody has set up before packets came, where there is such a thing."""
+        found = self._lent.zeros
+        if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
+            found.append("main does not run")
+        remedy = "what packets need is set up in a function of RTE_INIT"
+        return f"; {'; '.join(found)}; {remedy}" if found else ""
 
     def _call(self, block: int, name: str) -> Line | None:
         """Where a block calls a function."""

@@ -44,6 +44,15 @@ class Lent:
                 found.append((name, self._rooms[one.place].address, one.type.size, variable))
         return found
 
+    @property
+    def zeros(self) -> list[str]:
+        """What is known to be zeros before anything has run, in words."""
+        return [
+            self._is(one, _of_zeros(one))
+            for one in self._entry.given
+            if one.place in self._rooms and not one.pointers
+        ]
+
     def addresses(self) -> tuple[dict[int, int], list[str]]:
         """By place of a parameter, its value once constructors have run; and notes on that.
 
@@ -54,8 +63,11 @@ class Lent:
         for one in self._entry.given:
             found[one.place], said = self._lent(one)
             if said:
-                notes.append(f"{self._name(one)} of {self._entry.function.shown} is {said}")
+                notes.append(self._is(one, said))
         return found, notes
+
+    def _is(self, one: Given, said: str) -> str:
+        return f"{self._name(one)} of {self._entry.function.shown} is {said}"
 
     def _name(self, one: Given) -> str:
         return one.name or f"parameter {one.place + 1}"
@@ -78,8 +90,7 @@ class Lent:
             return value, f"what {self._shown(symbol, None)} points to when constructors have run"
         if one.maker:
             raise self._unmade(one)
-        what = one.type.name or "structure"
-        return self._rooms[one.place].address, f"memory of zeros, as there is no {what}"
+        return self._rooms[one.place].address, _of_zeros(one)
 
     def _unmade(self, one: Given) -> InputError:
         function = self._entry.function
@@ -104,6 +115,11 @@ class Lent:
             return symbol
         size = 8 if one is None or one.type is None else one.type.size
         return f"{found.name}[0]" if found.type.size != size else found.name
+
+
+def _of_zeros(one: Given) -> str:
+    kind = "" if one.type is None else one.type.name
+    return f"memory of zeros, as there is no {kind or 'structure'}"
 
 
 class _Zeros:

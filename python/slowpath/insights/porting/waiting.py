@@ -51,7 +51,7 @@ def _pointed(start: int, size: int, first: int) -> set[int]:
     count = (start + size - begin) // _WORD
     if count <= 0:
         return set()
-    words = np.frombuffer(ctypes.string_at(begin, _WORD * count), np.uint64)
+    words = np.frombuffer(memoryview((ctypes.c_uint64 * count).from_address(begin)), np.uint64)
     near = words[(words >= first) & (words < first + _TURNS * _DESCRIBED)].astype(np.int64) - first
     return set((near[near % _DESCRIBED == 0] // _DESCRIBED).tolist())
 

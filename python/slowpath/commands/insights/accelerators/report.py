@@ -31,7 +31,7 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
     for one in report["proved"]:
         said = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
         counted = (one["inputs"], one["shortest"], one["longest"])
-        status = "proved" if one["part_of"] is None else "part"
+        status = "part" if one["part_of"] is not None else "called" if one["calls"] else "proved"
         yield csv_line(
             (
                 *(one["function"], one["file"], one["line"], status, one["kind"]),
@@ -51,7 +51,7 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
     yield Line(one_line(f"{report['file']}: {what}"), "bold")
     if proved:
         yield Line("")
-        rows = [(one["function"], _place(one), one["algorithm"], _how(one)) for one in proved]
+        rows = [(one["function"], _where(one), one["algorithm"], _how(one)) for one in proved]
         yield from grid(("function", "where", "what", "proved by"), rows)
         yield Line("")
         yield from _parameters(proved)
@@ -76,6 +76,13 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
 
 def _place(one: Accelerated | Alike) -> str:
     return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def _where(one: Accelerated) -> str:
+    """Where a function is defined; of a library, where the source calls it."""
+    further = len(one["calls"]) - 1
+    more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
+    return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
 
 
 def _how(one: Accelerated) -> str:

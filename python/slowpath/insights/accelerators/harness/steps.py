@@ -20,6 +20,7 @@ from slowpath.insights.preparation.functions import Function
 _MOST_BYTES = 64
 """Bytes of a message: each takes a call."""
 _ENTRIES = 256
+_WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
@@ -81,6 +82,27 @@ class WordOracle(Plain):
     def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has none
         """What is returned."""
         return self._bound.call(numbers={self._data: int.from_bytes(data, "little")})
+
+
+class WordsOracle(Plain):
+    """Several numbers to a number: the message is all of them, one after the other."""
+
+    def __init__(self, bound: Bound, data: Sequence[int], seed: int | None, bits: int) -> None:
+        self._bound, self._data, self._seed = bound, data, seed
+        parameters = bound.function.parameters
+        self._size = parameters[data[0]].bits // 8
+        self.fixed = self.unit = self.most = self._size * len(data)
+        self.bits = bits
+        self.seed_bits = 0 if seed is None else parameters[seed].bits
+        self.seed_name = "" if seed is None else seed_name(bound, Seed(self.seed_bits, seed))
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """What is returned."""
+        numbers = {} if self._seed is None else {self._seed: seed}
+        for at, number in enumerate(self._data):
+            piece = data[at * self._size : (at + 1) * self._size]
+            numbers[number] = int.from_bytes(piece, "little")
+        return self._bound.call(numbers=numbers)
 
 
 class TableOracle(Plain):
@@ -146,6 +168,20 @@ def _places(bound: Bound, stepping: Stepping) -> Iterator[Place]:
     bits = bound.function.parameters[stepping.data].bits
     pieces = [{stepping.data: noise.getrandbits(min(8, bits))} for _ in range(5)]
     return places(bound, [partial(bound.call, b"", 0, numbers) for numbers in pieces])
+
+
+def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
+    """A function of words only, of which the last or the first one may be a seed."""
+    function = bench.functions[name]
+    every = tuple(range(len(function.parameters)))
+    wide = {(one.kind, one.bits) for one in function.parameters}
+    if not 2 <= len(every) <= MOST_PARAMETERS or wide not in ({_WORD}, {_LONG}):  # noqa: PLR2004
+        return
+    if not function.result.startswith("i"):
+        return
+    bound = Bound(bench, name, tuple(Slot("number") for _ in every))
+    for data, seed in ((every[:-1], every[-1]), (every, None), (every[1:], every[0])):
+        yield WordsOracle(bound, data, seed, int(function.result[1:]))
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:

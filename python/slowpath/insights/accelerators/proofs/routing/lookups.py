@@ -6,6 +6,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from slowpath.insights.accelerators.execution.memory import SIZE
 from slowpath.insights.accelerators.execution.trials import Attempt
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.harness.noise import noise_of
@@ -45,6 +46,7 @@ def lookup_attempts(bench: Bench, roles: Roles) -> Iterator[Attempt]:
 def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
     stage = Stage(bench, [one for one in roles if one is not None])
     stage.start({}, zero=(CONTEXT, OUT))
+    stage.regions[CONTEXT].write(bytes(_size(bench, roles.look)))
     table = _table(bench, stage, roles, way)
     if table is None:
         return None
@@ -80,6 +82,12 @@ def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
     return lpm_finding(count, len(routes), said)
 
 
+def _size(bench: Bench, name: str) -> int:
+    """Bytes of the table that a function takes, as its type says."""
+    described = [one.described for one in bench.functions[name].parameters]
+    return min(SIZE, max((one.size for one in described if one is not None), default=0))
+
+
 def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
     """Where the table is."""
     if roles.make is not None:
@@ -91,7 +99,8 @@ def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
     if roles.begin is not None:
         pattern = kinds(bench, roles.begin)
         numbers = [way.amount] * pattern.count("i")
-        pointers = [stage.address(CONTEXT)] * pattern.count("p")
+        # What a second one points to says how large the table is to be: noise says large.
+        pointers = [stage.address(CONTEXT), stage.address(KEY)][: pattern.count("p")]
         stage.call(roles.begin, filled(pattern, pointers, numbers))
     return 0 if way.root == "returned" else stage.address(CONTEXT)
 

@@ -1,0 +1,252 @@
+"""Advice on what libraries do for a source: at its own lines, and once."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from insights_counted import EXAMPLES, counted, trace
+from slowpath.schema.json_schema import schema
+from support import GOLDEN, ROOT, check_golden, slowpath
+from test_accelerators import examined
+from test_insights_counts import frames_of
+
+pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
+NAT = "examples/insights/nat.pcap"
+DPDK, CLICK = "tests/advice/library.c", "tests/advice/library.cc"
+Given = dict[str, Any]
+
+
+@cache
+def _said(*words: str) -> str:
+    run = slowpath("insights", *words, "--format", "json", timeout=300)
+    assert run.returncode == 0, run.stderr
+    return str(run.stdout)
+
+
+def reported(*words: str | Path) -> Given:
+    read: Given = json.loads(_said(*map(str, words)))
+    Draft202012Validator(schema("advice")).validate(read)
+    return read
+
+
+def engines(*words: str | Path) -> list[Given]:
+    """Advice on accelerators."""
+    return [one for one in reported(*words)["advice"] if one["kind"] == "accelerator"]
+
+
+def of_line(found: list[Given], words: str) -> Given:
+    """The only piece of advice on a line that has these words."""
+    [one] = [one for one in found if words in text_of(one)]
+    return one
+
+
+def text_of(one: Given) -> str:
+    """The line that advice is on."""
+    return str((ROOT / one["file"]).read_text().splitlines()[one["line"] - 1])
+
+
+def executed(report: Given, *names: str) -> float:
+    """LLVM's instructions of functions, for each packet."""
+    blocks = [one for one in report["blocks"] if one["function"] in names]
+    return float(sum(one["instructions"] * one["per_packet"] for one in blocks))
+
+
+@pytest.mark.parametrize("file", [DPDK, CLICK])
+def test_the_report_is_as_expected(file: str) -> None:
+    run = slowpath("insights", file, "--traffic", NAT, timeout=300)
+    assert run.returncode == 0, run.stderr
+    name = f"library_{Path(file).suffix.removeprefix('.')}"
+    check_golden(GOLDEN / f"insights/{name}.txt", run.stdout)
+
+
+def test_a_library_is_advised_on_in_the_lines_that_call_it() -> None:
+    found = engines(DPDK, "--traffic", NAT)
+    counts = counted(ROOT / DPDK, ROOT / NAT)
+    assert {one["file"] for one in found} == {DPDK}
+    hashed = of_line(found, "rte_jhash(")
+    assert (hashed["what"], hashed["certainty"]) == ("rte_jhash", "proved")
+    assert "forward calls rte_jhash here, and it computes Jenkins lookup3" in hashed["reason"]
+    assert "seed initial" in hashed["reason"]
+    assert hashed["before"] == pytest.approx(executed(counts, "rte_jhash"))
+    assert hashed["after"] == 0
+    assert hashed["saved_cycles"] > 0
+    summed = of_line(found, "rte_ipv4_cksum(")
+    assert summed["title"] == "Let the checksum engine do rte_raw_cksum for rte_ipv4_cksum"
+    assert summed["before"] == pytest.approx(executed(counts, "rte_raw_cksum"))
+    assert "and that calls rte_raw_cksum, which computes internet checksum" in summed["reason"]
+    assert len(found) == 3
+
+
+def test_what_no_packet_came_to_is_last_and_says_so() -> None:
+    found = reported(DPDK, "--traffic", NAT)["advice"]
+    last = found[-1]
+    assert "rte_hash_crc(" in text_of(last)
+    assert (last["before"], last["saved_cycles"], last["effect"]) == (0, 0, 0)
+    assert "polynomial 0x1edc6f41" in last["reason"]
+    assert last["reason"].endswith("; no packet of the trace came there")
+    assert not [one for one in found[:-1] if "no packet" in one["reason"]]
+
+
+def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
+    """Every other packet is none of IPv4."""
+    frames = frames_of(EXAMPLES / "nat.pcap")[:40]
+    for one in range(0, len(frames), 2):
+        changed = bytearray(frames[one])
+        changed[12:14] = b"\x86\xdd"
+        frames[one] = bytes(changed)
+    file = trace(tmp_path, frames)
+    dropped = of_line(engines(DPDK, "--traffic", file), "rte_hash_crc(")
+    counts = counted(ROOT / DPDK, file)
+    assert dropped["before"] == pytest.approx(executed(counts, "rte_hash_crc"))
+    assert dropped["before"] > 0
+    assert "no packet" not in dropped["reason"]
+
+
+@pytest.mark.parametrize("words", [("--traffic", NAT), ()])
+def test_functions_that_packets_never_come_to_are_not_suspected(words: tuple[str, ...]) -> None:
+    """Those that only `main` calls, and itself, whether or not the entry is named."""
+    found, named = engines(DPDK, *words), engines(DPDK, "--entry", "work", *words)
+    assert found == named
+    assert {one["what"] for one in found} == {"rte_jhash", "rte_ipv4_cksum", "rte_hash_crc"}
+    if not words:
+        assert {one["before"] for one in found} == {None}
+    report = examined(ROOT / DPDK)
+    assert "hashed" in {one["function"] for one in report["proved"]}
+
+
+def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None:
+    found = engines(CLICK, "--traffic", NAT)
+    counts = counted(ROOT / CLICK, ROOT / NAT)
+    summed, routed = of_line(found, "click_in_cksum("), of_line(found, "_routes.lookup(")
+    assert summed["before"] == pytest.approx(executed(counts, "click_in_cksum"))
+    assert routed["title"] == "Let the look-up engine do IPTable::lookup"
+    assert routed["before"] == pytest.approx(executed(counts, "IPTable::lookup"))
+    corrected = of_line(found, "click_update_in_cksum(")
+    assert "internet checksum, corrected (RFC 1624)" in corrected["reason"]
+    assert corrected["certainty"] == "proved"
+    assert 5 < corrected["before"] < 30
+    assert corrected["saved_cycles"] > 0
+    frame = of_line(found, "update_crc(")
+    assert "polynomial 0x04c11db7" in frame["reason"]
+    assert frame["before"] == 0
+    assert len(found) == 4
+
+
+def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
+    """Tables of hashes are the framework's: their look-ups take no instructions of a core."""
+    found = engines("tests/dpdk/router.c", "--traffic", NAT)
+    counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
+    [one] = found
+    assert "if (rte_lpm_lookup(routes," in text_of(one)
+    assert one["title"] == "Let the look-up engine do rte_lpm_lookup"
+    assert "longest prefix match (IPv4)" in one["reason"]
+    assert one["before"] == pytest.approx(executed(counts, "rte_lpm_lookup"))
+    assert one["effect"] > 0
+
+
+def test_work_of_several_lines_is_shared_out_and_said_to_be() -> None:
+    """An element that sums what it has made, and sums it again to check it."""
+    words = ("--config", "192.0.2.1, 2001:db8::1, 2:0:0:0:0:1", "--traffic", NAT)
+    found = engines("tests/click/headers.cc", *words)
+    those = [one for one in found if "click_in_cksum(" in text_of(one)]
+    assert len(those) == 2
+    assert {one["certainty"] for one in those} == {"assumption"}
+    assert those[0]["sure"].startswith("each call of it is taken to take as much as the others")
+    counts = counted(ROOT / "tests/click/headers.cc", ROOT / NAT, *words[:2])
+    whole = executed(counts, "click_in_cksum")
+    assert [one["before"] for one in those] == [pytest.approx(whole / 2)] * 2
+
+
+def test_a_function_that_is_proved_is_told_instead_of_what_it_calls() -> None:
+    proved = {one["function"]: one for one in examined(ROOT / "tests/click/numbers.cc")["proved"]}
+    assert proved["plain_sum"]["calls"] == []
+    summed = proved["click_in_cksum"]
+    lines = (ROOT / "tests/click/numbers.cc").read_text().splitlines()
+    [place] = summed["calls"]
+    assert place["caller"] == "pseudo_sum"
+    assert "click_in_cksum(data, length)" in lines[place["line"] - 1]
+    assert proved["update_crc"]["part_of"] == "ethernet_sum"
+
+
+FOLLOWED = ("rte_ipv4_cksum(ip)", "nic_engine_checksum(ip, 20)")
+
+
+def test_following_the_advice_changes_the_prediction_as_announced(tmp_path: Path) -> None:
+    source = (ROOT / DPDK).read_text()
+    announced = of_line(engines(DPDK, "--traffic", NAT), "rte_ipv4_cksum(")
+    file = tmp_path / "followed.c"
+    file.write_text(
+        source.replace(*FOLLOWED).replace("#include", "#include <nic/engine.h>\n#include", 1)
+    )
+    before, after = reported(DPDK, "--traffic", NAT), reported(file, "--traffic", NAT)
+    saved = before["traffic"]["instructions"] - after["traffic"]["instructions"]
+    assert saved == pytest.approx(announced["saved_cycles"], rel=0.1)
+    left = {one["what"] for one in after["advice"] if one["kind"] == "accelerator"}
+    assert left == {"rte_jhash", "rte_hash_crc"}
+
+
+WORDS = """
+#include <rte_jhash.h>
+#include <rte_mbuf.h>
+static uint32_t seen[64];
+int process(struct rte_mbuf *m)
+{
+	const uint32_t *words = rte_pktmbuf_mtod(m, const uint32_t *);
+	uint32_t hash = rte_jhash_3words(words[0], words[1], words[2], 7);
+	seen[hash % 64]++;
+	return hash & 1;
+}
+"""
+
+
+def test_what_became_a_part_of_its_caller_is_advised_on_there(tmp_path: Path) -> None:
+    file = tmp_path / "words.c"
+    file.write_text(WORDS)
+    found = engines(file, "--traffic", NAT)
+    one = of_line(found, "rte_jhash_3words(")
+    assert "Jenkins lookup3" in one["reason"]
+    assert "seed initial" in one["reason"]
+    assert one["before"] > 20
+    assert one["saved_cycles"] > 0
+    assert len(found) == 1
+
+
+SUMS = """
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+static uint32_t good;
+__attribute__((noinline)) static uint16_t sum(const void *data, size_t length)
+{
+	return (uint16_t)~rte_raw_cksum(data, length);
+}
+int process(struct rte_mbuf *m)
+{
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+	good += sum(ip, 20) == 0;
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = (uint16_t)~rte_raw_cksum(ip, 20);
+	return good & 1;
+}
+"""
+
+
+def test_a_function_that_is_proved_takes_its_share_of_what_others_call_too(tmp_path: Path) -> None:
+    file = tmp_path / "sums.c"
+    file.write_text(SUMS)
+    found = engines(file, "--traffic", NAT)
+    counts = counted(file, ROOT / NAT)
+    half = executed(counts, "rte_raw_cksum") / 2
+    direct = of_line(found, "hdr_checksum = (uint16_t)~")
+    assert direct["before"] == pytest.approx(half)
+    around = of_line(found, "uint16_t sum(")
+    assert around["before"] == pytest.approx(half + executed(counts, "sum"))
+    assert around["certainty"] == "assumption"
+    assert around["sure"].startswith("each call of it is taken to take as much as the others")
+    assert around["saved_cycles"] > direct["saved_cycles"]
+    assert len([one for one in found if one["before"] is not None]) == 2
