@@ -63,11 +63,14 @@ class Identification:
         if program.entry is not None:
             roots = [program.entry]
         inside = {name for one in roots for name in reached(self.functions, one)}
+        asked = [name for name in users if not roots or name in inside]
+        needed = bool(roots) or len(users) < len(self.functions)
+        metadata = Metadata(str(program.module) if needed else "")
+        self.uses = uses(self.functions, metadata, asked) if needed else []
+        # Nobody is seen to call what became a part of who calls it.
+        inside |= {name for use in self.uses for name in use.within}
         self.own = [name for name in users if not roots or name in inside]
         """Functions of the source that are examined."""
-        along = len(users) < len(self.functions)
-        metadata = Metadata(str(program.module) if along else "")
-        self.uses = uses(self.functions, metadata, self.own) if along else []
         self.headers = of_headers(self.functions, self.uses)
         """Functions of the headers that come along which these call, and which are examined."""
         self._asked = frozenset((*self.own, *self.headers))
