@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -25,8 +24,6 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests/golden"
 MEMORY = 4 << 30
 """Bytes that a run may take: a run away must not take the machine with it."""
-LARGE = {"contention", "fit"}
-"""Commands whose packages take longer to import than most runs of them take."""
 BLESS = os.environ.get("SLOWPATH_BLESS") == "1"
 
 
@@ -35,20 +32,8 @@ def slowpath(
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
-    if arguments and arguments[0] in LARGE:
-        words = [os.fspath(one) for one in arguments]
-        return run_forked(words, cwd, environment, MEMORY, timeout)
-    return subprocess.run(
-        [sys.executable, "-m", "slowpath", *arguments],
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        preexec_fn=_limit_memory,
-    )
+    words = [os.fspath(one) for one in arguments]
+    return run_forked(words, cwd, environment, MEMORY, timeout)
 
 
 def refuses_pictures(*words: str | Path) -> bool:
@@ -68,10 +53,6 @@ def refuses_pictures(*words: str | Path) -> bool:
 def heed_interrupts() -> None:
     """Undoes what shells do to background jobs, which ignore SIGINT: tests may run in one."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def check_golden(path: Path, actual: str) -> None:
