@@ -34,7 +34,8 @@ def slowpath(
     """Runs the command as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
-    if "--memory" not in words:  # which is of the whole process, with what others need
+    # A limit is of the whole process, with all that it has imported; `contention` means a table.
+    if "--memory" not in words or words[0] == "contention":
         return run_forked(words, cwd, environment, MEMORY, timeout)
     return subprocess.run(
         [sys.executable, "-m", "slowpath", *words],
