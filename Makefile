@@ -16,7 +16,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
+ifndef TWO_WAYS
 .NOTPARALLEL:
+endif
 .DEFAULT_GOAL := demo
 
 PYTHON ?= python3
@@ -40,7 +42,7 @@ SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml'
 MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') README.md
 WHEELS := target/wheels
 
-.PHONY: demo wheel test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -50,8 +52,13 @@ demo: setup
 
 # What tests compared with which oracles (crates/oracle) stands in a folder, and at the end here.
 test: export SLOWPATH_ORACLES := $(CURDIR)/target/oracles
-test: fresh-oracles lint test-rust test-python
+test: fresh-oracles ready test-rust test-python
 	@cargo run --locked --quiet -p slowpath-oracle
+
+# Lints and builds, two at a time: the debug build, and beside it all of Python with the release
+# build. Each has long stretches with work for one CPU. Tests then have the machine to themselves.
+ready:
+	@$(MAKE) --no-print-directory --jobs=2 TWO_WAYS=yes tests-of-rust lint-python wheel
 
 setup: $(DONE)/extension
 
@@ -96,7 +103,7 @@ oracle: | system
 	$(install_missing)
 
 # Rust's linters, from where the toolchain came.
-linters: | system
+linters: | system oracle
 	@missing=()
 	add() {
 		if cargo $$1 --version >/dev/null 2>&1; then return; fi
@@ -113,8 +120,9 @@ fresh-oracles:
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
 
+# Modules are compiled when they are imported; most of those of packages never are.
 $(DONE)/requirements: requirements-dev.lock | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.lock
 	mkdir -p $(DONE)
 	touch $@
 
@@ -144,8 +152,13 @@ lint-python: setup
 	$(BIN)/mypy
 
 # The extension module is tested from Python.
+TESTED := --workspace --exclude slowpath-python --locked --quiet
+
+tests-of-rust: lint-rust
+	cargo test --no-run $(TESTED)
+
 test-rust: | oracle
-	cargo test --workspace --exclude slowpath-python --locked --quiet $(CARGO_TEST_FLAGS)
+	cargo test $(TESTED) $(CARGO_TEST_FLAGS)
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
 test-python: setup wheel

@@ -1,28 +1,32 @@
-"""The command in processes that have large packages imported already: forks of one that has.
+"""The command in processes that have imported already what it imports: forks of one that has.
 
-Most runs that compute with scikit-learn take a second to import it, and little more for all else.
-Nothing of slowpath itself is imported before the fork, nor read: of all else a run is what
-`python -m slowpath` is (`test_startup.py`, `test_streams.py` and others start it themselves).
+Most runs take less time than what they import, and there are thousands of them. All else of a run
+is what `python -m slowpath` is. That the command can do without what others imported is seen by
+the tests that start it themselves, such as those of `test_streams.py` of every command and format.
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from threading import Lock
 
 IMPORTED = (
-    "numpy",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.figure",
     "ortools.sat.python.cp_model",
     "scipy.optimize",
     "scipy.stats",
@@ -33,10 +37,12 @@ IMPORTED = (
     "sklearn.pipeline",
     "yaml",
 )
-"""What runs share; one that is not installed is left out."""
+"""What functions of slowpath import when they run; what is not installed is left out."""
+FRESH = ("slowpath.main", "slowpath.__main__")
+"""Where a run starts: these look at the process that they are in."""
 _LONGEST = 1 << 20
 """Bytes of a request."""
-_ONE_AT_A_TIME = Lock()
+_ONE_SERVER = threading.Lock()
 
 
 def run_forked(
@@ -55,23 +61,23 @@ def run_forked(
         subprocess.TimeoutExpired: after `timeout`; the process is killed.
     """
     request = {"words": words, "cwd": str(cwd), "environment": environment, "memory": memory}
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with (
-        _ONE_AT_A_TIME,
+        ours,
         tempfile.TemporaryFile("w+", encoding="utf-8") as output,
         tempfile.TemporaryFile("w+", encoding="utf-8") as errors,
     ):
-        server = _server()
-        server.settimeout(None)
-        files = [output.fileno(), errors.fileno()]
-        socket.send_fds(server, [json.dumps(request).encode()], files)
-        process = int(server.recv(99))
-        server.settimeout(timeout)
+        with its, _ONE_SERVER:
+            files = [output.fileno(), errors.fileno(), its.fileno()]
+            socket.send_fds(_server(), [json.dumps(request).encode()], files)
+        process = int(ours.recv(99))
+        ours.settimeout(timeout)
         try:
-            status = int(server.recv(99))
+            status = int(ours.recv(99))
         except TimeoutError:
             os.kill(process, signal.SIGKILL)
-            server.settimeout(None)
-            server.recv(99)
+            ours.settimeout(None)
+            ours.recv(99)
             raise subprocess.TimeoutExpired(["slowpath", *words], timeout) from None
         output.seek(0)
         errors.seek(0)
@@ -83,7 +89,13 @@ def _server() -> socket.socket:
     """The process that forks, while this one lives."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = [sys.executable, __file__, str(its.fileno())]
-    process = subprocess.Popen(words, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        words,
+        pass_fds=[its.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # no terminal: streams are made once, as for files
+        env=os.environ | {"LC_ALL": "C.UTF-8"},
+    )
     its.close()
 
     def end() -> None:
@@ -94,40 +106,77 @@ def _server() -> socket.socket:
     return ours
 
 
-def _serve(number: int) -> None:
-    """Forks a run for each request until nobody is there to ask."""
-    for name in IMPORTED:
-        with suppress(ImportError):
-            importlib.import_module(name)
-    with socket.socket(fileno=number) as asking:
-        while True:
-            text, files, *_ = socket.recv_fds(asking, _LONGEST, 2)
+def _serve(asking: socket.socket) -> None:
+    """Forks a run for each request until nobody is there to ask, and says how each ended."""
+    _import_all()
+    gc.freeze()
+    running = dict[int, tuple[int, int]]()  # by what is ready at the end: the process, who waits
+    waiting = select.poll()
+    waiting.register(asking, select.POLLIN)
+    while True:
+        for ready, _ in waiting.poll():
+            if ready != asking.fileno():
+                process, asker = running.pop(ready)
+                waiting.unregister(ready)
+                os.close(ready)
+                _, status = os.waitpid(process, 0)
+                _tell(asker, os.waitstatus_to_exitcode(status))
+                os.close(asker)
+                continue
+            text, files, *_ = socket.recv_fds(asking, _LONGEST, 3)
             if not text:
                 return
             process = os.fork()
             if not process:
-                asking.close()
+                asking.detach()
                 _run(json.loads(text), files)
-            for file in files:
-                os.close(file)
-            asking.send(str(process).encode())
-            _, status = os.waitpid(process, 0)
-            asking.send(str(os.waitstatus_to_exitcode(status)).encode())
+            output, errors, asker = files
+            os.close(output)
+            os.close(errors)
+            _tell(asker, process)
+            end = os.pidfd_open(process)
+            running[end] = process, asker
+            waiting.register(end, select.POLLIN)
+
+
+def _tell(asker: int, number: int) -> None:
+    with suppress(BrokenPipeError):  # gone, as after an interrupt
+        os.write(asker, str(number).encode())
+
+
+def _import_all() -> None:
+    """Imports all of slowpath, and what that imports later."""
+    package = importlib.import_module("slowpath")
+    modules = (one.name for one in pkgutil.walk_packages(package.__path__, "slowpath."))
+    for name in (*IMPORTED, *modules):
+        if name not in FRESH:
+            with suppress(ImportError):
+                importlib.import_module(name)
 
 
 def _run(request: dict[str, object], files: list[int]) -> None:
     """Becomes a run of the command, and ends as that does."""
-    for stream, file in enumerate(files, 1):
+    for stream, file in enumerate(files[:2], 1):
         os.dup2(file, stream)
-        os.close(file)
+    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     os.chdir(str(request["cwd"]))
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
     resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))  # type: ignore[arg-type]
     sys.path[0] = str(request["cwd"])  # as `python -m` has it
     sys.argv[1:] = request["words"]  # type: ignore[call-overload]
-    runpy.run_module("slowpath", run_name="__main__", alter_sys=True)
+    code = 0
+    try:
+        runpy.run_module("slowpath", run_name="__main__", alter_sys=True)
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    # To take apart what was imported takes longer than most runs: as `multiprocessing` ends forks.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(socket.socket(fileno=int(sys.argv[1])))
