@@ -250,3 +250,23 @@ def test_a_function_that_is_proved_takes_its_share_of_what_others_call_too(tmp_p
     assert around["sure"].startswith("each call of it is taken to take as much as the others")
     assert around["saved_cycles"] > direct["saved_cycles"]
     assert len([one for one in found if one["before"] is not None]) == 2
+
+
+BOTH = """
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+int process(struct rte_mbuf *m)
+{
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+	return (rte_ipv4_cksum(ip) ^ rte_ipv4_udptcp_cksum(ip, ip + 1)) & 1;
+}
+"""
+
+
+def test_several_functions_in_one_line_are_all_named(tmp_path: Path) -> None:
+    file = tmp_path / "both.c"
+    file.write_text(BOTH)
+    one = of_line(engines(file, "--traffic", NAT), "rte_ipv4_cksum(")
+    assert "rte_ipv4_cksum" in one["what"].split(" and ")
+    assert "rte_ipv4_udptcp_cksum" in one["what"].split(" and ")
+    assert one["before"] == pytest.approx(executed(counted(file, ROOT / NAT), "rte_raw_cksum"))

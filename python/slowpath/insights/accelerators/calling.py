@@ -51,12 +51,17 @@ def settled(
 
 
 def _lines(functions: Mapping[str, Function], uses: Sequence[Use]) -> list[Called]:
+    """Each line once, with all that is called there."""
     found = dict[tuple[str, int], Called]()
+    names = dict[tuple[str, int], dict[str, None]]()
     for use in sorted(uses, key=lambda one: (one.file, one.line)):
         symbol = use.within[-1] if use.within else use.caller
         caller = functions[symbol if symbol in functions else use.caller].shown
-        found.setdefault(
-            (use.file, use.line),
-            {"name": use.name, "caller": caller, "file": use.file, "line": use.line},
+        place = use.file, use.line
+        names.setdefault(place, {})[use.name] = None
+        called = " and ".join(names[place])
+        first = found.setdefault(
+            place, {"name": called, "caller": caller, "file": use.file, "line": use.line}
         )
+        first["name"] = called
     return list(found.values())
