@@ -499,6 +499,28 @@ def test_packets_that_wait_when_the_trace_is_over(
     assert any(told in note for note in report["notes"])
 
 
+SLOW = """#include <rte_ethdev.h>
+static struct rte_mbuf *first;
+void handle(struct rte_mbuf *m)
+{
+	if (!first)
+		first = m;  /* waits while hundreds of others come and go */
+	else
+		rte_eth_tx_burst(1, 0, &m, 1);
+}
+"""
+
+
+def test_the_buffer_of_a_packet_that_waits_is_no_other_packets(tmp_path: Path) -> None:
+    file = tmp_path / "slow.c"
+    file.write_text(SLOW)
+    report = counted(file, NAT)
+    fate, came = report["fate"], report["traffic"]["packets"]
+    assert came > 300
+    assert (fate["outputs"][0]["packets"], fate["waiting"]) == (came - 1, 1)
+    assert not any("before" in note for note in report["notes"])
+
+
 def test_further_functions_compile_with_dpdk(tmp_path: Path) -> None:
     for name in ("further", "unmade", "timers", "segments", "bursts"):
         flag = "-Werror=incompatible-pointer-types"

@@ -371,10 +371,15 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(con
 									   uint32_t length, uint64_t now,
 									   uint32_t strip)
 {
+	unsigned tries = SLOWPATH_TURNS + 1;
 	struct rte_mbuf *m;
 
 	slowpath_dpdk_now = now;
-	slowpath_dpdk_turn = (slowpath_dpdk_turn + 1) % SLOWPATH_TURNS;
+	/* The buffer of a packet that is gone; else the oldest, as packets that are given back look like ones that
+	 * wait. */
+	do
+		slowpath_dpdk_turn = (slowpath_dpdk_turn + 1) % SLOWPATH_TURNS;
+	while (slowpath_dpdk_mbufs[slowpath_dpdk_turn].refcnt && --tries);
 	m = slowpath_dpdk_take(slowpath_dpdk_turn);
 	memcpy(rte_pktmbuf_mtod(m, void *), bytes, captured);
 	memset(rte_pktmbuf_mtod_offset(m, char *, captured), 0, length - captured);
