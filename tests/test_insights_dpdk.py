@@ -346,13 +346,13 @@ FURTHER = FOLDER / "further.c"
             "of_zeros",
             {"*limits": (18, 9)},
             {},
-            "limits of of_zeros is memory of zeros, as there is no limits",
+            "limits of of_zeros is memory of zeros, as there is no variable of type limits",
         ),
         (
             "of_numbers",
             {"*seen": (9, 9)},
             {},
-            "seen of of_numbers is memory of zeros, as there is no uint32_t",
+            "seen of of_numbers is memory of zeros, as there is no variable of type uint32_t",
         ),
         ("of_a_table", None, {}, "table of of_a_table is what flows points to when constructors"),
     ],
@@ -465,7 +465,11 @@ MAIN = "int main(void) { rates = &some; return 0; }"
     [
         ("of_main", MAIN, "memory that is not there is accessed; main does not run; what packets"),
         ("of_main", "", "memory that is not there is accessed"),
-        ("of_zeros", "", "accessed; limits of of_zeros is memory of zeros, as there is no limits;"),
+        (
+            "of_zeros",
+            "",
+            "limits of of_zeros is memory of zeros, as there is no variable of type limits;",
+        ),
         ("by_zero", "", "a division by zero; limits of by_zero is memory of zeros, as there is no"),
     ],
 )

@@ -40,7 +40,7 @@ class Lent:
         for one in self._entry.given:
             if one.type is not None and one.place in self._rooms:
                 name = f"*{self._name(one)}"
-                variable = Variable(name, one.type, one.type.line)
+                variable = Variable(name, one.type, one.type.line or self._entry.function.line)
                 found.append((name, self._rooms[one.place].address, one.type.size, variable))
         return found
 
@@ -119,7 +119,7 @@ class Lent:
 
 def _of_zeros(one: Given) -> str:
     kind = "" if one.type is None else one.type.name
-    return f"memory of zeros, as there is no {kind or 'structure'}"
+    return f"memory of zeros, as there is no variable of {f'type {kind}' if kind else 'its type'}"
 
 
 class _Zeros:
