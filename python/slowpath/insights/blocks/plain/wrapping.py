@@ -49,6 +49,9 @@ _ATTRIBUTES = re.compile(
     r"nonnull|noalias|range\([^)]*\)|align \d+|dereferenceable(?:_or_null)?\(\d+\))(?= |$)"
 )
 
+_EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
+"""Results that the called function has extended on this machine; of BPF's, the caller does."""
+
 
 class Wrapped(NamedTuple):
     """A module with one program."""
@@ -180,7 +183,7 @@ class _Wrapping:
                 block = label[1].strip('"')
             if _DEBUGS.match(line):
                 continue
-            made = as_called(_DEBUG.sub("", line))
+            made = as_called(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
             if made.apart is not None:
                 known = self._apart.setdefault((name, block), Counter())
                 known[f"{made.apart}; counted as unsigned"] += 1
