@@ -464,3 +464,24 @@ def test_what_a_main_calls_to_try_it_is_what_takes_packets(tmp_path: Path) -> No
     run = slowpath("insights", "counts", str(file), "--traffic", str(EXAMPLES / "nat.pcap"))
     assert run.returncode == 0
     assert "process got the packets, as no other function calls it" in run.stderr
+
+
+@pytest.mark.parametrize("kind", ["uint16_t", "uint8_t", "int16_t"])
+def test_a_small_result_may_be_zero(kind: str, tmp_path: Path) -> None:
+    """Calls that take a result for extended, which no function of BPF has extended, never are."""
+    file = tmp_path / "small.c"
+    file.write_text(
+        "#include <stdint.h>\n#include <stddef.h>\n"
+        f"__attribute__((noinline)) {kind} rest(const uint8_t *at, size_t length) {{\n"
+        "  uint32_t sum = 0;\n  for (size_t i = 0; i < length; i++) sum += at[i];\n"
+        "  sum = (sum & 0xffff) + (sum >> 16);\n  return ~(sum + (sum >> 16));\n}\n"
+        "int f(const uint8_t *data, size_t length) {\n"
+        "  if (length < 34) return 0;\n"
+        "  if (rest(data, data[14] & 15)) return 1;\n"
+        "  return data[23] == 17 ? 2 : 3;\n}\n"
+    )
+    [program] = predicted(file, "--model", "exact")["programs"]
+    behind = [one for one in blocks_of(program) if one["line"] == 12]
+    assert sum(one["instructions"] for one in behind) > 0
+    assert sum(one["accesses"]["packet"] for one in behind) == 1
+    assert not any(one["refused"] for one in behind)

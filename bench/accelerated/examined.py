@@ -61,8 +61,9 @@ def examined(
         until = time.monotonic() + seconds
         identification = Labelled(program, until, only)
         for found in identification.run():
-            if rows[found["function"]]["found"] is None:
-                rows[found["function"]]["found"] = found
+            row = rows.get(found["function"])  # none of those of headers
+            if row is not None and row["found"] is None:
+                row["found"] = found
         for name, row in rows.items():
             row["why"] = None if row["found"] else identification.why(name)
         stopped = time.monotonic() >= until
