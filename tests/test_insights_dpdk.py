@@ -99,30 +99,26 @@ def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
     oracles.compared("dpdk", len(said[0]), "values of headers")
 
 
-def test_rings_are_as_dpdk_has_them(tmp_path: Path) -> None:
-    source = FOLDER / "ring.c"
-    twin = of_dpdk(source, tmp_path / "ring", "-DBESIDE")
-    drawn = np.random.default_rng(5)
-    sent = [drawn.bytes(4) for _ in range(600)]
-    ran = subprocess.run([twin], input=b"".join(sent), capture_output=True, check=True, timeout=60)
-    theirs = Counter(map(int, ran.stdout.split()))
-    report = counted(source, trace(tmp_path, sent), "--entry", "take")
-    assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
-    assert len(theirs) > 40
-    oracles.compared("dpdk", len(sent), "turns of rings")
-
-
-def test_prefixes_and_rules_are_as_dpdk_finds_them(tmp_path: Path) -> None:
-    source = FOLDER / "lookups.c"
-    twin = of_dpdk(source, tmp_path / "lookups", "-DBESIDE")
+@pytest.mark.parametrize(
+    ("name", "turn", "turns", "answers", "what"),
+    [
+        ("ring", 4, 600, 40, "turns of rings"),
+        ("lookups", 16, 900, 60, "turns of prefixes and rules"),
+    ],
+)
+def test_turns_are_answered_as_dpdk_does(  # noqa: PLR0913, PLR0917 - what a twin is asked
+    tmp_path: Path, name: str, turn: int, turns: int, answers: int, what: str
+) -> None:
+    source = FOLDER / f"{name}.c"
+    twin = of_dpdk(source, tmp_path / name, "-DBESIDE")
     drawn = np.random.default_rng(11)
-    sent = [drawn.bytes(16) for _ in range(900)]
+    sent = [drawn.bytes(turn) for _ in range(turns)]
     ran = subprocess.run([twin], input=b"".join(sent), capture_output=True, check=True, timeout=120)
     theirs = Counter(map(int, ran.stdout.split()))
     report = counted(source, trace(tmp_path, sent), "--entry", "take")
     assert {one["result"]: one["packets"] for one in report["fate"]["results"]} == theirs
-    assert len(theirs) > 60
-    oracles.compared("dpdk", len(sent), "turns of prefixes and rules")
+    assert len(theirs) > answers
+    oracles.compared("dpdk", len(sent), what)
 
 
 def test_timers_fire_in_their_order(tmp_path: Path) -> None:
