@@ -22,7 +22,7 @@ static struct rte_fib *fib;
 static struct rte_acl_ctx *rules;
 static int32_t added;
 
-static void start_tables(void)
+static void start(void)
 {
 	struct rte_fib_conf config = {.type = RTE_FIB_DIR24_8, .default_nh = 77, .max_routes = 4096};
 	struct rte_acl_param asked = {.name = "rules", .rule_size = RTE_ACL_RULE_SZ(FIELDS), .max_rule_num = 100};
@@ -107,21 +107,8 @@ int turn(const uint8_t *b)
 	}
 }
 #ifdef BESIDE
-#include <stdio.h>
-#include <rte_eal.h>
-int main(void)
-{
-	char *words[] = {"twin", "--no-huge", "--no-pci", "-m", "512", "-l", "0", "--no-shconf", "--log-level=1", NULL};
-	uint8_t bytes[TURN];
-
-	if (rte_eal_init(RTE_DIM(words) - 1, words) < 0)
-		return 1;
-	start_tables();
-	while (fread(bytes, TURN, 1, stdin) == 1)
-		printf("%d\n", turn(bytes));
-	return 0;
-}
+#include "twin.h"
 #else
-RTE_INIT(start) { start_tables(); }
+RTE_INIT(started) { start(); }
 int take(const struct rte_mbuf *m) { return turn(rte_pktmbuf_mtod(m, const uint8_t *)); }
 #endif

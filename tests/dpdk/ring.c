@@ -2,10 +2,12 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#define TURN 4
+
 static struct rte_ring *eight, *five;
 static long kept[8];
 
-static void start_rings(void)
+static void start(void)
 {
 	eight = rte_ring_create("eight", 8, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	five = rte_ring_create("five", 5, SOCKET_ID_ANY, RING_F_EXACT_SZ);
@@ -36,21 +38,8 @@ int turn(const uint8_t *bytes)
 	return found + 1000 * (int)(rte_ring_count(ring) + 10 * rte_ring_free_count(ring)) + 7 * (int)other;
 }
 #ifdef BESIDE
-#include <stdio.h>
-#include <rte_eal.h>
-int main(void)
-{
-	char *words[] = {"twin", "--no-huge", "--no-pci", "-m", "256", "-l", "0", "--no-shconf", "--log-level=1", NULL};
-	uint8_t bytes[4];
-
-	if (rte_eal_init(RTE_DIM(words) - 1, words) < 0)
-		return 1;
-	start_rings();
-	while (fread(bytes, 4, 1, stdin) == 1)
-		printf("%d\n", turn(bytes));
-	return 0;
-}
+#include "twin.h"
 #else
-RTE_INIT(start) { start_rings(); }
+RTE_INIT(started) { start(); }
 int take(const struct rte_mbuf *m) { return turn(rte_pktmbuf_mtod(m, const uint8_t *)); }
 #endif
