@@ -5,7 +5,7 @@
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
-#   make wheel   build the package that users install, in target/wheels
+#   make wheel   build the package that users install, in target/package
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
@@ -40,7 +40,8 @@ export PYTHONDONTWRITEBYTECODE :=
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') README.md
-WHEELS := target/wheels
+# Not target/wheels: there, pip leaves that of the editable installation, too.
+WHEELS := target/package
 
 .PHONY: demo wheel test lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 

@@ -1,5 +1,6 @@
 """What tests of measurements share: whether the kernel can be used, and what it holds."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,11 @@ from slowpath.cli.errors import UnavailableError
 from slowpath.engine.kernel import stations
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
-"""Numbers of programs, maps and links that the kernel has, and namespaces that processes are in."""
+"""Numbers of programs, maps and links that the kernel has, and namespaces that processes are in.
+
+Of processes, those that other tests started meanwhile do not count: insights run what they do not
+trust in namespaces, too, and for longer than is waited for here.
+"""
 
 
 def needs_kernel() -> None:
@@ -32,12 +37,33 @@ def held() -> Held:
     spaces = set()
     for process in Path("/proc").iterdir():
         try:
+            if _of_another_worker(int(process.name)):
+                continue
             for task in (process / "task").iterdir():
                 spaces.add((task / "ns/net").readlink())
-        except OSError:  # it has ended, or is no process
+        except (OSError, ValueError):  # it has ended, or is no process
             continue
     programs, maps, links = stations.open_kernel().objects()
     return set(programs), set(maps), set(links), spaces
+
+
+def _of_another_worker(process: int) -> bool:
+    """Whether a process was started by tests that run beside this one.
+
+    Raises:
+        OSError: it has ended.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return False
+    while process > 1:
+        if process == os.getpid():
+            return False
+        _, after_name = (Path("/proc") / str(process) / "stat").read_text().rsplit(")", 1)
+        parent = int(after_name.split()[1])
+        if parent == os.getppid():
+            return True
+        process = parent
+    return False
 
 
 def stayed(before: Held) -> list[int]:
