@@ -14,7 +14,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
-from blocks import lstm
+from blocks import networks
+from blocks.convolution import Convolution
+from blocks.lstm import Lstm
 from blocks.usual import usual
 from slowpath.insights.blocks.learnt.model import Model, group
 
@@ -136,22 +138,29 @@ def _counted(make: Callable[[], Any]) -> Learner:
     return learn
 
 
-def recurrent(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
-    """The paper's LSTM with two layers behind it."""
-    often = Counter(word for block in blocks for word in set(block))
-    place = {word: at + 1 for at, word in enumerate(sorted(w for w, n in often.items() if n > 1))}
-    unit = float(targets.mean()) or 1.0
+def _network(
+    make: Callable[[int, np.random.Generator], networks.Network[Any]], epochs: int
+) -> Learner:
+    """A network on words in their order."""
 
-    def numbered(asked: Blocks) -> list[list[int]]:
-        return [[place.get(word, 0) for word in block] for block in asked]
+    def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
+        often = Counter(word for block in blocks for word in set(block))
+        place = {w: at + 1 for at, w in enumerate(sorted(w for w, n in often.items() if n > 1))}
+        unit = float(targets.mean()) or 1.0
 
-    net = lstm.learn(numbered(blocks), targets / unit, len(place) + 1, epochs=8)
-    return lambda asked: np.maximum(0, lstm.guesses(net, numbered(asked)) * unit)
+        def numbered(asked: Blocks) -> list[list[int]]:
+            return [[place.get(word, 0) for word in block] for block in asked]
+
+        net = networks.learn(make, numbered(blocks), targets / unit, len(place) + 1, epochs)
+        return lambda asked: np.maximum(0, networks.guesses(net, numbered(asked)) * unit)
+
+    return learn
 
 
 LEARNERS: dict[str, Learner] = {
     "shipped: a weight for each word": ours,
-    "LSTM + FC": recurrent,
+    "LSTM + FC": _network(Lstm, epochs=8),
+    "small sequence model: three words at a time, added up": _network(Convolution, epochs=20),
     "DNN": _counted(
         lambda: MLPRegressor(
             hidden_layer_sizes=(128, 64), max_iter=60, early_stopping=True, random_state=1

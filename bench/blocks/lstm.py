@@ -1,24 +1,20 @@
 """The paper's model: a recurrent network (LSTM) over the words of a block, then two layers, in numpy.
 
-Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); Kingma and Ba, Adam (2015).
+Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-_LONGEST = 96
-"""Words of a block that are looked at, from its start."""
+from blocks.networks import Batch, Numbers
+
+_HIDDEN = 64
 
 
 class Lstm:
-    """Words in, one number out, which is divided by what a word takes on average."""
+    """A state that words change one after the other; what is left at the end says what they take."""
 
-    def __init__(self, words: int, hidden: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self._hidden = hidden
+    def __init__(self, words: int, rng: np.random.Generator) -> None:
+        hidden = _HIDDEN
 
         def made(*shape: int) -> Numbers:
             return rng.normal(0, 1 / np.sqrt(shape[0]), shape)
@@ -34,11 +30,9 @@ class Lstm:
         }
         self.parts["bias"][hidden : 2 * hidden] = 1.0
 
-    def run(
-        self, batch: NDArray[np.int64], mask: Numbers
-    ) -> tuple[Numbers, list[tuple[Numbers, ...]]]:
+    def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, list[tuple[Numbers, ...]]]:
         """The answers for a batch (blocks by words), and what the way back needs."""
-        size, hidden, part = len(batch), self._hidden, self.parts
+        size, hidden, part = len(batch), _HIDDEN, self.parts
         state, cell = np.zeros((size, hidden)), np.zeros((size, hidden))
         steps: list[tuple[Numbers, ...]] = []
         for at in range(batch.shape[1]):
@@ -58,7 +52,7 @@ class Lstm:
         return (middle @ part["last"] + part["last bias"])[:, 0], steps
 
     def back(
-        self, batch: NDArray[np.int64], steps: list[tuple[Numbers, ...]], slope: Numbers
+        self, batch: Batch, steps: list[tuple[Numbers, ...]], slope: Numbers
     ) -> dict[str, Numbers]:
         """Slopes of all parts, from that of the loss by the answers."""
         part = self.parts
@@ -89,50 +83,3 @@ class Lstm:
             by_state = gates @ part["again"].T + by_state * (1 - there)
             by_cell = inside * keep + by_cell * (1 - there)
         return found
-
-
-def learn(
-    blocks: Sequence[Sequence[int]], targets: Numbers, words: int, epochs: int, seed: int = 1
-) -> Lstm:
-    """A network that has learnt blocks, by the absolute error."""
-    net, rng = Lstm(words, 64, seed), np.random.default_rng(seed)
-    first = {name: np.zeros_like(value) for name, value in net.parts.items()}
-    second = {name: np.zeros_like(value) for name, value in net.parts.items()}
-    step = 0
-    order = sorted(range(len(blocks)), key=lambda at: min(len(blocks[at]), _LONGEST))
-    for epoch in range(epochs):
-        rate = 4e-3 * (1 - epoch / epochs) + 1e-4
-        batches = [order[at : at + 64] for at in range(0, len(order), 64)]
-        rng.shuffle(batches)
-        for chosen in batches:
-            batch, mask = padded([blocks[at] for at in chosen])
-            guess, steps = net.run(batch, mask)
-            slope = np.tanh((guess - targets[chosen]) * 2) / len(chosen)
-            step += 1
-            for name, value in net.back(batch, steps, slope).items():
-                value = np.clip(value, -1, 1)  # noqa: PLW2901
-                first[name] = 0.9 * first[name] + 0.1 * value
-                second[name] = 0.999 * second[name] + 0.001 * value**2
-                change = (first[name] / (1 - 0.9**step)) / (
-                    np.sqrt(second[name] / (1 - 0.999**step)) + 1e-8
-                )
-                net.parts[name] -= rate * change
-    return net
-
-
-def padded(blocks: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], Numbers]:
-    """Blocks of one length, and where there are words."""
-    longest = max(1, min(_LONGEST, max(map(len, blocks))))
-    batch = np.zeros((len(blocks), longest), dtype=np.int64)
-    mask = np.zeros((len(blocks), longest))
-    for row, block in enumerate(blocks):
-        count = min(len(block), longest)
-        batch[row, :count] = block[:count]
-        mask[row, :count] = 1
-    return batch, mask
-
-
-def guesses(net: Lstm, blocks: Sequence[Sequence[int]]) -> Numbers:
-    """What a network says of blocks."""
-    groups = [blocks[at : at + 256] for at in range(0, len(blocks), 256)]
-    return np.concatenate([net.run(*padded(group))[0] for group in groups])

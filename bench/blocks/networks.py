@@ -1,0 +1,81 @@
+"""Networks over the words of blocks: how they learn and are asked.
+
+Source: Kingma and Ba, Adam: A Method for Stochastic Optimization (2015).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+Batch = NDArray[np.int64]
+"""Blocks by words, each a number; short blocks are filled up."""
+Kept = TypeVar("Kept")
+_LONGEST = 96
+"""Words of a block that are looked at, from its start."""
+
+
+class Network(Protocol[Kept]):
+    """Words in, one number out for each block: what it takes, by the mean of all blocks."""
+
+    parts: dict[str, Numbers]
+
+    def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, Kept]:
+        """The answers for a batch, and what the way back needs; `mask` is 1 where a word is."""
+
+    def back(self, batch: Batch, kept: Kept, slope: Numbers) -> dict[str, Numbers]:
+        """Slopes of all parts, from that of the loss by the answers."""
+
+
+def learn(
+    make: Callable[[int, np.random.Generator], Network[Kept]],
+    blocks: Sequence[Sequence[int]],
+    targets: Numbers,
+    words: int,
+    epochs: int,
+) -> Network[Kept]:
+    """A network that has learnt blocks, by the absolute error."""
+    rng = np.random.default_rng(1)
+    net = make(words, rng)
+    first = {name: np.zeros_like(value) for name, value in net.parts.items()}
+    second = {name: np.zeros_like(value) for name, value in net.parts.items()}
+    step = 0
+    order = sorted(range(len(blocks)), key=lambda at: min(len(blocks[at]), _LONGEST))
+    for epoch in range(epochs):
+        rate = 4e-3 * (1 - epoch / epochs) + 1e-4
+        batches = [order[at : at + 64] for at in range(0, len(order), 64)]
+        rng.shuffle(batches)
+        for chosen in batches:
+            batch, mask = padded([blocks[at] for at in chosen])
+            guess, kept = net.run(batch, mask)
+            slope = np.tanh((guess - targets[chosen]) * 2) / len(chosen)
+            step += 1
+            for name, value in net.back(batch, kept, slope).items():
+                value = np.clip(value, -1, 1)  # noqa: PLW2901
+                first[name] = 0.9 * first[name] + 0.1 * value
+                second[name] = 0.999 * second[name] + 0.001 * value**2
+                change = (first[name] / (1 - 0.9**step)) / (
+                    np.sqrt(second[name] / (1 - 0.999**step)) + 1e-8
+                )
+                net.parts[name] -= rate * change
+    return net
+
+
+def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
+    """Blocks of one length, and where there are words."""
+    longest = max(1, min(_LONGEST, max(map(len, blocks))))
+    batch = np.zeros((len(blocks), longest), dtype=np.int64)
+    mask = np.zeros((len(blocks), longest))
+    for row, block in enumerate(blocks):
+        count = min(len(block), longest)
+        batch[row, :count] = block[:count]
+        mask[row, :count] = 1
+    return batch, mask
+
+
+def guesses(net: Network[Any], blocks: Sequence[Sequence[int]]) -> Numbers:
+    """What a network says of blocks."""
+    groups = [blocks[at : at + 256] for at in range(0, len(blocks), 256)]
+    return np.concatenate([net.run(*padded(group))[0] for group in groups])
