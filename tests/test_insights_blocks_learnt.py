@@ -1,6 +1,7 @@
 """Blocks in words, and what the learnt model makes of them."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -258,3 +259,22 @@ def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
     assert {row[1] for row in rows} == {"block", "instruction"}
     for what in ("block", "instruction"):  # the seventh is what is counted
         assert sum(row[6] for row in rows if row[1] == what) == program["instructions"]
+
+
+def test_predictions_have_the_same_order_in_every_process() -> None:
+    needs_clang()
+    source = str(ROOT / "examples/insights/web_generator.cc")
+    words = ["insights", "blocks", source, "--model", "learnt", "--format", "json"]
+
+    def said_with(seed: str) -> Any:
+        run = subprocess.run(
+            [sys.executable, "-m", "slowpath", *words],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        )
+        return json.loads(run.stdout)
+
+    first, *others = map(said_with, ("1", "2", "3"))
+    assert len(first["programs"][0]["functions"]) > 5
+    assert others == [first, first]

@@ -52,9 +52,10 @@ class Language:
         return None if place is None else self.metadata.line(place)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """An entry whose parameters point to what `kinds` says, and all that it calls."""
-        given = {name: list[set[Kind]]() for name in reached(self.functions, entry)}
-        given[entry] = [{kind} for kind in kinds]
+        """An entry whose parameters point to what `kinds` says, and all that it calls, in order."""
+        inside = reached(self.functions, entry)
+        given = {entry: [{kind} for kind in kinds]}
+        given |= {name: [] for name in self.functions if name in inside and name != entry}
         for _ in range(_ROUNDS):
             traced = {name: self._traced(name, given[name]) for name in given}
             before = {name: [set(one) for one in known] for name, known in given.items()}
