@@ -27,17 +27,34 @@ pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapC
 
 /// Reads the content of maps of `object`.
 pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
-    read_for(text, object, entry_keys)
+    read_for(text, object, Filler::Loader)
 }
 
-/// What tells the entries of maps of a type apart, for whoever they are read for.
-type Keys = fn(MapKind) -> EntryKeys;
+/// Who fills maps.
+#[derive(Clone, Copy, PartialEq)]
+enum Filler {
+    /// User space, once the object is loaded: what only the object fills is as it has it. What
+    /// analyses take for what maps hold is the same.
+    Loader,
+    /// Whoever runs a program by itself.
+    Run,
+}
+
+impl Filler {
+    /// What tells the entries of maps of a type apart.
+    fn keys(self, kind: MapKind) -> EntryKeys {
+        match (self, kind) {
+            (Filler::Run, MapKind::BLOOM_FILTER) => EntryKeys::Order,
+            _ => entry_keys(kind),
+        }
+    }
+}
 
 /// Reads the content of maps of `object`.
 fn read_for(
     text: &str,
     object: &Object,
-    keys: Keys,
+    filler: Filler,
 ) -> Result<BTreeMap<String, MapContent>, Error> {
     let fail = |line, what| Error::OptionFile { option: "--maps", line, what };
     let document = parse(text).map_err(|(line, what)| fail(line, what))?;
@@ -46,7 +63,7 @@ fn read_for(
         let fail = |what: String| fail(None, format!("map {name}: {what}"));
         if let Some(inner) = inner_map(object, name) {
             contents
-                .insert(name.clone(), content(entries, inner, object, keys, true).map_err(fail)?);
+                .insert(name.clone(), content(entries, inner, object, filler, true).map_err(fail)?);
             continue;
         }
         let Some(map) = object.maps.iter().find(|map| map.name == *name) else {
@@ -54,7 +71,7 @@ fn read_for(
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(fail(format!("there is no map of this name; the object has {known}")));
         };
-        contents.insert(name.clone(), content(entries, map, object, keys, false).map_err(fail)?);
+        contents.insert(name.clone(), content(entries, map, object, filler, false).map_err(fail)?);
     }
     Ok(contents)
 }
@@ -88,10 +105,10 @@ fn content(
     entries: &Value,
     map: &MapDef,
     object: &Object,
-    keys: Keys,
+    filler: Filler,
     inner: bool,
 ) -> Result<MapContent, String> {
-    let told_by = keys(map.kind);
+    let told_by = filler.keys(map.kind);
     if told_by == EntryKeys::None {
         return Err(format!("a {} has no entries with keys", map.kind));
     }
@@ -107,7 +124,9 @@ fn content(
             continue; // as witnesses say that there is no such entry
         }
         let has = |name: &str| value.get(name).is_some();
-        if inner && has("map") && !has("key") && !has("value") {
+        // Values of queues in maps of maps are known to nobody else.
+        let of_queue = filler == Filler::Run && has("value");
+        if inner && has("map") && !has("key") && !of_queue {
             let (name, content) = whole(value, object).map_err(fail)?;
             if whole_maps.insert(name, content).is_some() {
                 return Err(fail("another entry is about the same map".into()));

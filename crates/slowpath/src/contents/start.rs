@@ -2,12 +2,12 @@
 //! witness, as whoever fills maps reads it.
 
 use serde_json::{Map, Value, json};
-use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry, entry_keys};
+use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object, SlotRef};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bytes::digits;
-use super::{Keys, inner_map, read_for};
+use super::{Filler, inner_map, read_for};
 use crate::Error;
 
 /// What `--maps` says of the maps of an object, as the `maps` of a witness that has no packet. What
@@ -41,30 +41,9 @@ pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Who fills maps.
-#[derive(Clone, Copy, PartialEq)]
-enum Filler {
-    /// User space, once the object is loaded: what only the object fills is as it has it.
-    Loader,
-    /// Whoever runs a program by itself.
-    Run,
-}
-
-impl Filler {
-    fn keys(self) -> Keys {
-        match self {
-            Filler::Loader => entry_keys,
-            Filler::Run => |kind| match kind {
-                MapKind::BLOOM_FILTER => EntryKeys::Order,
-                _ => entry_keys(kind),
-            },
-        }
-    }
-}
-
 /// By name of a map, its entries, for who fills it.
 fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Value>, Error> {
-    let contents = read_for(text, object, filler.keys())?;
+    let contents = read_for(text, object, filler)?;
     let mut maps = Map::new();
     for (name, content) in &contents {
         let fail = |what: String| Error::OptionFile {
@@ -242,16 +221,16 @@ fn held(entry: &MapEntry) -> Option<&str> {
 
 /// Refuses `others` where elements cannot be made up.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
-    if content.others > 0 && !has_others(map.kind, filler.keys()) {
+    if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
     }
     Ok(())
 }
 
 /// Whether elements whose keys nobody looks for can be made up.
-fn has_others(kind: MapKind, keys: Keys) -> bool {
-    keys(kind) == EntryKeys::Order
-        || (keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
+fn has_others(kind: MapKind, filler: Filler) -> bool {
+    filler.keys(kind) == EntryKeys::Order
+        || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
 }
 
 fn element(entry: &MapEntry, size: u32) -> Value {
