@@ -75,6 +75,25 @@ def test_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
         assert {one.result for one in answers} >= {1, 3}
 
 
+def test_ports_in_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    source, maps = tmp_path / "ports.bpf.c", tmp_path / "ports.toml"
+    source.write_text(
+        f"{HEAD}struct ports {{ __uint(type, 14); __uint(max_entries, 4); __type(key, __u32);"
+        ' __type(value, __u32); } loop SEC(".maps");\n'
+        "struct { __uint(type, 12); __uint(max_entries, 2); __type(key, __u32);"
+        ' __array(values, struct ports); } all SEC(".maps") = { .values = { [1] = &loop } };\n'
+        'SEC("xdp") int sends(struct xdp_md *ctx)\n{\n'
+        "\t__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;\n"
+        "\t__u32 which;\n\tvoid *found;\n\tif (data + 16 > end) return XDP_PASS;\n"
+        "\twhich = data[14] & 1;\n\tfound = bpf_map_lookup_elem(&all, &which);\n"
+        "\treturn found ? bpf_redirect_map(found, data[15] & 7, XDP_TX) : XDP_DROP;\n}\n"
+        'char LICENSE[] SEC("license") = "GPL";\n'
+    )
+    maps.write_text("loop = [{ key = 2, value = 1 }]\n")
+    answers = compare(source, orders(60, 26), tmp_path, maps)
+    assert {one.result for one in answers} >= {1, 3, 4}
+
+
 def test_bloom_filters_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     source, packets = HERE / "filters.bpf.c", orders(400, 23)
     alone, filled = (compare(source, packets, tmp_path, maps) for maps in (None, FILTERS))

@@ -27,7 +27,7 @@ from slowpath.insights.porting.xdp.memory import Store
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.functions import Function
 
-_INSIDE = (HASH, ARRAY, LRU, LPM, QUEUE, STACK, RING, BLOOM)
+_INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
 """What maps in maps of maps may be."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 """Of keys and values that are made up; they are those of `slowpath measure`."""
