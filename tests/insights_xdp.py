@@ -32,6 +32,8 @@ class Kept(NamedTuple):
     value: int
     entries: dict[bytes, bytes]
     most: int
+    flags: int
+    extra: int
 
 
 class Ran(NamedTuple):
@@ -67,6 +69,8 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
             one.map.value_size,
             store.entries(one.map.name),
             one.map.entries,
+            one.map.flags,
+            one.map.extra,
         )
         for one in store.tables
     }

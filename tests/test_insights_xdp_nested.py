@@ -1,6 +1,7 @@
 """XDP programs with iterators, maps in maps, bloom filters, and tail calls in functions."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -8,9 +9,14 @@ import pytest
 
 from insights_counted import counted, structures, trace
 from insights_xdp import HERE, orders, ran
+from running_kernel import needs_kernel
 from slowpath.engine.errors import MapsFile
+from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.programs.clang import compile_c
+from slowpath.programs.sources import Clang
 from support import slowpath
 from xdp_compared import compare
+from xdp_kernel import loads
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -26,6 +32,11 @@ OUTER = (
     "struct { __uint(type, 12); __uint(max_entries, 4); __uint(key_size, 4);"
     ' __array(values, struct inner); } outer SEC(".maps");\n'
 )
+OTHER = (
+    "struct { __uint(type, 2); __uint(max_entries, 8); __uint(key_size, 4);"
+    ' __uint(value_size, 4); } held SEC(".maps");\n'
+)
+FILTERS = HERE / "filters.toml"
 
 
 def test_open_coded_iterators_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
@@ -64,9 +75,62 @@ def test_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
         assert {one.result for one in answers} >= {1, 3}
 
 
+def test_ports_in_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+    source, maps = tmp_path / "ports.bpf.c", tmp_path / "ports.toml"
+    source.write_text(
+        f"{HEAD}struct ports {{ __uint(type, 14); __uint(max_entries, 4); __type(key, __u32);"
+        ' __type(value, __u32); } loop SEC(".maps");\n'
+        "struct { __uint(type, 12); __uint(max_entries, 2); __type(key, __u32);"
+        ' __array(values, struct ports); } all SEC(".maps") = { .values = { [1] = &loop } };\n'
+        'SEC("xdp") int sends(struct xdp_md *ctx)\n{\n'
+        "\t__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;\n"
+        "\t__u32 which;\n\tvoid *found;\n\tif (data + 16 > end) return XDP_PASS;\n"
+        "\twhich = data[14] & 1;\n\tfound = bpf_map_lookup_elem(&all, &which);\n"
+        "\treturn found ? bpf_redirect_map(found, data[15] & 7, XDP_TX) : XDP_DROP;\n}\n"
+        'char LICENSE[] SEC("license") = "GPL";\n'
+    )
+    maps.write_text("loop = [{ key = 2, value = 1 }]\n")
+    answers = compare(source, orders(60, 26), tmp_path, maps)
+    assert {one.result for one in answers} >= {1, 3, 4}
+
+
 def test_bloom_filters_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
-    answers = compare(HERE / "filters.bpf.c", orders(400, 23), tmp_path)
-    assert {one.result for one in answers} >= {1, 3}
+    source, packets = HERE / "filters.bpf.c", orders(400, 23)
+    alone, filled = (compare(source, packets, tmp_path, maps) for maps in (None, FILTERS))
+    for answers in (alone, filled):
+        assert {one.result for one in answers} >= {1, 3}
+    assert alone != filled
+
+
+def test_values_in_bloom_filters_are_told(tmp_path: Path) -> None:
+    report = counted(HERE / "filters.bpf.c", trace(tmp_path, orders(50, 23)), "--maps", FILTERS)
+    said = "maps hold entries to begin with: addresses 62, keys 300, pairs 2"
+    assert report["notes"] == [f"{said} ({FILTERS})"]  # none on a random seed, which they lack
+
+
+def test_how_many_a_bloom_filter_finds_by_chance_is_told(tmp_path: Path) -> None:
+    """Hashes without a seed are one case of those with a random one."""
+    source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"
+    source.write_text(
+        f"{HEAD}struct {{ __uint(type, 30); __uint(max_entries, 60); __uint(map_extra, 2);"
+        ' __type(value, __u64); } sieve SEC(".maps");\n'
+        'SEC("xdp") int sieves(struct xdp_md *ctx)\n{\n'
+        "\t__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;\n"
+        "\t__u64 key;\n\tif (data + 22 > end) return XDP_ABORTED;\n"
+        "\t__builtin_memcpy(&key, data + 14, 8);\n"
+        "\treturn bpf_map_peek_elem(&sieve, &key) ? XDP_DROP : XDP_PASS;\n}\n"
+    )
+    maps.write_text("sieve = [{ others = 40 }]\n")
+    draw, count = noise_of(5), 4000
+    packets = [bytes(12) + b"\x88\xb5" + draw.randbytes(8) for _ in range(count)]
+    report = counted(source, trace(tmp_path, packets), "--maps", maps)
+    results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
+    [note] = [one for one in report["notes"] if "random number" in one]
+    found = re.search(r"of sieve begin with 0.*: ([\d.]+) % of the values that nobody put", note)
+    assert found is not None, note
+    share, seen = float(found[1]) / 100, results["XDP_PASS"] / count
+    assert 0.01 < share < 0.5
+    assert abs(seen - share) < 4 * (share / count) ** 0.5 + 0.005
 
 
 def test_tail_calls_in_functions_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
@@ -121,10 +185,75 @@ def test_maps_of_maps_that_hold_nothing_are_told(tmp_path: Path) -> None:
     )
     report = counted(source, trace(tmp_path, orders(7, 1)))
     assert report["notes"] == [
-        "nothing was ever in few: all 7 look-ups missed",
+        "nothing was ever in few: all 7 look-ups missed; --maps FILE fills it",
         "nothing was ever in outer: all 7 look-ups missed; --maps FILE fills it",
     ]
     assert report["fate"]["results"] == [{"result": 1, "packets": 7, "action": "XDP_DROP"}]
+
+
+def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> None:
+    """A program that comes back to itself by a function runs 33 times, with its instructions."""
+    source = HERE / "within.bpf.c"
+    run = slowpath("insights", "blocks", source, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    found = {one["entry"]: one for one in json.loads(run.stdout)["programs"]}
+    assert found.keys() == {"other", "deeper", "fixed", "first"}
+    own = {
+        (program, function["name"]): function["blocks"]
+        for program, one in found.items()
+        for function in one["functions"]
+    }
+    assert own["deeper", "inside"] == own["first", "inside"]
+    lacks = {each["what"] for block in own["first", "inside"] for each in block["refused"]}
+    assert "bpf_tail_call, which the card does not have" in lacks
+    sums = []
+    for slot in (1, 2):  # of itself, and of nobody
+        packet = bytes(14) + bytes([1, slot]) + bytes(10)
+        file = trace(tmp_path, [packet] * 3)
+        run = slowpath("insights", source, "--traffic", file, "--format", "json", timeout=300)
+        assert run.returncode == 0, run.stderr
+        report = json.loads(run.stdout)
+        assert report["traffic"]["unit"] == "instructions of the card"
+        sums.append(report["traffic"]["instructions"])
+    # After these, no call is left: `beside` goes on behind its own, and `other` does not run.
+    behind = own["first", "beside"][-1]["instructions"]
+    again = 32 * found["deeper"]["instructions"] + behind - found["other"]["instructions"]
+    assert sums[0] - sums[1] == pytest.approx(again)
+
+
+SLOT = 'struct inner held SEC(".maps");\n'
+UNFIT = {
+    "held is in slot 5, where max_entries is 4": OUTER.replace(
+        'outer SEC(".maps");', 'outer SEC(".maps") = { .values = { [5] = &held } };'
+    ).replace("struct {", f"{SLOT}struct {{"),
+    "it holds held, whose max_entries is 8, not 4 as in its definition": (
+        OUTER.replace("struct {", f"{OTHER}struct {{").replace(
+            'outer SEC(".maps");', 'outer SEC(".maps") = { .values = { [1] = (void *)&held } };'
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("said", UNFIT)
+def test_what_the_kernel_does_not_load_is_refused(tmp_path: Path, said: str) -> None:
+    source = tmp_path / "unfit.bpf.c"
+    source.write_text(
+        f'{HEAD}{UNFIT[said]}SEC("xdp") int unfit(struct xdp_md *ctx)\n{{\n\t__u32 key = 0;\n'
+        "\treturn bpf_map_lookup_elem(&outer, &key) ? XDP_PASS : XDP_DROP;\n}\n"
+        'char LICENSE[] SEC("license") = "GPL";\n'
+    )
+    run = slowpath("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
+    assert run.returncode == 3
+    assert f"{source}:5: map outer: {said}" in run.stderr
+    needs_kernel()
+    made = tmp_path / "unfit.o"
+    made.write_bytes(compile_c(str(source), Clang()))
+    assert not loads(made)
+    sound = source.read_text().replace("[5]", "[3]").replace("max_entries, 8", "max_entries, 4")
+    source.write_text(sound)
+    made.write_bytes(compile_c(str(source), Clang()))
+    assert loads(made)
+    counted(source, trace(tmp_path, orders(3, 1)))
 
 
 WRONG = {

@@ -10,7 +10,7 @@ from running_kernel import needs_kernel
 from slowpath.engine.errors import MapsFile
 from slowpath.engine.objects import read_object, run_maps
 from slowpath.insights.porting.xdp.filling import made_up
-from slowpath.insights.porting.xdp.maps import ARRAY, HASH, LPM, LRU, QUEUE, STACK
+from slowpath.insights.porting.xdp.maps import ARRAY, BLOOM, HASH, LPM, LRU, QUEUE, STACK
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 from xdp_kernel import Answer, Loaded
@@ -41,7 +41,8 @@ def compare(
         if told is not None:
             for name, kept in here.maps.items():
                 if "#" in name:  # the object has it not
-                    kernel.make(name, kept.kind, (kept.key, kept.value, kept.most))
+                    sizes = (kept.key, kept.value, kept.most)
+                    kernel.make(name, kept.kind, sizes, kept.flags, kept.extra)
             read = read_object(str(made), made.read_bytes())
             for name, entries in _by_map(run_maps(str(made), read, told)).items():
                 kernel.fill(name, _written_out(entries, here.maps[name]))
@@ -75,18 +76,22 @@ def _written_out(entries: Given, kept: Kept) -> Given:
     """Entries with those that are only counted as `docs/maps.md` and `measure` make them up."""
     count = sum(int(one.get("others", 0)) for one in entries)
     value = "5a" * kept.value
+    made: Given = [{"value": value}] * count
     if kept.kind in (QUEUE, STACK):
-        made: Given = [{"value": value}] * count
         return [*entries, *made]
-    known = {one.get("key") for one in entries}
-    keys = (key for number in range(count + len(known)) if (key := _key(number, kept)) not in known)
-    made = [{"key": key, "value": value} for key in islice(keys, count)]
+    what, size = ("value", kept.value) if kept.kind == BLOOM else ("key", kept.key)
+    known = {one.get(what) for one in entries}
+    keys = (_key(number, size) for number in range(count + len(known)))
+    further = islice((key for key in keys if key not in known), count)
+    made = [
+        {"value": key} if kept.kind == BLOOM else {"key": key, "value": value} for key in further
+    ]
     return [*entries, *made]
 
 
-def _key(number: int, kept: Kept) -> str:
+def _key(number: int, size: int) -> str:
     """One that is made up; `measure` makes up the same (`test_insights_xdp.py`)."""
-    return made_up(number, kept.key).hex()
+    return made_up(number, size).hex()
 
 
 def _cut(entries: dict[bytes, bytes], size: int) -> dict[bytes, bytes]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import oracles
 
 _ROOM = 1 << 16
-_STACK = 23
+_STACK, _OF_MAPS = 23, (12, 13)
 """Of `enum bpf_map_type`."""
 
 
@@ -37,6 +37,19 @@ class _Options(ctypes.Structure):
     )
 
 
+class _Made(ctypes.Structure):
+    """`struct bpf_map_create_opts`."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("types", c_uint32 * 5),
+        ("flags", c_uint32),
+        ("extra", c_uint64),
+        ("node", c_uint32),
+        ("device", c_uint32),
+    )
+
+
 class Answer(NamedTuple):
     """What became of a packet."""
 
@@ -44,21 +57,35 @@ class Answer(NamedTuple):
     packet: bytes
 
 
+def loads(file: Path) -> bool:
+    """Whether libbpf and the kernel take an object."""
+    lib = _library()
+    opened = c_void_p(lib.bpf_object__open_file(str(file).encode(), None))
+    taken = opened.value is not None and lib.bpf_object__load(opened) == 0
+    lib.bpf_object__close(opened)
+    return taken
+
+
+def _library() -> ctypes.CDLL:
+    try:
+        lib = ctypes.CDLL("libbpf.so.1")
+    except OSError as problem:
+        oracles.missing("libbpf", str(problem))
+    for name in (
+        *("bpf_object__open_file", "bpf_object__find_program_by_name"),
+        "bpf_object__find_map_by_name",
+    ):
+        getattr(lib, name).restype = c_void_p
+    lib.libbpf_set_print(None)
+    return lib
+
+
 class Loaded:
     """A program that the kernel has; close it."""
 
     def __init__(self, file: Path, program: str) -> None:
-        try:
-            self._lib = ctypes.CDLL("libbpf.so.1")
-        except OSError as problem:
-            oracles.missing("libbpf", str(problem))
-        for name in (
-            *("bpf_object__open_file", "bpf_object__find_program_by_name"),
-            "bpf_object__find_map_by_name",
-        ):
-            getattr(self._lib, name).restype = c_void_p
-        self._lib.libbpf_set_print(None)
-        self._inner = dict[str, int]()
+        self._lib = _library()
+        self._inner = dict[str, tuple[int, int]]()
         self._object = c_void_p(self._lib.bpf_object__open_file(str(file).encode(), None))
         if self._lib.bpf_object__load(self._object):
             self.close()
@@ -81,16 +108,25 @@ class Loaded:
         assert code == 0, f"the kernel does not run {len(packet)} bytes: {code}"
         return Answer(asked.result, out.raw[: asked.data_size_out])
 
-    def make(self, name: str, kind: int, sizes: tuple[int, int, int]) -> None:
+    def make(
+        self, name: str, kind: int, sizes: tuple[int, int, int], flags: int, extra: int
+    ) -> None:
         """Makes a map that maps of maps may hold: bytes of a key and of a value, most entries."""
-        made = self._lib.bpf_map_create(kind, None, *sizes, None)
+        asked = _Made(size=ctypes.sizeof(_Made), flags=flags, extra=extra)
+        made = self._lib.bpf_map_create(kind, None, *sizes, ctypes.byref(asked))
         assert made >= 0, f"the kernel does not make {name}: {errno.errorcode[-made]}"
-        self._inner[name] = made
+        self._inner[name] = made, kind
 
     def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
-        """Puts entries of `--maps` into a map; those of queues come out in their order."""
+        """Puts entries of `--maps` into a map; those of queues come out in their order.
+
+        What the object has put into a map of maps is taken out.
+        """
         map_, found = self._map(name), self._found(name)
-        kind = self._lib.bpf_map__type(found) if found else 0
+        kind = self._lib.bpf_map__type(found) if found else self._inner[name][1]
+        if kind in _OF_MAPS:
+            for there in self.keys(name):
+                self._lib.bpf_map_delete_elem(map_, there)
         for one in entries[::-1] if kind == _STACK else entries:
             key = bytes.fromhex(str(one["key"])) if "key" in one else None
             if "program" in one:
@@ -105,6 +141,13 @@ class Loaded:
                 continue
             code = self._lib.bpf_map_update_elem(map_, key, value, c_uint64(0))
             assert code == 0, f"the kernel does not take {one} for {name}: {errno.errorcode[-code]}"
+
+    def keys(self, name: str) -> list[bytes]:
+        """Keys of 4 bytes that a map has, of arrays all."""
+        found, following = list[bytes](), ctypes.create_string_buffer(4)
+        while self._lib.bpf_map_get_next_key(self._map(name), _last(found), following) == 0:
+            found.append(following.raw)
+        return found
 
     def entries(self, name: str, key: int, value: int) -> dict[bytes, bytes]:
         """What a map has, with keys and values of so many bytes."""
@@ -126,10 +169,14 @@ class Loaded:
 
     def _map(self, name: str) -> int:
         found = self._found(name)
-        return self._inner[name] if found is None else int(self._lib.bpf_map__fd(found))
+        return self._inner[name][0] if found is None else int(self._lib.bpf_map__fd(found))
 
     def close(self) -> None:
         """Gives it back."""
-        for made in self._inner.values():
+        for made, _ in self._inner.values():
             os.close(made)
         self._lib.bpf_object__close(self._object)
+
+
+def _last(keys: Sequence[bytes]) -> bytes | None:
+    return keys[-1] if keys else None

@@ -63,8 +63,8 @@ impl Object {
     }
 
     /// What maps hold when a run begins, as JSON text: what `text`, a file with content of maps, says,
-    /// and what the object puts into program arrays that it does not name. Raises `Error` when it
-    /// cannot be read, or the content is no BPF object.
+    /// and what the object puts into program arrays and maps of maps that it does not name. Raises
+    /// `Error` when it cannot be read, or the content is no BPF object.
     fn run_maps(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         let object = self.inner.object().ok_or_else(|| {
             let what = "it is a listing; its maps are not known".to_owned();

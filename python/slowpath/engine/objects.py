@@ -80,9 +80,9 @@ def run_maps(
 ) -> dict[str, list[dict[str, str | int]]]:
     """What maps of a BPF object hold when a run begins, by their names; `file` names the object.
 
-    That is what `maps` says, and the programs that the object puts into arrays of programs that it
-    does not name. Entries are those of witnesses (`docs/maps.md`), keys and values in hexadecimal
-    digits.
+    That is what `maps` says, and the programs and maps that the object puts into arrays of programs
+    and maps of maps that it does not name. Entries are those of witnesses (`docs/maps.md`), keys
+    and values in hexadecimal digits.
 
     Raises:
         InputError: when it cannot be read, or does not fit the maps.

@@ -1,4 +1,4 @@
-/* Maps of maps: some that the object fills, and a hash table that nested.toml does. */
+/* Maps of maps: some that the object fills, some that nested.toml does, and some that both do. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -50,6 +50,34 @@ struct {
 	__array(values, struct table);
 } tables SEC(".maps");
 
+struct pile {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 3);
+	__type(value, __u32);
+} heap SEC(".maps");
+
+struct sieve {
+	__uint(type, BPF_MAP_TYPE_BLOOM_FILTER);
+	__uint(max_entries, 12);
+	__uint(map_flags, BPF_F_ZERO_SEED);
+	__uint(map_extra, 2);
+	__type(value, __u32);
+} fine SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct pile);
+} piles SEC(".maps") = { .values = { [0] = &heap } };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+	__uint(max_entries, 16);
+	__type(key, __u32);
+	__array(values, struct sieve);
+} sieves SEC(".maps") = { .values = { [1] = &fine } };
+
 SEC("xdp")
 int nested(struct xdp_md *ctx)
 {
@@ -73,6 +101,25 @@ int nested(struct xdp_md *ctx)
 		key = data[16];
 		data[21] = data[17] & 1 ? bpf_map_push_elem(inner, &key, 0) : bpf_map_pop_elem(inner, &out);
 		data[22] = out;
+	}
+	inner = bpf_map_lookup_elem(&piles, &which);
+	if (inner) {
+		key = data[16];
+		out = 0;
+		if (data[17] & 2)
+			data[26] = bpf_map_push_elem(inner, &key, data[17] & 8 ? BPF_EXIST : 0);
+		else if (data[17] & 4)
+			data[26] = bpf_map_peek_elem(inner, &out);
+		else
+			data[26] = bpf_map_pop_elem(inner, &out);
+		data[27] = out;
+	}
+	inner = bpf_map_lookup_elem(&sieves, &which);
+	if (inner) {
+		key = data[28] & 31;
+		if (data[14] == 5)
+			data[29] = bpf_map_push_elem(inner, &key, 0);
+		data[30] = bpf_map_peek_elem(inner, &key);
 	}
 	which = data[14];
 	inner = bpf_map_lookup_elem(&tables, &which);

@@ -27,13 +27,43 @@ pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapC
 
 /// Reads the content of maps of `object`.
 pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
+    read_for(text, object, Filler::Loader)
+}
+
+/// Who fills maps.
+#[derive(Clone, Copy, PartialEq)]
+enum Filler {
+    /// User space, once the object is loaded: what only the object fills is as it has it. What
+    /// analyses take for what maps hold is the same.
+    Loader,
+    /// Whoever runs a program by itself.
+    Run,
+}
+
+impl Filler {
+    /// What tells the entries of maps of a type apart.
+    fn keys(self, kind: MapKind) -> EntryKeys {
+        match (self, kind) {
+            (Filler::Run, MapKind::BLOOM_FILTER) => EntryKeys::Order,
+            _ => entry_keys(kind),
+        }
+    }
+}
+
+/// Reads the content of maps of `object`.
+fn read_for(
+    text: &str,
+    object: &Object,
+    filler: Filler,
+) -> Result<BTreeMap<String, MapContent>, Error> {
     let fail = |line, what| Error::OptionFile { option: "--maps", line, what };
     let document = parse(text).map_err(|(line, what)| fail(line, what))?;
     let mut contents = BTreeMap::new();
     for (name, entries) in &document {
         let fail = |what: String| fail(None, format!("map {name}: {what}"));
         if let Some(inner) = inner_map(object, name) {
-            contents.insert(name.clone(), content(entries, inner, object, true).map_err(fail)?);
+            contents
+                .insert(name.clone(), content(entries, inner, object, filler, true).map_err(fail)?);
             continue;
         }
         let Some(map) = object.maps.iter().find(|map| map.name == *name) else {
@@ -41,7 +71,7 @@ pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapCo
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(fail(format!("there is no map of this name; the object has {known}")));
         };
-        contents.insert(name.clone(), content(entries, map, object, false).map_err(fail)?);
+        contents.insert(name.clone(), content(entries, map, object, filler, false).map_err(fail)?);
     }
     Ok(contents)
 }
@@ -75,9 +105,11 @@ fn content(
     entries: &Value,
     map: &MapDef,
     object: &Object,
+    filler: Filler,
     inner: bool,
 ) -> Result<MapContent, String> {
-    if entry_keys(map.kind) == EntryKeys::None {
+    let told_by = filler.keys(map.kind);
+    if told_by == EntryKeys::None {
         return Err(format!("a {} has no entries with keys", map.kind));
     }
     let Some(list) = entries.as_array() else {
@@ -91,7 +123,10 @@ fn content(
         if value.get("value").is_some_and(Value::is_null) {
             continue; // as witnesses say that there is no such entry
         }
-        if inner && value.get("key").is_none() && value.get("map").is_some() {
+        let has = |name: &str| value.get(name).is_some();
+        // Values of queues in maps of maps are known to nobody else.
+        let of_queue = filler == Filler::Run && has("value");
+        if inner && has("map") && !has("key") && !of_queue {
             let (name, content) = whole(value, object).map_err(fail)?;
             if whole_maps.insert(name, content).is_some() {
                 return Err(fail("another entry is about the same map".into()));
@@ -104,18 +139,20 @@ fn content(
             others = others.saturating_add(more);
             continue;
         }
-        let entry = entry(value, map, object, inner).map_err(fail)?;
+        let entry = entry(value, map, object, told_by, inner).map_err(fail)?;
         let which = match &entry.value {
             EntryValue::Inner { map, .. } => Some(map.clone()),
             _ => None,
         };
-        if !seen.insert((which, entry.key.clone())) && entry_keys(map.kind) != EntryKeys::Order {
+        if !seen.insert((which, entry.key.clone())) && told_by != EntryKeys::Order {
             return Err(fail("another entry has the same key".into()));
         }
         found.push(entry);
     }
     let count = others.saturating_add(found.len() as u64);
-    if count > u64::from(map.max_entries) && map.max_entries > 0 && !inner {
+    // Of a bloom filter, that is how many values it is meant for: it takes more.
+    let most = if map.kind == MapKind::BLOOM_FILTER { 0 } else { map.max_entries };
+    if count > u64::from(most) && most > 0 && !inner {
         return Err(format!("{count} entries are more than its {}", map.max_entries));
     }
     Ok(MapContent { entries: found, others, inner: whole_maps })
@@ -152,7 +189,13 @@ fn is_map(object: &Object, name: &str) -> bool {
     name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
 
-fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<MapEntry, String> {
+fn entry(
+    value: &Value,
+    map: &MapDef,
+    object: &Object,
+    told_by: EntryKeys,
+    inner: bool,
+) -> Result<MapEntry, String> {
     let Some(table) = value.as_object() else {
         return Err("must be a table { key = .., value = .. }".into());
     };
@@ -161,13 +204,14 @@ fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<Ma
         kind if kind.holds_maps() => "map",
         _ => "value",
     };
-    let queue = entry_keys(map.kind) == EntryKeys::Order;
+    let queue = told_by == EntryKeys::Order;
     let known = |key: &str| (key == "key" && !queue) || key == holds || (inner && key == "map");
     if let Some(other) = table.keys().find(|key| !known(key.as_str())) {
         let of = match (inner, queue) {
-            (_, true) => "",
-            (true, _) => "`map`, `key` and ",
-            (false, _) => "`key` and ",
+            (false, true) => "",
+            (true, true) => "`map` and ",
+            (true, false) => "`map`, `key` and ",
+            (false, false) => "`key` and ",
         };
         return Err(format!("unknown key `{other}`; entries of this map have {of}`{holds}`"));
     }

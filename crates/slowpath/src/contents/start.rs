@@ -2,12 +2,12 @@
 //! witness, as whoever fills maps reads it.
 
 use serde_json::{Map, Value, json};
-use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry, entry_keys};
+use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object, SlotRef};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bytes::digits;
-use super::{inner_map, read};
+use super::{Filler, inner_map, read_for};
 use crate::Error;
 
 /// What `--maps` says of the maps of an object, as the `maps` of a witness that has no packet. What
@@ -17,28 +17,33 @@ use crate::Error;
 /// # Errors
 /// If the text cannot be read, or says of a map what only the object can fill in.
 pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
-    Ok(json!({ "maps": starts(text, object, false)? }))
+    Ok(json!({ "maps": starts(text, object, Filler::Loader)? }))
 }
 
-/// The same for whoever puts programs into program arrays, which the kernel leaves to the object:
-/// entries with `program` instead of `value`. Program arrays that `--maps` does not name hold what the
-/// object puts there.
+/// The same for whoever fills all that programs find, which the kernel in part leaves to the object:
+/// program arrays, entries with `program`; maps of maps, with `map`, of maps of the object, too; bloom
+/// filters, whose entries are values alone. Program arrays and maps of maps that `--maps` does not
+/// name hold what the object puts there.
 ///
 /// # Errors
-/// If the text cannot be read, or says of a map what only the object can fill in.
+/// If the text cannot be read, or says of a map what cannot be filled in.
 pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
-    let mut maps = starts(text, object, true)?;
+    let mut maps = starts(text, object, Filler::Run)?;
     for map in &object.maps {
-        if map.kind == MapKind::PROG_ARRAY && !maps.contains_key(&map.name) {
-            maps.insert(map.name.clone(), programs(&there(map, object)));
+        if maps.contains_key(&map.name) {
+            continue;
+        }
+        let slots = there(map, object);
+        if map.kind == MapKind::PROG_ARRAY || (map.kind.holds_maps() && !slots.is_empty()) {
+            maps.insert(map.name.clone(), slot_entries(map, &slots));
         }
     }
     Ok(json!({ "maps": maps }))
 }
 
-/// By name of a map, its entries; `programs` where those of program arrays are wanted, too.
-fn starts(text: &str, object: &Object, with_programs: bool) -> Result<Map<String, Value>, Error> {
-    let contents = read(text, object)?;
+/// By name of a map, its entries, for who fills it.
+fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Value>, Error> {
+    let contents = read_for(text, object, filler)?;
     let mut maps = Map::new();
     for (name, content) in &contents {
         let fail = |what: String| Error::OptionFile {
@@ -47,13 +52,13 @@ fn starts(text: &str, object: &Object, with_programs: bool) -> Result<Map<String
             what: format!("map {name}: {what}"),
         };
         let given = match object.maps.iter().find(|map| map.name == *name) {
-            Some(map) if with_programs && map.kind == MapKind::PROG_ARRAY => {
-                check_others(map, content).map_err(fail)?;
-                maps.insert(name.clone(), programs(&told(content)));
+            Some(map) if filler == Filler::Run && has_slots(map) => {
+                check_others(map, content, filler).map_err(fail)?;
+                maps.insert(name.clone(), slot_entries(map, &told(content)));
                 continue;
             }
-            Some(map) => entries(map, content, object).map_err(fail)?,
-            None => Some(inner_entries(name, content, &contents, object).map_err(fail)?),
+            Some(map) => entries(map, content, object, filler).map_err(fail)?,
+            None => Some(inner_entries(name, content, &contents, object, filler).map_err(fail)?),
         };
         if let Some(given) = given {
             maps.insert(name.clone(), given.into());
@@ -62,10 +67,16 @@ fn starts(text: &str, object: &Object, with_programs: bool) -> Result<Map<String
     Ok(maps)
 }
 
-/// What slots hold, as entries of a program array.
-fn programs(slots: &Slots<'_>) -> Value {
+/// Whether it holds programs or maps.
+fn has_slots(map: &MapDef) -> bool {
+    map.kind == MapKind::PROG_ARRAY || map.kind.holds_maps()
+}
+
+/// What slots hold, as entries of a program array or a map of maps.
+fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
+    let what = if map.kind.holds_maps() { "map" } else { "program" };
     let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
-    held.map(|(key, name)| json!({ "key": digits(key), "program": name })).collect()
+    held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
 /// The entries of a map; `None` if the object fills it in with the same.
@@ -73,6 +84,7 @@ fn entries(
     map: &MapDef,
     content: &MapContent,
     object: &Object,
+    filler: Filler,
 ) -> Result<Option<Vec<Value>>, String> {
     if map.read_only {
         let told = content.entries.first().and_then(|entry| bytes(entry, map.value_size));
@@ -92,7 +104,7 @@ fn entries(
             )),
         };
     }
-    check_others(map, content)?;
+    check_others(map, content, filler)?;
     let mut given = Vec::with_capacity(content.entries.len());
     for entry in &content.entries {
         given.push(match &entry.value {
@@ -126,19 +138,25 @@ fn inner_entries(
     content: &MapContent,
     contents: &BTreeMap<String, MapContent>,
     object: &Object,
+    filler: Filler,
 ) -> Result<Vec<Value>, String> {
     let outer = name.strip_suffix(".inner").unwrap_or(name);
     let size = inner_map(object, name).map_or(0, |inner| inner.value_size);
-    let held = contents.get(outer).into_iter().flat_map(|outer| &outer.entries);
-    let held: BTreeSet<&str> = held
-        .filter_map(|entry| match &entry.value {
-            EntryValue::Map(held) => Some(held.as_str()),
-            _ => None,
-        })
-        .collect();
-    let known = |map: &String| match held.contains(map.as_str()) {
-        true => Ok(()),
-        false => Err(format!("no entry of {outer} holds {map}; put it there under a key")),
+    let by_object = object.maps.iter().find(|map| map.name == outer && filler == Filler::Run);
+    let slots = match (contents.get(outer), by_object) {
+        (Some(outer), _) => told(outer),
+        (None, Some(outer)) => there(outer, object),
+        (None, None) => Slots::new(),
+    };
+    let held: BTreeSet<&str> = slots.values().flatten().copied().collect();
+    let known = |map: &String| {
+        if !held.contains(map.as_str()) {
+            return Err(format!("no entry of {outer} holds {map}; put it there under a key"));
+        }
+        if filler == Filler::Run && contents.contains_key(map) {
+            return Err(format!("what {map} holds stands under its own name, too; leave one out"));
+        }
+        Ok(())
     };
     let mut given = Vec::with_capacity(content.entries.len());
     for entry in &content.entries {
@@ -153,6 +171,9 @@ fn inner_entries(
         known(map)?;
         let mut about = json!({ "map": map, "others": whole.others });
         if let Some(size) = whole.max_entries {
+            if filler == Filler::Run && !map.contains('#') {
+                return Err(format!("the object says how large {map} is; leave `max_entries` out"));
+            }
             about["max_entries"] = size.into();
         }
         given.push(about);
@@ -169,7 +190,13 @@ fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
         SlotRef::Map(number) => object.maps.get(number).map(|map| map.name.as_str()),
     };
-    map.slots.iter().map(|(slot, target)| (slot.to_le_bytes().to_vec(), name(target))).collect()
+    // libbpf takes the number of the slot as the key, in hash tables of maps, too.
+    let key = |slot: u32| {
+        let mut key = slot.to_le_bytes().to_vec();
+        key.resize(map.key_size as usize, 0);
+        key
+    };
+    map.slots.iter().map(|(slot, target)| (key(*slot), name(target))).collect()
 }
 
 /// What `--maps` puts into slots.
@@ -193,17 +220,17 @@ fn held(entry: &MapEntry) -> Option<&str> {
 }
 
 /// Refuses `others` where elements cannot be made up.
-fn check_others(map: &MapDef, content: &MapContent) -> Result<(), String> {
-    if content.others > 0 && !has_others(map.kind) {
+fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
+    if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
     }
     Ok(())
 }
 
 /// Whether elements whose keys nobody looks for can be made up.
-fn has_others(kind: MapKind) -> bool {
-    entry_keys(kind) == EntryKeys::Order
-        || (entry_keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
+fn has_others(kind: MapKind, filler: Filler) -> bool {
+    filler.keys(kind) == EntryKeys::Order
+        || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
 }
 
 fn element(entry: &MapEntry, size: u32) -> Value {

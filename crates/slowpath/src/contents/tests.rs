@@ -1,7 +1,7 @@
 use super::{bytes, read, run_maps, start_maps};
 use serde_json::json;
-use slowpath_bpf::Object;
 use slowpath_bpf::lift::EntryValue;
+use slowpath_bpf::{MapKind, Object};
 use std::path::PathBuf;
 
 fn object(name: &str) -> Object {
@@ -168,6 +168,83 @@ fn program_arrays_are_filled_for_those_who_can() {
     assert!(refused.contains("`others` says too little to fill a"), "{refused}");
     let refused = start_maps(told, &features).expect_err("refused").to_string();
     assert!(refused.contains("only the object fills this"), "{refused}");
+}
+
+#[test]
+fn maps_of_maps_are_filled_for_those_who_can() {
+    let object = object("crates/slowpath/tests/objects/maps.bpf.o");
+    let run = |text: &str| {
+        let maps = run_maps(text, &object).map_err(|error| error.to_string());
+        maps.map(|maps| maps["maps"].clone())
+    };
+    let outer = |text: &str| run(text).expect("valid")["outer"].clone();
+    assert_eq!(outer(""), json!([{ "key": "00000000", "map": "first" }]));
+    assert_eq!(outer("first = []"), json!([{ "key": "00000000", "map": "first" }]));
+    assert_eq!(outer("outer = []"), json!([]));
+    let told = "outer = [{ key = 1, map = \"first\" }]";
+    assert_eq!(outer(told), json!([{ "key": "01000000", "map": "first" }]));
+    let within = "\"outer.inner\" = [{ map = \"first\", key = 2, value = 7 }]";
+    let filled = json!([{ "map": "first", "key": "02000000", "value": "0700000000000000" }]);
+    assert_eq!(run(within).expect("valid")["outer.inner"], filled);
+    for (text, word) in [
+        (within.replace("first", "outer#1"), "no entry of outer holds outer#1"),
+        (format!("first = []\n{within}"), "what first holds stands under its own name, too"),
+        (
+            "\"outer.inner\" = [{ map = \"first\", max_entries = 9 }]".into(),
+            "the object says how large first is",
+        ),
+        ("outer = [{ others = 1 }]".into(), "`others` says too little to fill a array_of_maps"),
+    ] {
+        let refused = run(&text).expect_err("refused");
+        assert!(refused.contains(word), "{text}: {refused}");
+    }
+    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    assert!(refused.contains("only the object fills this"), "{refused}");
+}
+
+#[test]
+fn queues_in_maps_of_maps_have_entries_in_order() {
+    let mut object = object("crates/slowpath/tests/objects/maps.bpf.o");
+    let outer = object.maps.iter_mut().find(|map| map.name == "outer").expect("is there");
+    outer.slots.clear();
+    let inner = outer.inner.as_mut().expect("is there");
+    (inner.kind, inner.key_size) = (MapKind::QUEUE, 0);
+    let told = "outer = [{ key = 1, map = \"outer#1\" }]\n\"outer.inner\" = [\
+        { map = \"outer#1\", value = 9 }, { map = \"outer#1\", others = 1 }, \
+        { map = \"outer#1\", value = 9 }]";
+    let given = json!([
+        { "map": "outer#1", "value": "0900000000000000" },
+        { "map": "outer#1", "value": "0900000000000000" },
+        { "map": "outer#1", "others": 1 },
+    ]);
+    assert_eq!(run_maps(told, &object).expect("valid")["maps"]["outer.inner"], given);
+    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    assert!(refused.contains("entry 1: unknown key `value`"), "{refused}");
+    let wrong = "\"outer.inner\" = [{ map = \"first\", key = 1, value = 9 }]";
+    let refused = run_maps(wrong, &object).expect_err("refused").to_string();
+    assert!(refused.contains("entries of this map have `map` and `value`"), "{refused}");
+}
+
+#[test]
+fn bloom_filters_are_filled_for_those_who_can() {
+    let mut object = object("crates/slowpath/tests/objects/maps.bpf.o");
+    let filter = object.maps.iter_mut().find(|map| map.name == "fixed").expect("is there");
+    (filter.kind, filter.key_size) = (MapKind::BLOOM_FILTER, 0);
+    assert_eq!((filter.value_size, filter.max_entries), (8, 4));
+    // More than the filter is meant for go in, and one may twice.
+    let told = "fixed = [{ value = 1 }, { value = 1 }, { value = 513 }, { others = 9 }]";
+    let maps = run_maps(told, &object).expect("valid");
+    let given = json!([
+        { "value": "0100000000000000" },
+        { "value": "0100000000000000" },
+        { "value": "0102000000000000" },
+        { "others": 9 },
+    ]);
+    assert_eq!(maps["maps"]["fixed"], given);
+    let refused = run_maps("fixed = [{ key = 1, value = 1 }]", &object).expect_err("refused");
+    assert!(refused.to_string().contains("entries of this map have `value`"), "{refused}");
+    let refused = start_maps(told, &object).expect_err("refused").to_string();
+    assert!(refused.contains("a bloom_filter has no entries with keys"), "{refused}");
 }
 
 #[test]

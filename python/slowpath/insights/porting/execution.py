@@ -178,7 +178,7 @@ class Execution:
             tables = tables_of(file, text, self._metadata, layouts)
             contents = contents_of(file, start, tables)
             self.store = Store(tables, made_tables(file, contents, tables))
-            self.store.describe(self._code.address, dict(variables))
+            self.store.describe(self._code.address)
             self._filling = Filling(file, contents, self.store, functions, self._code.address)
             others += self._around()
         if self._region is not None:

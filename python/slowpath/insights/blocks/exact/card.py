@@ -12,6 +12,7 @@ from slowpath.insights.blocks.exact.replacing import (
     goes_to_memory,
     is_address,
     is_call,
+    is_tail_call,
     stands_in,
 )
 from slowpath.insights.blocks.predictions.question import TARGET
@@ -24,6 +25,8 @@ OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instructi
 (`crates/nfp/src/codegen/subset.rs`)."""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
 """What holds of these where something stands in, or no verifier would let the code through."""
+
+_TAIL_CALL = "bpf_tail_call"
 
 
 class Refused(NamedTuple):
@@ -100,19 +103,24 @@ class _Exchange:
         self._depths = {name: depth(code.instructions(name)) for name, _ in self.functions}
 
     def take_kernel(self) -> None:
-        """Exchanges calls of the kernel's own functions, which no card has."""
+        """Exchanges calls of the kernel's own functions, and of other programs: no card has these.
+
+        Nobody goes after tail calls then, each of whose programs is counted by itself: where
+        functions have them, the front end would follow any chain of them within its caller.
+        """
         own = self._subject.functions
         for name, _ in self.functions:
             slots = accumulate((one.slots for one in own[name]), initial=0)
             for slot, one in zip(slots, own[name], strict=False):
                 before = self._code.instruction(name, slot)
-                if not is_call(before) or one.calls is None or one.calls in own:
+                called = _TAIL_CALL if is_tail_call(before) else one.calls
+                if not is_call(before) or called is None or called in own:
                     continue
                 instead = stands_in(before, self._depths[name])
                 if instead is not None:
                     self._code.exchange(name, slot, instead)
                     self._exchanged.add((name, slot))
-                    reason = f"{one.calls}, which the card does not have"
+                    reason = f"{called}, which the card does not have"
                     self.done.append(Refused(name, slot, reason, to_memory=False))
 
     def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:

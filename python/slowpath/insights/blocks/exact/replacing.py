@@ -12,7 +12,7 @@ _INSTRUCTION = struct.Struct("<BBhi")
 _LOAD_WIDE, _LOAD, _STORE_CONSTANT, _STORE, _ALU32, _ALU64 = 0, 1, 2, 3, 4, 7
 _ADDRESS = 0x18
 _MODE, _ATOMIC, _FETCH = 0xE0, 0xC0, 1
-_CALL, _RANDOM = 0x85, 7
+_CALL, _RANDOM, _TAIL = 0x85, 7, 12
 _MOVE64, _ADD, _TO_BIG = 0xBF, 0x07, 0xDC
 _FRAME = 10
 _STACK = 512
@@ -26,6 +26,12 @@ def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> by
 def is_call(instruction: bytes) -> bool:
     """Whether it calls something."""
     return instruction[0] == _CALL
+
+
+def is_tail_call(instruction: bytes) -> bool:
+    """Whether it calls another program last."""
+    opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
+    return (opcode, registers, immediate) == (_CALL, 0, _TAIL)
 
 
 def is_address(instruction: bytes) -> bool:

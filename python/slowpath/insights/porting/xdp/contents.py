@@ -1,6 +1,6 @@
 """What maps hold before the first packet: as `--maps` and the object have it, read for tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -8,11 +8,11 @@ from slowpath.engine import objects
 from slowpath.engine.errors import MapsFile
 from slowpath.insights.porting.xdp.maps import (
     ARRAY,
-    ARRAY_OF_MAPS,
+    BLOOM,
     HASH,
-    HASH_OF_MAPS,
     LPM,
     LRU,
+    OF_MAPS,
     PORTS,
     PROGRAMS,
     QUEUE,
@@ -21,8 +21,7 @@ from slowpath.insights.porting.xdp.maps import (
     table_of,
 )
 
-OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
-_FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, *OF_MAPS)
+_FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"
 """Behind the name of a map of maps: what the maps in it hold."""
 Entries = list[dict[str, str | int]]
@@ -40,7 +39,7 @@ class Start(NamedTuple):
 
 
 NOTHING = Start()
-"""Maps are empty, and there are no program arrays."""
+"""Maps are empty, and there are no program arrays or maps of maps."""
 
 
 class Contents(NamedTuple):
@@ -73,7 +72,7 @@ def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
         InputError: when it cannot be read, does not fit the maps, or is of what does not run here.
     """
     given = None if start.maps is None else start.maps.name
-    if given is None and not any(one.kind == PROGRAMS for one in tables):
+    if given is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
         return Contents({}, None)
     if not start.object:
         reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
@@ -110,7 +109,8 @@ def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[
         if table.kind not in OF_MAPS:
             continue
         outer = table.map.name
-        for name in _held(file, outer, contents):
+        for one in contents.entries.get(outer, ()):
+            name = str(one["map"])
             if name in known:
                 continue
             inner = table.map.inner
@@ -118,9 +118,9 @@ def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[
                 why = f"nothing says what {name} is like (__array(values, ...))"
                 raise InputError(contents.given or file, f"map {outer}: {why}")
             sizes = [
-                int(one["max_entries"])
-                for one in contents.entries.get(name, ())
-                if "max_entries" in one
+                int(each["max_entries"])
+                for each in contents.entries.get(name, ())
+                if "max_entries" in each
             ]
             size = sizes[0] if sizes else inner.entries
             made.append(
@@ -128,12 +128,3 @@ def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[
             )
             known.add(name)
     return made
-
-
-def _held(file: str, outer: str, contents: Contents) -> Iterator[str]:
-    """Names of the maps that a map of maps holds."""
-    for one in contents.entries.get(outer, ()):
-        if "map" not in one:
-            reason = "maps in it are named one by one (`map`), `others` are not made up"
-            raise InputError(contents.given or file, f"map {outer}: {reason}")
-        yield str(one["map"])

@@ -2,11 +2,12 @@
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import count, cycle, islice
+from typing import NoReturn
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.porting.xdp.contents import OF_MAPS, Contents, Entries
+from slowpath.insights.porting.xdp.contents import Contents, Entries
 from slowpath.insights.porting.xdp.maps import (
     ARRAY,
     ARRAY_OF_MAPS,
@@ -14,6 +15,7 @@ from slowpath.insights.porting.xdp.maps import (
     HASH,
     LPM,
     LRU,
+    OF_MAPS,
     PORTS,
     PROGRAMS,
     QUEUE,
@@ -25,12 +27,14 @@ from slowpath.insights.porting.xdp.memory import Store
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.functions import Function
 
-_INSIDE = (HASH, ARRAY, LRU, LPM, QUEUE, STACK, RING, BLOOM)
+_INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
 """What maps in maps of maps may be."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 """Of keys and values that are made up; they are those of `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
 """Maps of devices and CPUs, by `enum bpf_map_type`."""
+_ANY_SIZE = 1 << 12
+"""Flag of arrays that may have any number of elements in maps of maps (`BPF_F_INNER_MAP`)."""
 _WORD = 8
 _LENGTH = 4
 """Bytes of a prefix that say how many bits it has."""
@@ -65,44 +69,41 @@ class Filling:
             if table.kind == PROGRAMS:
                 self._programs(table)
             elif reason := _wrong(table, contents.entries[table.map.name]):
-                raise InputError(contents.given or file, f"map {table.map.name}: {reason}")
-        self._maps = {
-            one.map.name: slots
-            for one in store.tables
-            if one.kind in OF_MAPS and (slots := self._slots(one))
-        }
+                self._refuse(table, reason)
+        self._slots = {one.map.name: self._maps(one) for one in self._tables if one.kind in OF_MAPS}
 
     @property
     def held(self) -> frozenset[str]:
         """Names of maps that hold something to begin with."""
-        return frozenset({*self._contents.entries, *self._maps})
+        return frozenset(self._contents.entries)
 
     def fill(self) -> list[str]:
         """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
-        for table in self._store.tables:
-            for key, address in self._maps.get(table.map.name, {}).items():
-                self._put(table, key, struct.pack("<Q", address))
-        given = self._contents.given
-        if given is None:
-            return []
+        given, notes = self._contents.given, list[str]()
         totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
-        notes = list[str]()
-        held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
+        if given is not None:
+            held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
+            said = ", ".join(held) or "none"
+            notes.append(f"maps hold entries to begin with: {said} ({given})")
         for table in self._tables:
-            if table.kind == PROGRAMS or table.kind in OF_MAPS:
+            if table.kind == PROGRAMS:
                 continue
             lost = self._fill(table) + totals[1]
             totals[0] = totals[1] = 0
             if lost:
-                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given} has"
+                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given or self._file} has"
                 why = "found no free slot, or lost it: max_entries is too small"
                 notes.append(f"{what} for {table.map.name} {why}")
-        return [f"maps hold entries to begin with: {', '.join(held) or 'none'} ({given})", *notes]
+        return notes
 
     def _fill(self, table: Table) -> int:
         """How many found no place."""
-        map_, entries = self._store.at[table.map.name], self._contents.entries[table.map.name]
-        if table.kind in (QUEUE, STACK):
+        name = table.map.name
+        map_, entries = self._store.at[name], self._contents.entries[name]
+        if table.kind in OF_MAPS:
+            slots = self._slots[name].items()
+            return sum(self._put(table, key, struct.pack("<Q", one)) < 0 for key, one in slots)
+        if table.kind in (QUEUE, STACK, BLOOM):
             push = self._helper("bpf_map_push_elem", 1)
             values = list(_queued(table, entries))
             values = values[::-1] if table.kind == STACK else values
@@ -115,32 +116,36 @@ class Filling:
         alike = {_looked_for(table, key): (key, value) for key, value in elements}
         return sum(add(map_, *one, 0) < 0 for one in alike.values())
 
-    def _put(self, table: Table, key: bytes, map_: bytes) -> None:
-        """Puts a map into a map of maps."""
+    def _put(self, table: Table, key: bytes, map_: bytes) -> int:
+        """Puts a map into a map of maps; below 0: there is no place."""
         if table.kind == ARRAY_OF_MAPS:
             self._store.write(table, int.from_bytes(key, "little") * table.stride, map_)
-        else:
-            self._helper("bpf_map_update_elem", 2)(self._store.at[table.map.name], key, map_, 0)
+            return 0
+        at = self._store.at[table.map.name]
+        return self._helper("bpf_map_update_elem", 2)(at, key, map_, 0)
 
-    def _slots(self, table: Table) -> dict[bytes, int]:
-        """What a map of maps holds: by key, where helpers are told of the map.
-
-        That is what `--maps` says of it; else what the source does.
-        """
-        name, found = table.map.name, dict[bytes, int]()
-        for one in self._contents.entries.get(name, ()):
-            found[bytes.fromhex(str(one["key"]))] = self._store.at.get(str(one["map"]), 0)
-        if not found:
-            slots = enumerate(self._store.initial.get(name, ()))
-            found = {at.to_bytes(table.map.key, "little"): one for at, one in slots if one}
-        known = {at: one for one in self._store.tables if (at := self._store.at.get(one.map.name))}
-        for address in found.values():
-            inner = known.get(address)
-            if inner is None or inner.kind not in _INSIDE:
-                what = "no map" if inner is None else f"{inner.map.name}, of type {inner.map.kind}"
-                reason = f"map {name}: it holds {what}, which does not run there"
-                raise InputError(self._contents.given or self._file, reason)
+    def _maps(self, table: Table) -> dict[bytes, int]:
+        """What a map of maps holds: by key, where helpers are told of the map."""
+        tables, found = {one.map.name: one for one in self._store.tables}, dict[bytes, int]()
+        for one in self._contents.entries[table.map.name]:
+            key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
+            at = None if inner is None else self._store.at.get(inner.map.name)
+            reason = f"it holds {one['map']}, which is no map of the source"
+            if inner is not None and at is not None:
+                reason = _wrong_within(table, key, inner)
+                found[key] = at
+            if reason:
+                self._refuse(table, reason)
+        if len(found) > table.map.entries:
+            self._refuse(table, f"{len(found)} maps are more than its {table.map.entries}")
         return found
+
+    def _refuse(self, table: Table, reason: str) -> NoReturn:
+        """What a map is to hold does not go."""
+        where = table.map.line
+        place = f"{where.file}:{where.line}: " if where and self._contents.given is None else ""
+        named = self._contents.given or self._file
+        raise InputError(named, f"{place}map {table.map.name}: {reason}")
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
         """A function of a map, so many addresses and a number, which it need not take."""
@@ -164,14 +169,43 @@ def _wrong(table: Table, entries: Entries) -> str | None:
     """Why a map cannot be filled; None where it can."""
     if table.kind in (QUEUE, STACK):
         return None
-    if _size(entries) > 1 << 8 * min(table.map.key, _WORD):
-        return f"there are not so many keys of {table.map.key} bytes"
+    what, size = (
+        ("values", table.map.value_size) if table.kind == BLOOM else ("keys", table.map.key)
+    )
+    if _size(entries) > 1 << 8 * min(size, _WORD):
+        return f"there are not so many {what} of {size} bytes"
     if table.kind == LPM and (reason := _too_long(table, entries)):
         return reason
     values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
         return "programs behind devices and CPUs do not run here; leave them out"
     return None
+
+
+def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
+    """Why a map of maps cannot hold a map under a key, as the kernel asks; empty: it can."""
+    name, wanted = inner.map.name, table.map.inner
+    if inner.kind not in _INSIDE:
+        return f"it holds {name}, of type {inner.map.kind}, which does not run there"
+    if (
+        table.kind == ARRAY_OF_MAPS
+        and (index := int.from_bytes(key, "little")) >= table.map.entries
+    ):
+        return f"{name} is in slot {index}, where max_entries is {table.map.entries}"
+    if wanted is None:
+        return ""
+    alike = {
+        "type": (inner.map.kind, wanted.kind),
+        "size of keys": (inner.map.key, wanted.key),
+        "size of values": (inner.map.value_size, wanted.value_size),
+        "map_flags": (inner.map.flags, wanted.flags),
+    }
+    if wanted.kind == ARRAY and not wanted.flags & _ANY_SIZE:
+        alike["max_entries"] = (inner.map.entries, wanted.entries)
+    for what, (own, said) in alike.items():
+        if own != said:
+            return f"it holds {name}, whose {what} is {own}, not {said} as in its definition"
+    return ""
 
 
 def _too_long(table: Table, entries: Entries) -> str | None:
@@ -189,10 +223,17 @@ def _size(entries: Entries) -> int:
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Values in the order in which they come out; those that are made up are last."""
-    yield from (bytes.fromhex(str(one["value"])) for one in entries if "value" in one)
-    for one in entries:
-        yield from [_any(table)] * int(one.get("others", 0))
+    """Values in the order in which they come out; those that are made up are last.
+
+    In bloom filters, these are all different.
+    """
+    given = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
+    others = sum(int(one.get("others", 0)) for one in entries)
+    yield from given
+    if table.kind == BLOOM:
+        yield from _further({*given}, others, table.map.value_size)
+    else:
+        yield from [_any(table)] * others
 
 
 def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
@@ -204,8 +245,13 @@ def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
             known.add(key)
             yield key, bytes.fromhex(str(one["value"]))
     others = sum(int(one.get("others", 0)) for one in entries)
-    keys = (made_up(number, table.map.key) for number in count())
-    yield from ((key, _any(table)) for key in islice((x for x in keys if x not in known), others))
+    yield from ((key, _any(table)) for key in _further(known, others, table.map.key))
+
+
+def _further(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
+    """Keys, or values, that are made up and not yet there."""
+    every = (made_up(number, size) for number in count())
+    return islice((one for one in every if one not in known), others)
 
 
 def made_up(number: int, size: int) -> bytes:

@@ -5,7 +5,6 @@ LLVM's language reference; llvm/docs/BPF (relocations are variables whose names 
 """
 
 import re
-from collections.abc import Mapping
 from itertools import count
 
 from slowpath.insights.blocks.exact.steps import USED
@@ -14,13 +13,12 @@ from slowpath.insights.porting.xdp.helpers import name_of
 from slowpath.insights.porting.xdp.jumps import TAIL_CALL, with_returns
 from slowpath.insights.porting.xdp.maps import (
     ARRAY,
-    ARRAY_OF_MAPS,
     BLOOM,
     HASH,
-    HASH_OF_MAPS,
     KINDS,
     LPM,
     LRU,
+    OF_MAPS,
     PORTS,
     QUEUE,
     SIZE,
@@ -47,17 +45,14 @@ _OFFSET = re.compile(
 _MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
 _WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
 """What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
-_SLOTS = re.compile(r"\[(\d+) x ptr\] (\[ptr .*\]) }$")
-"""Maps that a map of maps holds from the start, by slot."""
 _STATIC = re.compile(
     r"(?:tail )?call void asm sideeffect "
     r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09call 12", "r,r,i,[^"]*"\('
 )
 """`bpf_tail_call_static` of libbpf's bpf_helpers.h."""
 _BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
-_OF_MAPS = frozenset({ARRAY_OF_MAPS, HASH_OF_MAPS})
 _OF = {
-    1: _BY_KEY | _OF_MAPS,
+    1: _BY_KEY | {*OF_MAPS},
     **dict.fromkeys((2, 3, 195), _BY_KEY),
     **dict.fromkeys((87, 89), _QUEUES | {BLOOM}),
     88: _QUEUES,
@@ -86,19 +81,12 @@ def ported(text: str) -> str:
         return f'@"{name}"({one[2] or ""}'
 
     text = _HELPER.sub(helper, text)
-    text = _MAP.sub(lambda one: _described(one, kinds), text)
+    text = _MAP.sub(_described, text)
     return text + "".join(f'declare i64 @"{name}"(...)\n' for name in called)
 
 
-def _described(one: re.Match[str], kinds: Mapping[str, int]) -> str:
-    """A map with room for what helpers are told of it; behind it, the maps that it holds."""
-    if kinds.get(one[1].split()[0][1:]) in _OF_MAPS and (slots := _SLOTS.search(one[2])):
-        size, held = slots.groups()
-        kind = f"{{ [{SIZE} x i8], [{size} x ptr] }}"
-        return (
-            f"{one[1]}global {kind} {{ [{SIZE} x i8] zeroinitializer, [{size} x ptr] {held} }}"
-            f"{one[3]}"
-        )
+def _described(one: re.Match[str]) -> str:
+    """A map with room for what helpers are told of it; the object says what it holds."""
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"

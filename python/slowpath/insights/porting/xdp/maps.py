@@ -17,6 +17,7 @@ SIZE = 80
 """Bytes of `struct map` in `headers/nic/xdp.c`."""
 HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
 ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
+OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
 KINDS = {
     HASH: HASH,
     5: HASH,
@@ -62,6 +63,8 @@ class Map(NamedTuple):
     line: Line | None
     extra: int = 0
     """Hashes of a bloom filter; 0: as many as the kernel takes."""
+    flags: int = 0
+    """`BPF_F_*`."""
     inner: "Map | None" = None
     """What the maps in a map of maps are like."""
 
@@ -101,6 +104,8 @@ class Looked(NamedTuple):
     found: int
     """Of program arrays only."""
     missed: int
+    chance: float = 0.0
+    """Of a bloom filter, the share of values that it has though nobody put them in."""
 
 
 def kinds_of(text: str) -> dict[str, int]:
@@ -117,7 +122,8 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
     for one in OLD.finditer(text):
         words = [int(number) for number in re.findall(r"i32 (\d+)", one[0])]
         line = _line(layouts, one[2])
-        found[one[2]] = Map(one[2], words[0], words[3], words[1], None, words[2], None, line)
+        sizes = (words[3], words[1], None, words[2])
+        found[one[2]] = Map(one[2], words[0], *sizes, None, line, flags=words[4])
     for name, _, expression in DEFINED.findall(text):
         if name in found:
             continue
@@ -151,6 +157,7 @@ def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layou
         key,
         None,
         values.get("map_extra", 0),
+        values.get("map_flags", 0),
         inner,
     )
 
@@ -180,7 +187,7 @@ def table_of(file: str, one: Map) -> Table:
 
 def _table(one: Map) -> Table:
     kind = KINDS.get(one.kind, one.kind)
-    if kind in (ARRAY_OF_MAPS, HASH_OF_MAPS):
+    if kind in OF_MAPS:
         one = one._replace(value=Type("map", _WORD), value_size=_WORD)
     content = one.value or Type("bytes", one.value_size)
     if kind in (HASH, LRU, LPM, HASH_OF_MAPS):

@@ -3,9 +3,9 @@
 import ctypes
 import mmap
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from slowpath.insights.porting.xdp.maps import SIZE, Looked, Table
+from slowpath.insights.porting.xdp.maps import BLOOM, SIZE, Looked, Table
 
 PACKETS = 1 << 17
 """Bytes of the region that packets are in."""
@@ -20,6 +20,7 @@ _TAILROOM = 4096 - _HEADROOM - 320
 """Bytes that a packet and what is appended have in a page, as in test runs of the kernel."""
 _DEVICE = 1
 _FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
+_PIECE = 1 << 20
 _LOOKED = struct.Struct("<QQ")
 """The end of what helpers are told of a map; they count it."""
 
@@ -82,8 +83,6 @@ class Store:
         self._own = {one.map.name: ctypes.create_string_buffer(SIZE) for one in made}
         self.at = dict[str, int]()
         """By name of a map, where helpers are told of it; those that are nowhere are left out."""
-        self.initial = dict[str, list[int]]()
-        """By name of a map, addresses of maps that the source puts into its slots; 0: none."""
         tables = self.tables = [*tables, *made]
         self._memory = [mmap.mmap(-1, max(1, one.size)) for one in tables]
         self.addresses = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in self._memory]
@@ -93,20 +92,14 @@ class Store:
         """Symbols of the maps."""
         return [one.map.name for one in self.tables]
 
-    def describe(self, address: Callable[[str], int], sizes: Mapping[str, int]) -> None:
-        """Tells the helpers of each map what it is; `address` is that of its symbol.
-
-        `sizes` are bytes of variables: behind what helpers are told of a map of maps, there are the
-        maps that the source puts into it.
-        """
+    def describe(self, address: Callable[[str], int]) -> None:
+        """Tells the helpers of each map what it is; `address` is that of its symbol."""
         for one, data in zip(self.tables, self.addresses, strict=True):
             own = self._own.get(one.map.name)
             at = address(one.map.name) if own is None else ctypes.addressof(own)
             if not at:  # no function names it
                 continue
             self.at[one.map.name] = at
-            words = max(0, sizes.get(one.map.name, 0) - SIZE) // ctypes.sizeof(ctypes.c_uint64)
-            self.initial[one.map.name] = list((ctypes.c_uint64 * words).from_address(at + SIZE))
             kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
             shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
             said = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
@@ -115,10 +108,15 @@ class Store:
     def looked(self) -> dict[str, Looked]:
         """By name of a map, what helpers have looked for in it."""
         end = SIZE - _LOOKED.size
-        return {
+        said = {
             name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
             for name, start in self.at.items()
         }
+        for table, bits in zip(self.tables, self._memory, strict=True):
+            if table.kind == BLOOM and table.map.name in said:
+                chance = (_ones(bits) / (8 * table.size)) ** table.buckets
+                said[table.map.name] = said[table.map.name]._replace(chance=chance)
+        return said
 
     def write(self, table: Table, at: int, data: bytes) -> None:
         """Puts bytes somewhere into a table."""
@@ -138,3 +136,9 @@ class Store:
                 key = data[at + one.key_at : at + one.key_at + one.map.key]
                 found[key] = data[at + one.value_at : at + one.value_at + one.map.value_size]
         return found
+
+
+def _ones(bits: mmap.mmap) -> int:
+    """How many bits are set, piece by piece."""
+    pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
+    return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

@@ -13,7 +13,7 @@ from slowpath.insights.blocks.exact.steps import (
     named,
 )
 from slowpath.insights.porting.xdp.here import ported
-from slowpath.insights.porting.xdp.maps import PROGRAMS, kinds_of
+from slowpath.insights.porting.xdp.maps import OF_MAPS, PROGRAMS, kinds_of
 from slowpath.insights.preparation.framework import HEADERS
 from slowpath.insights.preparation.kernel import is_for_kernel, is_xdp
 from slowpath.insights.preparation.sources import Source, load_source
@@ -46,7 +46,8 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     """Reads a source that is to run: an XDP program as it is compiled for BPF.
 
     `filled`: something is put into its maps, for which they are read in the object; else that is
-    made of programs only that have arrays of others, since the object says what is in these.
+    made of programs only that have arrays of others, or maps of maps, since the object says what is
+    in these.
 
     What does not compile for this machine and is meant for the kernel, is compiled for BPF, too.
 
@@ -61,7 +62,7 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
     ran = ported(text).encode()
     source = Source(file, ran, "text", compiled=False, support=support)
-    if not filled and PROGRAMS not in kinds_of(text).values():
+    if not filled and not {PROGRAMS, *OF_MAPS} & {*kinds_of(text).values()}:
         return source
     try:
         return source._replace(object=from_llvm(file, text, clang, AS_OBJECT))
