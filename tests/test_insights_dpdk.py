@@ -104,6 +104,7 @@ def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
     [
         ("ring", 4, 600, 40, "turns of rings"),
         ("lookups", 16, 900, 60, "turns of prefixes and rules"),
+        ("pieces", 16, 1200, 300, "turns of pieces, packets in order and prefixes of IPv6"),
     ],
 )
 def test_turns_are_answered_as_dpdk_does(  # noqa: PLR0913, PLR0917 - what a twin is asked
@@ -417,6 +418,7 @@ def test_what_further_pointers_cannot_be_to(entry: str, said: str) -> None:
         ("count_lengths", {"a stack access at a variable place"}),
         ("ahead", set()),
         ("filter", set()),
+        ("up_to", set()),
     ],
 )
 def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
@@ -522,7 +524,7 @@ def test_the_buffer_of_a_packet_that_waits_is_no_other_packets(tmp_path: Path) -
 
 
 def test_further_functions_compile_with_dpdk(tmp_path: Path) -> None:
-    for name in ("further", "unmade", "timers", "segments", "bursts"):
+    for name in ("further", "unmade", "timers", "segments", "bursts", "loops", "called_back"):
         flag = "-Werror=incompatible-pointer-types"
         of_dpdk(FOLDER / f"{name}.c", tmp_path / name, "-c", flag)
 
@@ -541,8 +543,12 @@ def test_what_was_compiled_before_is_found_its_function(tmp_path: Path) -> None:
     [
         (
             "void poll(void) { struct rte_mbuf *m; rte_eth_rx_burst(0, 0, &m, 1); }\n"
-            "void other(void) {}",
-            r"none takes struct rte_mbuf \* \(what is done with what rte_eth_rx_burst receives",
+            "void other(void) { struct rte_mbuf *m[4]; rte_eth_rx_burst(1, 0, m, 4); }",
+            r"has several functions that no other calls; name the one .*: other, poll",
+        ),
+        (
+            "void one(void) {}\nvoid other(int x) {}",
+            r"none takes struct rte_mbuf \*, or receives packets \(rte_eth_rx_burst\)",
         ),
         (
             "int set_up(uint16_t port, struct rte_mempool *pool) { return port && pool; }\n"

@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_fib.h>
+#include <rte_fib6.h>
 #include <rte_gre.h>
 #include <rte_mpls.h>
 #include <rte_sctp.h>
@@ -17,15 +18,27 @@
 #include <rte_hash_crc.h>
 #include <rte_icmp.h>
 #include <rte_ip.h>
+#include <rte_ip_frag.h>
 #include <rte_jhash.h>
 #include <rte_mbuf.h>
 #include <rte_meter.h>
+#include <rte_net.h>
+#include <rte_reorder.h>
 #include <rte_tcp.h>
 #include <rte_timer.h>
 #include <rte_udp.h>
+#include <rte_vect.h>
 
 #define AT(type, member) printf("%s.%s %zu\n", #type, #member, offsetof(struct type, member))
 #define SIZE(type) printf("%s %zu\n", #type, sizeof(struct type))
+#ifdef SLOWPATH_DPDK_ARRIVING_H
+static uint32_t type(const struct rte_mbuf *m) { return slowpath_dpdk_type(m->buf_addr, m->pkt_len); }
+#else
+static uint32_t type(const struct rte_mbuf *m)
+{
+	return rte_net_get_ptype(m, NULL, RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK);
+}
+#endif
 #define SAY(x) printf("%s %llx\n", #x, (unsigned long long)(x))
 
 static uint64_t seed = 88172645463325252ull;
@@ -88,6 +101,15 @@ static void constants(void)
 	SIZE(rte_timer), AT(rte_timer, expire), AT(rte_timer, status), AT(rte_timer, period), AT(rte_timer, arg);
 	SIZE(rte_acl_rule), AT(rte_acl_rule, field), SIZE(rte_acl_field_def), AT(rte_acl_config, defs);
 	SAY(RTE_ACL_RULE_SZ(5)), SAY(RTE_ACL_MAX_PRIORITY), SIZE(rte_fib_conf), AT(rte_fib_conf, dir24_8);
+	SIZE(rte_fib6_conf), AT(rte_fib6_conf, trie), SAY(RTE_FIB6_MAXDEPTH), SAY(RTE_FIB6_TRIE_8B);
+	SIZE(rte_ipv6_fragment_ext), AT(rte_ipv6_fragment_ext, frag_data), AT(rte_ipv6_fragment_ext, id);
+	SAY(RTE_IPV6_MIN_MTU), SAY(RTE_IPV6_EHDR_FO_ALIGN), SAY(RTE_IPV6_FRAG_USED_MASK), SAY(RTE_IPV6_FRAG_HDR_SIZE);
+	SAY(RTE_IPV6_SET_FRAG_DATA(1237, 1)), SAY(RTE_IPV6_GET_FO(1237)), SAY(RTE_IPV6_GET_MF(1237)), SAY(RTE_IPV4_VHL_DEF);
+	SAY(RTE_IPV4_HDR_OPT_COPIED(0x94)), SAY(RTE_IPV4_HDR_OPT_MAX_LEN), SAY(RTE_IP_FRAG_DEATH_ROW_LEN);
+	SIZE(rte_ip_frag_death_row), AT(rte_ip_frag_death_row, row), SAY(sizeof(rte_reorder_seqn_t));
+	SAY(sizeof(xmm_t)), SAY(sizeof(rte_xmm_t)), SAY(XMM_MASK), SAY(RTE_VECT_SIMD_512), SAY(RTE_VECT_SIMD_MAX);
+	SAY(sizeof(rte_v128u8_t)), SAY(sizeof(rte_v256s64_t)), SAY(sizeof(rte_v64s16_t)), SAY(__alignof__(rte_v256u32_t));
+	SAY(RTE_PTYPE_L2_ETHER_QINQ), SAY(RTE_PTYPE_L4_FRAG), SAY(RTE_PTYPE_L4_SCTP), SAY(sizeof(struct rte_net_hdr_lens));
 }
 
 static void sums(void)
@@ -247,8 +269,42 @@ static void chained(void)
 	}
 }
 
+/* What a port says of packets that come; of DPDK, what its library does where a port does not. */
+static void typed(void)
+{
+	static const uint16_t kinds[] = {0x0800, 0x0800, 0x86dd, 0x86dd, 0x8100, 0x88a8, 0x0806};
+	static const uint8_t inside[] = {6, 17, 132, 1, 58, 47, 44};
+	uint8_t data[128];
+	struct rte_mbuf m;
+	int run, at;
+
+	memset(&m, 0, sizeof(m));
+	m.buf_addr = data, m.buf_len = sizeof(data), m.nb_segs = m.refcnt = 1;
+	for (run = 0; run < 4000; run++) {
+		uint16_t kind = kinds[drawn() % RTE_DIM(kinds)], second = kinds[drawn() % 4];
+		int tags = kind == 0x8100 ? 4 : kind == 0x88a8 ? 8 : 0;
+		uint8_t *ip = data + 14 + tags;
+
+		for (at = 0; at < 128; at++)
+			data[at] = (uint8_t)drawn();
+		data[12] = (uint8_t)(kind >> 8), data[13] = (uint8_t)kind;
+		if (tags)
+			ip[-2] = (uint8_t)(second >> 8), ip[-1] = (uint8_t)second;
+		if ((tags ? second : kind) == 0x0800) {
+			ip[0] = (uint8_t)(run % 9 ? 0x45 : drawn());
+			ip[9] = inside[drawn() % 6];
+			ip[6] = run % 3 ? 0x40 : ip[6], ip[7] = run % 3 ? 0 : ip[7];
+		} else {
+			ip[6] = inside[drawn() % 7];
+		}
+		m.data_len = (uint16_t)(run % 4 ? 60 + drawn() % 68 : drawn() % 80), m.pkt_len = m.data_len;
+		SAY(type(&m));
+	}
+}
+
 int main(void)
 {
+	typed();
 	chained();
 	metered();
 	asked_of_meters();

@@ -90,6 +90,7 @@ def load_plain(asked: Question) -> Plain:
     for name in wanted(asked.file, functions, asked.entry):
         try:
             chosen = choose(asked.file, functions, name)
+            _check_called(asked.file, chosen)
             if asked.entry is None:
                 _check_bytes(asked.file, chosen)
             entries.append(chosen)
@@ -133,6 +134,18 @@ def counted_functions(
 
 def _parsed(asked: Question, text: str) -> llvm.ModuleRef:
     return llvm.parse_bitcode(packed(asked.file, text, asked.clang))
+
+
+def _check_called(file: str, entry: Entry) -> None:
+    """Finds out whether a function is called with a packet, as the card's programs are.
+
+    Raises:
+        InputError: when it receives them itself.
+    """
+    if entry.receives:
+        function = entry.function
+        reason = f"{function.shown} receives packets itself, and a program of the card gets one"
+        raise InputError(file, f"{function.place}: {reason}: name the function that does its work")
 
 
 def _check_bytes(file: str, entry: Entry) -> None:

@@ -219,15 +219,7 @@ class Counted:
             elif self.entry.dpdk:
                 remedy += ", of prefixes -DSLOWPATH_RULES=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
-        if fate["unmade"]:
-            found.append(
-                f"{fate['unmade']:,} packets could not be made or cloned: there are 16 buffers"
-            )
-        if fate["kept"]:
-            found.append(
-                f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
-                "are not what they would be"
-            )
+        found += self._left(fate)
         called_there = self._calls(lambda name: name not in self._functions)
         found += self._engines(traffic["packets"])
         silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
@@ -244,6 +236,27 @@ class Counted:
         if other is not None:
             count = other["reads"] + other["writes"]
             found.append(f"{count:,} accesses are to memory that has no name (allocated, unknown)")
+        return found
+
+    def _left(self, fate: Fate) -> list[str]:
+        """What was made and is neither sent nor killed, and what could not be made."""
+        found = list[str]()
+        if fate["unmade"]:
+            buffers = 256 if self.entry.dpdk else 16
+            found.append(
+                f"{fate['unmade']:,} packets could not be made or cloned: there are {buffers} "
+                "buffers (--cflags=-DSLOWPATH_PACKETS=...)"
+            )
+        if fate["kept"] and self.entry.dpdk:
+            found.append(
+                f"{fate['kept']:,} packets that it made were neither sent nor freed, and no "
+                "structure has them"
+            )
+        elif fate["kept"]:
+            found.append(
+                f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
+                "are not what they would be"
+            )
         return found
 
     def _engines(self, packets: int) -> list[str]:

@@ -146,9 +146,9 @@ class Fate(TypedDict):
     unmade: int
     """Packets that could not be made for lack of a buffer."""
     kept: int
-    """Packets that were neither sent, killed nor given back; they are gone with the next one."""
+    """Packets that were neither sent, killed nor given back; those of elements are gone with the next one."""
     waiting: int
-    """Packets of DPDK that came, and that arrays of the function still have at the end."""
+    """Packets of DPDK, neither sent nor freed, that structures of the function have at the end."""
     refused: int
     """Entries that found no free slot in their bucket, and are not there."""
     evicted: int

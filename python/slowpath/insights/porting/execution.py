@@ -3,7 +3,6 @@
 import ctypes
 import mmap
 import re
-import signal
 import struct
 import time
 import traceback
@@ -20,21 +19,38 @@ from slowpath.insights.accelerators.execution.externals import is_allowed
 from slowpath.insights.accelerators.execution.memory import SIZE, Region
 from slowpath.insights.accelerators.execution.native import Code
 from slowpath.insights.accelerators.execution.trials import Series
+from slowpath.insights.porting.ending import (
+    CONFIGURATION,
+    CONSTRUCTORS,
+    FILLING,
+    READYING,
+    SECONDS,
+    Ending,
+    Last,
+)
 from slowpath.insights.porting.instrumentation.instrumenting import (
     RECORD,
     Addresses,
-    Place,
     instrument,
 )
-from slowpath.insights.porting.instrumentation.operands import called
-from slowpath.insights.porting.lent import Lent
 from slowpath.insights.porting.memory import Area, survey
+from slowpath.insights.porting.packets.arriving import (
+    Packet,
+    Passed,
+    Ready,
+    Turns,
+    framed,
+    of_xdp,
+    one_by_one,
+    raw,
+)
+from slowpath.insights.porting.packets.lent import Lent
+from slowpath.insights.porting.packets.receiving import Receiving
+from slowpath.insights.porting.packets.waiting import NONE, as_note, waiting
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import LONGEST, Setting
-from slowpath.insights.porting.waiting import Waiting, as_note, waiting
 from slowpath.insights.porting.xdp.contents import NOTHING, Start, contents_of, made_tables
 from slowpath.insights.porting.xdp.filling import Filling
-from slowpath.insights.porting.xdp.helpers import known
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
@@ -49,7 +65,8 @@ from slowpath.insights.preparation.modules import Module, variables_of
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
 """Blocks that may run before the first packet: in constructors, configure and initialize."""
-_SECONDS = 50
+_READYING = 1 << 26
+"""Blocks that may run before a function receives its first packet itself."""
 _LEFT = 0.25
 """Of the time that there is: what is left of it for the report when no further packet runs."""
 _ROOM = 1 << 20
@@ -61,55 +78,7 @@ _LARGEST = 16384 - 128
 _SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
 """Outputs of an element."""
-_CONSTRUCTORS, _CONFIGURATION, _FILLING = -1, -2, -3
-_WHEN = {
-    _CONSTRUCTORS: "constructors",
-    _CONFIGURATION: "configure or initialize",
-    _FILLING: "filling maps (--maps)",
-}
-_SIGNED = {
-    1: ctypes.c_bool,
-    8: ctypes.c_int8,
-    16: ctypes.c_int16,
-    32: ctypes.c_int32,
-    64: ctypes.c_int64,
-}
-_UNSIGNED = {
-    1: ctypes.c_bool,
-    8: ctypes.c_uint8,
-    16: ctypes.c_uint16,
-    32: ctypes.c_uint32,
-    64: ctypes.c_uint64,
-}
 _KEYS = ("killed", "made", "refused", "evicted", "unmade")
-_WHY = {
-    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
-    "slowpath_click_text_is_too_long": f"a String or StringAccum was to have more than {LONGEST:,} "
-    "characters",
-    "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
-    "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
-    "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
-    "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
-    "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
-    "--cflags=-DSLOWPATH_KEY=64",
-    "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
-    "--cflags=-DSLOWPATH_FIELDS=16",
-    "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
-    "__cxa_pure_virtual": "a method is called that no class defines",
-}
-_SIGNALS = {
-    -signal.SIGSEGV: "memory that is not there is accessed",
-    -signal.SIGBUS: "memory that is not there is accessed",
-    -signal.SIGFPE: "a division by zero",
-    -signal.SIGILL: "code that cannot go on (an assertion, or what C leaves undefined)",
-    -signal.SIGABRT: "it aborts",
-    -signal.SIGXCPU: f"not done after {_SECONDS} s of CPU time; take fewer packets (--packets)",
-    -signal.SIGKILL: f"not done after {_SECONDS} s of CPU time; take fewer packets (--packets)",
-}
-
-
-_UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
-"""Ends that addresses and numbers lead to which nobody has set."""
 
 
 class Outcome(NamedTuple):
@@ -123,7 +92,9 @@ class Outcome(NamedTuple):
     results: dict[int, int]
     """Packets by the number that the function returned."""
     packets: int
-    """So many ran: fewer than were given where the time was over."""
+    """So many ran: fewer than were given where the time was over, or the function."""
+    returned: bool
+    """Whether a function that receives packets itself has ended before it had all."""
     kept: int
     """Packets that were neither sent, killed nor given back."""
     waiting: int
@@ -168,6 +139,9 @@ class Execution:
         layouts = Layouts(text, self._metadata)
         entry = with_given(file, text, functions, entry)
         self._lent = Lent(file, entry, layouts, self._code.address)
+        self._ending = Ending(
+            self.stated, functions, self._metadata, entry, lambda: self._lent.zeros
+        )
         self._said = list[str]()
         self._region = None if entry.click or entry.dpdk or entry.xdp else Region()
         self._support = "slowpath_dpdk_" if entry.dpdk else "slowpath_click_"
@@ -211,7 +185,7 @@ class Execution:
 
     def line(self, block: int) -> Line | None:
         """Where a block begins in the source."""
-        return self._line(self.stated.blocks[block])
+        return self._ending.line(block)
 
     def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
         """Has packets processed, until shortly before a moment of the monotonic clock.
@@ -231,10 +205,10 @@ class Execution:
             except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
                 return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
 
-        series = Series([attempt], _SECONDS, until)
+        series = Series([attempt], SECONDS, until)
         found = series.first()
         if found is None and time.monotonic() < until:
-            raise InputError(self._file, self._death(series.ended))
+            raise InputError(self._file, self._ending.why(series.ended, self._last()))
         if found is not None and "refused" in found:
             raise InputError(self._file, found["refused"])
         if found is None or not found["packets"]:
@@ -246,6 +220,7 @@ class Execution:
             {port: count for port, count in sorted(numbers["outputs"].items()) if count},
             dict(sorted(numbers["results"].items())),
             found["packets"],
+            found["returned"],
             found["kept"],
             found["waiting"],
             found["notes"],
@@ -276,7 +251,7 @@ class Execution:
     # --- in the process that may die -------------------------------------------------------------
 
     def _all(self, packets: Sequence[Captured], setting: Setting, last: float) -> dict[str, Any]:
-        self._say(_CONSTRUCTORS)
+        self._say(CONSTRUCTORS)
         self._set_fuel(_BEFORE)
         self._code.construct()
         said = self._start(setting)
@@ -286,41 +261,54 @@ class Execution:
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
         recorder = Recorder(memory, self.stated.sites, len(self.stated.blocks))
-        self._drain = lambda: self._take(recorder)
-        self._forget()
-        self._totals(reset=True)
-        results, kept = Counter[int](), 0
-        packet = self._packet(setting)
+        passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
         notes += self._said
-        ran = 0
-        for number, one in enumerate(packets):
-            if time.monotonic() >= last:
-                break
-            self._say(number)
-            self._set_fuel(setting.fuel)
-            result, left = packet(number, one)
-            kept += left
-            ran += 1
-            if result is not None:
-                results[int(result)] += 1  # of bool, too
-            if self._filled() > _ROOM // 2:
-                self._take(recorder)
         self._take(recorder)
         totals = self._totals(reset=False)
-        notes += self._again()
-        left_over = waiting(memory, self._code.address) if self._entry.dpdk else Waiting(0, [])
-        notes += as_note(*left_over)
+        notes += self._again() + self._overwritten()
+        left_over = waiting(memory, self._code.address) if self._entry.dpdk else NONE
+        notes += as_note(left_over.packets, left_over.where)
         tally = recorder.tally()
         return {
             "tally": tally._asdict(),
             "counts": dict(zip(_KEYS, totals[_PORTS:], strict=False)),
             "outputs": list(enumerate(totals[:_PORTS])),
-            "results": sorted(results.items()),
-            "packets": ran,
-            "kept": kept,
+            "results": sorted(passed.results.items()),
+            "packets": passed.packets,
+            "returned": passed.returned,
+            "kept": passed.kept + left_over.lost,
             "waiting": left_over.packets,
             "notes": notes + self._missing(tally),
         }
+
+    def _turns(self, recorder: Recorder, fuel: int, last: float) -> Turns:
+        """What is done around packets, until a moment of the monotonic clock."""
+
+        def start() -> None:
+            self._drain = lambda: self._take(recorder)
+            self._forget()
+            self._totals(reset=True)
+
+        def begin(number: int, count: int) -> None:
+            self._say(number, count)
+            self._set_fuel(fuel)
+            if self._filled() > _ROOM // 2:
+                self._take(recorder)
+
+        return Turns(start, begin, lambda: time.monotonic() < last)
+
+    def _pass(self, packets: Sequence[Captured], setting: Setting, turns: Turns) -> Passed:
+        """Has packets come to the function, one by one or as it asks for them."""
+        if not self._entry.receives:
+            return one_by_one(self._packet(setting), packets, turns)
+        self._say(READYING)
+        self._set_fuel(_READYING)
+        lent, self._said = self._lent.addresses()
+        receiving = Receiving(self._file, self._ready(setting), lent)
+        passed = receiving.run(packets, turns)
+        if passed.returned and not passed.packets:
+            raise InputError(self._file, self._ending.unreceived())
+        return passed
 
     def _missing(self, tally: Tally) -> list[str]:
         """Notes on maps that nobody has filled."""
@@ -338,7 +326,7 @@ class Execution:
         """Puts into maps what they hold to begin with: notes on that."""
         if self._filling is None:
             return []
-        self._say(_FILLING)
+        self._say(FILLING)
         self._set_fuel(_BEFORE)
         return self._filling.fill()
 
@@ -347,7 +335,7 @@ class Execution:
         if self._entry.element is None:
             return None
         name = self._entry.element.removeprefix(ELEMENT)
-        self._say(_CONFIGURATION)
+        self._say(CONFIGURATION)
         self._totals(reset=True)
         start = self._code.address(f"slowpath_click_start_{name}")
         code = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(start)(setting.config.encode())
@@ -358,73 +346,18 @@ class Execution:
         why = (text or b"no reason is given").decode(errors="replace")
         return f"{name} does not take its configuration ({setting.config or 'none'}): {why}"
 
-    def _packet(self, setting: Setting) -> Callable[[int, Captured], tuple[int | None, int]]:
-        """What has one packet processed: gives what was returned, and packets that are left."""
-        entry, code = self._entry, self._code
+    def _ready(self, setting: Setting) -> Ready:
+        return Ready(self._entry, self._code.address, setting, self._support)
+
+    def _packet(self, setting: Setting) -> Packet:
+        """What has one packet processed."""
+        ready = self._ready(setting)
         if self.arena is not None:
-            return self._framed(self.arena, setting)
-        function = _prototype(entry)(code.address(entry.function.name))
+            return of_xdp(ready, self.arena)
         if self._region is not None:
-            return self._raw(function, self._region, setting)
-        taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
-        kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
-        arrive = kind(code.address(f"{self._support}arrive"))
-        left = ctypes.CFUNCTYPE(ctypes.c_uint32)(code.address(f"{self._support}left"))
-        pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
-        wait, given = code.address("slowpath_click_wait"), code.address("slowpath_click_given")
-        pulls = entry.click and "packet" not in entry.roles
-        burst = code.address("slowpath_dpdk_burst")
+            return raw(ready, self._region)
         lent, self._said = self._lent.addresses()
-        element = 0 if entry.element is None else code.address(entry.element)
-
-        def packet(number: int, one: Captured) -> tuple[int | None, int]:
-            now = _time(number, one)
-            here = arrive(one.bytes, len(one.bytes), one.length, now, setting.strip)
-            if pulls and wait:
-                pointer(wait)(here)
-            values = {"element": element, "packet": here, "port": 0}
-            values |= {"mbuf": here, "burst": burst, "one": 1, "time": now}
-            arguments = (lent.get(at, values.get(role)) for at, role in enumerate(entry.roles))
-            result = function(*arguments)
-            if entry.gives == "packet" and given:
-                pointer(given)(result)
-            return (result if entry.gives == "number" else None), left()
-
-        return packet
-
-    def _raw(
-        self, function: Callable[..., int], region: Region, setting: Setting
-    ) -> Callable[[int, Captured], tuple[int | None, int]]:
-        """The same for bytes and their length: the packet ends where nobody may read on."""
-        entry = self._entry
-
-        def packet(_number: int, one: Captured) -> tuple[int | None, int]:
-            data = (one.bytes + bytes(one.length - len(one.bytes)))[setting.strip :]
-            start = region.address + SIZE - len(data)
-            region.write(data, SIZE - len(data))
-            values = {"bytes": start, "length": len(data), "end": start + len(data)}
-            result = function(*(values[role] for role in entry.roles))
-            return (result if entry.gives == "number" else None), 0
-
-        return packet
-
-    def _framed(
-        self, arena: Arena, setting: Setting
-    ) -> Callable[[int, Captured], tuple[int | None, int]]:
-        """The same for the context of an XDP program."""
-        clock = ctypes.c_uint64.from_address(self._code.address("slowpath_xdp_now"))
-        first = self._code.address(self._entry.function.name)
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
-        run = kind(self._code.address("slowpath_xdp_run"))
-        numbers = self._entry.gives == "number"
-
-        def packet(number: int, one: Captured) -> tuple[int | None, int]:
-            clock.value = _time(number, one)
-            data = (one.bytes + bytes(one.length - len(one.bytes)))[setting.strip :]
-            result = run(first, arena.place(data))
-            return (result if numbers else None), 0
-
-        return packet
+        return framed(ready, lent)
 
     def _totals(self, *, reset: bool) -> list[int]:
         """What the headers have counted."""
@@ -452,6 +385,19 @@ class Execution:
         times = "once" if again == 1 else f"{again:,} times"
         return [f"{times}, a packet was sent or freed that had been sent or freed before"]
 
+    def _overwritten(self) -> list[str]:
+        """A note on packets that a function has received itself, and has no longer."""
+        if not self._entry.receives:
+            return []
+        address = self._code.address("slowpath_dpdk_overwritten")
+        count = ctypes.c_uint64.from_address(address).value
+        if not count:
+            return []
+        return [
+            f"{count:,} packets were neither sent nor freed, and their bytes are gone: 128 wait at "
+            "most, and there is one core, which takes none out of queues for others"
+        ]
+
     def _empty(self) -> None:
         """There is no room for more records."""
         self._drain()
@@ -471,59 +417,16 @@ class Execution:
         struct.pack_into("<q", self._shared, 8, fuel)
         struct.pack_into("<ii", self._shared, 16, -1, 0)
 
-    def _say(self, packet: int) -> None:
+    def _say(self, packet: int, count: int = 1) -> None:
         """What is being done, for whoever finds this process dead."""
-        struct.pack_into("<q", self._shared, 24, packet)
+        struct.pack_into("<qq", self._shared, 24, packet, count)
 
     # --- afterwards ------------------------------------------------------------------------------
 
-    def _death(self, code: int) -> str:
-        """Why the process ended, with the line where it was."""
-        _, fuel, block, outside, packet = struct.unpack_from("<qqiiq", self._shared, 0)
-        line = self.line(block) if 0 <= block < len(self.stated.blocks) else None
-        place = self.stated.blocks[block].function if line else ""
-        where = f"{line.file}:{line.line}: " if line else ""
-        shown = f"{self._functions[place].shown}: " if place else ""
-        when = _WHEN.get(packet, f"packet {packet + 1} of the trace")
-        name = self.stated.outside[outside - 1] if outside else None
-        if fuel <= 0 and code == -signal.SIGILL:
-            why = "a loop does not end: more blocks ran than one packet may (--blocks)"
-        elif name is not None and code == -signal.SIGILL:
-            called_at = self._call(block, name) or line
-            where = f"{called_at.file}:{called_at.line}: " if called_at else ""
-            why = _WHY.get(name, f"{name} is called, which is not there")
-            if self.arena is not None and name not in _WHY:
-                why += f"; helpers that are: {known()}"
-        else:
-            why = _SIGNALS.get(code, f"the process ended with {code}")
-            if packet >= 0 and code in _UNSET:
-                why += self._unset()
-        return f"{where}{shown}{when}: {why}"
-
-    def _unset(self) -> str:
-        """What nobody has set up before packets came, where there is such a thing."""
-        found = self._lent.zeros
-        if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
-            found.append("main does not run")
-        remedy = "what packets need is set up in a function of RTE_INIT"
-        return f"; {'; '.join(found)}; {remedy}" if found else ""
-
-    def _call(self, block: int, name: str) -> Line | None:
-        """Where a block calls a function."""
-        place = self.stated.blocks[block]
-        for one in self._functions[place.function].blocks[place.number].instructions:
-            if one.opcode == "call" and one.place is not None and called(one.text) == name:
-                return self._metadata.line(one.place)
-        return None
-
-    def _line(self, place: Place) -> Line | None:
-        function = self._functions[place.function]
-        for instruction in function.blocks[place.number].instructions:
-            if instruction.place is not None:
-                found = self._metadata.outer_line(instruction.place)
-                if found is not None:
-                    return found
-        return function.line
+    def _last(self) -> Last:
+        """What the process has said."""
+        _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
+        return Last(fuel, block, outside, packet, count)
 
     def _is_support(self, symbol: str) -> bool:
         return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
@@ -535,21 +438,3 @@ def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)
     return sorted([*areas, Area(start, end - start, "local", -1)])
-
-
-def _time(number: int, one: Captured) -> int:
-    """When a packet arrives; where the trace does not say it, one each microsecond."""
-    return 1000 * number if one.nanoseconds is None else one.nanoseconds
-
-
-def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
-    results: dict[str, object] = {
-        "void": None,
-        "pointer": ctypes.c_uint64,
-        **{f"i{bits}": kind for bits, kind in _SIGNED.items()},
-    }
-    kinds = [
-        ctypes.c_uint64 if one.kind == "pointer" else _UNSIGNED[one.bits]
-        for one in entry.function.parameters
-    ]
-    return ctypes.CFUNCTYPE(results[entry.function.result], *kinds)  # type: ignore[arg-type]

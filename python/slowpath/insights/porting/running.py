@@ -106,7 +106,10 @@ def _work(
     counted = Counted(execution, outcome, program.functions, chosen)
     ran = arriving[: outcome.packets]
     report = counted.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
-    if len(ran) < len(arriving):
+    if outcome.returned and len(ran) < len(arriving):
+        ended = f"{chosen.function.shown} has ended after {len(ran):,} packets"
+        report["notes"].append(f"{ended}, and asked for no more")
+    elif len(ran) < len(arriving):
         report["notes"].append("the time (--deadline) was over before more packets had run")
     report["notes"] += _short(ran, setting.strip)
     guess = guessed(program.functions, chosen, setting.entry)

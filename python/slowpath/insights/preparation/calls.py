@@ -1,10 +1,25 @@
 """Who calls whom: what a function reaches, and what of that cannot be followed."""
 
+import re
 from collections.abc import Collection, Mapping
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.lists import first_few
 from slowpath.insights.preparation.functions import Function
+
+_RECEIVES = "rte_eth_rx_burst"
+_UNSENT = "rte_eth_tx_buffer_set_err_callback"
+_CALLED_BACK = frozenset(
+    {
+        "rte_eth_add_first_rx_callback",
+        "rte_eth_add_rx_callback",
+        "rte_eth_add_tx_callback",
+        _UNSENT,
+    }
+)
+"""What functions of DPDK are handed to that get packets besides others; those of the last one get
+what could not be sent."""
+_NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
 def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
@@ -34,6 +49,33 @@ def _led_to(calls: Mapping[str, Collection[str]], begun: set[str], but: str | No
         new = {name for name in these if name in calls and name != but} - found
         found |= new
         left += new
+    return found
+
+
+def receives(functions: Mapping[str, Function], entry: str) -> bool:
+    """Whether a function, or what it calls, asks a port of DPDK for packets."""
+    return any(_is_receiver(functions[name]) for name in reached(functions, entry))
+
+
+def _is_receiver(function: Function) -> bool:
+    return function.shown == _RECEIVES and function.supports
+
+
+def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
+    """The functions, by symbol, that are handed to what calls them back with packets of DPDK.
+
+    True: with what could not be sent.
+    """
+    found = dict[str, bool]()
+    for function in functions.values():
+        for block in function.blocks:
+            for one in block.instructions:
+                if one.opcode != "call":
+                    continue
+                called, *given = [name.strip('"') for name in _NAMED.findall(one.text)] or [""]
+                shown = functions[called].shown if called in functions else called
+                if shown in _CALLED_BACK:
+                    found |= {name: shown == _UNSENT for name in given if name in functions}
     return found
 
 

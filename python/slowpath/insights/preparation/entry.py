@@ -1,13 +1,20 @@
 """Which function gets the packets, and what its parameters are."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.lists import first_few
-from slowpath.insights.preparation.calls import find_entry, own_of, reached, roots
+from slowpath.insights.preparation.calls import (
+    called_back,
+    find_entry,
+    own_of,
+    reached,
+    receives,
+    roots,
+)
 from slowpath.insights.preparation.framework import ELEMENT
 from slowpath.insights.preparation.functions import Function, Parameter
 from slowpath.insights.preparation.given import Given, Giving
@@ -57,8 +64,8 @@ _METHODS = ("push", "simple_action", "pull")
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
     "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
-    "DPDK take struct rte_mbuf *, or an array of these and their number; XDP programs in C take "
-    "their context (struct xdp_md *)"
+    "DPDK take struct rte_mbuf *, or an array of these and their number, or receive packets "
+    "themselves (rte_eth_rx_burst); XDP programs in C take their context (struct xdp_md *)"
 )
 
 
@@ -71,6 +78,8 @@ class Entry(NamedTuple):
     gives: Literal["packet", "number", "nothing"]
     given: tuple[Given, ...] = ()
     """What further pointers point to, where that was asked for (`with_given`)."""
+    receives: bool = False
+    """Whether it takes no packets, and receives them itself, from ports of DPDK."""
 
     @property
     def click(self) -> bool:
@@ -80,7 +89,7 @@ class Entry(NamedTuple):
     @property
     def dpdk(self) -> bool:
         """Whether packets come as DPDK describes them."""
-        return bool({"mbuf", "burst"} & set(self.roles))
+        return self.receives or bool({"mbuf", "burst"} & set(self.roles))
 
     @property
     def xdp(self) -> bool:
@@ -109,8 +118,11 @@ def choose(
     name = named if named is not None else _usual(file, functions, elements)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
+    itself = _receives(functions, symbol)
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
+    elif itself:
+        roles = tuple(_of_loop(file, function, one) for one in function.parameters)
     else:
         roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
@@ -120,7 +132,8 @@ def choose(
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
         element = owner if owner in elements else _only(file, function, owner, elements)
     if (
-        not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
+        not itself
+        and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
         and function.shown.rpartition("::")[2] != "pull"
     ):
         raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
@@ -135,7 +148,8 @@ def choose(
         function,
         roles,
         None if element is None else ELEMENT + element,
-        "number" if number else gives,
+        "nothing" if itself else "number" if number else gives,
+        receives=itself,
     )
 
 
@@ -164,10 +178,12 @@ def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
     """
     asked = [
         (function, at)
-        for function in functions.values()
-        if not function.supports and _takes_mbufs(function)
+        for name, function in functions.items()
+        if not function.supports
+        if (itself := _receives(functions, name)) or _takes_mbufs(function)
         for at, one in enumerate(function.parameters)
-        if one.kind == "pointer" and one.plain and _pointed(function, one) == "given"
+        if one.kind == "pointer" and one.plain
+        if itself or _pointed(function, one) == "given"
     ]
     found = set[str]()
     if not asked:
@@ -194,7 +210,7 @@ def wanted(
         return [find_entry(file, functions, named)]
     if _elements(functions):
         return [choose(file, functions, None, behind).function.name]
-    return of_dpdk(functions) or roots(file, functions)
+    return of_dpdk(functions) or _loops(functions) or roots(file, functions)
 
 
 def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
@@ -202,12 +218,21 @@ def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None)
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
         return f"{shown} got the packets, as no array of programs has it; --entry names another one"
-    obvious = chosen.element is not None or chosen.xdp or len(own_of(functions)) == 1
+    alone = own_of(functions) == [chosen.function.name]
+    obvious = chosen.element is not None or chosen.xdp or alone
     if named is not None or obvious:
         return None
     if chosen.dpdk:
         why = "as no other function that takes packets calls it"
-        return f"{shown} got the packets, {why}; --entry names another one"
+        if chosen.receives:
+            why = "as no other function does it"
+        back = {*called_back(functions)} & {*of_dpdk(functions)} - {chosen.function.name}
+        if back:
+            are = "is" if len(back) == 1 else "are"
+            others = first_few(sorted(functions[name].shown for name in back), 8)
+            why += f" ({others} {are} only called back)"
+        got = "received" if chosen.receives else "got"
+        return f"{shown} {got} the packets, {why}; --entry names another one"
     return f"{shown} got the packets, as no other function calls it; --entry names another one"
 
 
@@ -253,7 +278,7 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
                     return name
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
     own = own_of(functions)
-    takes = of_dpdk(functions)
+    takes = _ranked(functions)
     if not elements and len(takes) == 1:
         return takes[0]
     if not own:
@@ -263,7 +288,7 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     if not elements:
         own = takes or roots(file, functions)
         # What takes nothing gets no packets: constructors.
-        own = [name for name in own if functions[name].parameters] or own
+        own = takes or [name for name in own if functions[name].parameters] or own
         of_bytes = [name for name in own if _takes_bytes(functions[name])]
         if not takes and _ARRIVE in functions:
             own = of_bytes or own
@@ -271,10 +296,7 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
             return own[0]
         reason = f"has {'several functions' if len(own) > 1 else 'a function'} that no other calls"
         if not takes and _ARRIVE in functions:
-            reason += (
-                ", and none takes struct rte_mbuf * (what is done with what rte_eth_rx_burst "
-                "receives has to be a function of its own, of these and how many there are)"
-            )
+            reason += ", and none takes struct rte_mbuf *, or receives packets (rte_eth_rx_burst)"
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
@@ -284,10 +306,52 @@ def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
     """Those of a source that take packets of DPDK, and that no other that does so calls."""
     if _ARRIVE not in functions:
         return []
-    takes = [name for name in own_of(functions) if _takes_mbufs(functions[name])]
-    takes = [name for name in takes if not functions[name].inlined] or takes
+    takes = _those(functions, lambda name: _takes_mbufs(functions[name]))
+    # One that receives has an array for what it is to bring.
+    takes = [name for name in takes if not receives(functions, name)] or takes
     called = {one for name in takes for one in reached(functions, name) - {name}}
     return [name for name in takes if name not in called]
+
+
+def _those(functions: Mapping[str, Function], which: Callable[[str], bool]) -> list[str]:
+    """Functions of the source itself, or else of what it includes, that are called by others."""
+    users = [name for name, one in functions.items() if not one.supports]
+    found = list(filter(which, own_of(functions))) or list(filter(which, users))
+    return [name for name in found if not functions[name].inlined] or found
+
+
+def _ranked(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that get packets of DPDK and are the likeliest to do its work.
+
+    What is called back has its part of the packets: who has all of them, or receives them, goes
+    before; and behind all is what gets those that could not be sent.
+    """
+    takes, back = of_dpdk(functions), called_back(functions)
+    unsent = [name for name in takes if back.get(name)]
+    besides = [name for name in takes if back.get(name) is False]
+    return [name for name in takes if name not in back] or [*besides, *_loops(functions)] or unsent
+
+
+def _receives(functions: Mapping[str, Function], name: str) -> bool:
+    """Whether a function takes no packets, and receives them itself, from ports of DPDK."""
+    takes = _takes_mbufs(functions[name])
+    return _ARRIVE in functions and not takes and receives(functions, name)
+
+
+def _loops(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that receive packets themselves, and call no other that does."""
+    own = _those(functions, lambda name: _receives(functions, name))
+    own = [name for name in own if functions[name].shown != "main"] or own
+    return [name for name in own if not {*own} & (reached(functions, name) - {name})]
+
+
+def _of_loop(file: str, function: Function, one: Parameter) -> Role:
+    """What a parameter is of a function that receives packets itself."""
+    if one.kind == "pointer" and one.plain:
+        return "given"
+    if one.kind == "integer":
+        return "port"
+    return _role(file, function, one)
 
 
 def _takes_mbufs(function: Function) -> bool:

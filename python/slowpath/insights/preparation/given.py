@@ -7,7 +7,7 @@ variables that the function makes of it, by debug information.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -38,6 +38,9 @@ _MADE = {
     "rte_lpm": "rte_lpm_create",
     "rte_lpm6": "rte_lpm6_create",
     "rte_fib": "rte_fib_create",
+    "rte_fib6": "rte_fib6_create",
+    "rte_ip_frag_tbl": "rte_ip_frag_table_create",
+    "rte_reorder_buffer": "rte_reorder_create",
     "rte_acl_ctx": "rte_acl_create",
     "rte_ring": "rte_ring_create",
 }
@@ -129,6 +132,14 @@ class Giving:
         """Whether a parameter is used, and what type the function's variables say it points to."""
         parameters, body = _body(self._text, function.name)
         names, places = set(parameters[place : place + 1]), set[str]()
+        # Places are declared before something is stored there.
+        self._followed(body, names, places)
+        return self._followed(body, names, places)
+
+    def _followed(
+        self, body: Sequence[str], names: set[str], places: set[str]
+    ) -> tuple[bool, int | None]:
+        """The same, and adds names that the parameter has, and places where it is."""
         used, kinds = False, list[int]()
         for line in body:
             debug = _DEBUG.search(line)

@@ -40,7 +40,7 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Whether the condition holds, where both operands are constants.
+    /// Whether the condition holds, where both operands are constants, or places in one frame.
     pub(in crate::lift) fn decide(
         &self,
         width: Width,
@@ -63,7 +63,17 @@ impl Lifter<'_> {
         {
             return Some(cond == Condition::Ne);
         }
-        let (AbstractValue::Const(a), AbstractValue::Const(b)) = (a, b) else { return None };
+        let (a, b) = match (a, b) {
+            (AbstractValue::Const(a), AbstractValue::Const(b)) => (a, b),
+            // They are in the order of their offsets, whether addresses have signs or not.
+            (
+                AbstractValue::Frame { depth, offset: Some(a) },
+                AbstractValue::Frame { depth: same, offset: Some(b) },
+            ) if depth == same && width == Width::W64 && cond != Condition::Set => {
+                (positive(a)?, positive(b)?)
+            }
+            _ => return None,
+        };
         let (a, b, x, y) = match width {
             Width::W64 => (a, b, a as i64, b as i64),
             Width::W32 => {
@@ -85,4 +95,9 @@ impl Lifter<'_> {
             Condition::Sle => x <= y,
         })
     }
+}
+
+/// A number that is larger where an offset is, and has no sign; none for offsets far outside.
+fn positive(offset: i64) -> Option<u64> {
+    Some(u64::from(i32::try_from(offset).ok()?.cast_unsigned() ^ 1 << 31))
 }

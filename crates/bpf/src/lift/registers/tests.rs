@@ -155,3 +155,93 @@ fn stack_pointers_of_different_ways_are_one_of_several() {
     };
     assert!([-8, -16].contains(&offset));
 }
+
+/// Whether a condition holds for two numbers of 64 bits (RFC 9669, section 4.3).
+fn holds(cond: Condition, a: u64, b: u64) -> bool {
+    match cond {
+        Condition::Eq => a == b,
+        Condition::Ne => a != b,
+        Condition::Set => a & b != 0,
+        Condition::Gt => a > b,
+        Condition::Ge => a >= b,
+        Condition::Lt => a < b,
+        Condition::Le => a <= b,
+        Condition::Sgt => a as i64 > b as i64,
+        Condition::Sge => a as i64 >= b as i64,
+        Condition::Slt => (a as i64) < b as i64,
+        Condition::Sle => a as i64 <= b as i64,
+    }
+}
+
+const CONDITIONS: [Condition; 11] = [
+    Condition::Eq,
+    Condition::Ne,
+    Condition::Set,
+    Condition::Gt,
+    Condition::Ge,
+    Condition::Lt,
+    Condition::Le,
+    Condition::Sgt,
+    Condition::Sge,
+    Condition::Slt,
+    Condition::Sle,
+];
+
+/// Whether a jump on two places in the frame may be taken, and whether the program may go on behind it.
+fn ways(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
+    let known = of(&[
+        reg(AluOp::Mov, 1, 10),
+        imm(AluOp::Add, 1, a),
+        reg(AluOp::Mov, 2, 10),
+        imm(AluOp::Add, 2, b),
+        Insn::Branch { width, cond, dst: r(1), src: Source::Reg(r(2)), offset: 2 },
+        imm(AluOp::Mov, 0, 1),
+        Insn::Exit,
+        imm(AluOp::Mov, 3, 1),
+    ]);
+    (known.is_reached(START + 7), known.is_reached(START + 5))
+}
+
+#[test]
+fn places_in_one_frame_are_in_the_order_of_their_offsets() {
+    // Frames on stacks of kernels with addresses of 64 and 32 bits.
+    let frames = [0xffff_c900_0001_3e48_u64, 0xffff_8000_0a2b_bc10, 0xc012_3f40, 0x8000_0200];
+    for cond in CONDITIONS {
+        for (a, b) in [(-8, -16), (-16, -8), (-8, -8), (0, -512), (-512, 0)] {
+            let at = |frame: u64, offset: i32| frame.wrapping_add_signed(offset.into());
+            let wide = ways(Width::W64, cond, a, b);
+            if cond == Condition::Set {
+                assert_eq!(wide, (true, true), "{a} and {b} have bits that nobody knows");
+                continue;
+            }
+            for frame in frames {
+                let taken = holds(cond, at(frame, a), at(frame, b));
+                assert_eq!(wide, (taken, !taken), "{cond:?} {a} {b} {frame:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn halves_of_addresses_are_not_compared() {
+    for cond in CONDITIONS {
+        assert_eq!(ways(Width::W32, cond, -8, -16), (true, true), "{cond:?}");
+    }
+}
+
+#[test]
+fn a_place_that_is_not_known_is_not_compared() {
+    let known = of(&[
+        load(Size::B, 1, 6, 0),
+        imm(AluOp::And, 1, 7),
+        imm(AluOp::Sub, 1, 64),
+        reg(AluOp::Add, 1, 10),
+        reg(AluOp::Mov, 2, 10),
+        imm(AluOp::Add, 2, -8),
+        jump_if(Condition::Lt, 1, Source::Reg(r(2)), 2),
+        imm(AluOp::Mov, 0, 1),
+        Insn::Exit,
+        imm(AluOp::Mov, 3, 1),
+    ]);
+    assert!(known.is_reached(START + 7) && known.is_reached(START + 9));
+}

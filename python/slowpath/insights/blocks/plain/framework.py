@@ -23,7 +23,7 @@ _CALLED = {
     # Their bytes move.
     "rte_pktmbuf_gathered": "rte_pktmbuf_linearize",
     "rte_pktmbuf_bytes": "rte_pktmbuf_read",
-    "rte_eth_tx_burst": "rte_eth_tx_burst",
+    **{name: name for name in ("rte_eth_tx_burst", "rte_eth_rx_burst")},
     # The length of its keys is known at run time only.
     "rte_hash_hash": "rte_hash_hash",
     "rte_hash_find_slot": "rte_hash_lookup",

@@ -2,6 +2,7 @@
  * declared and not there. */
 #ifndef SLOWPATH_DPDK_ETH_PORTS_H
 #define SLOWPATH_DPDK_ETH_PORTS_H
+#include <rte_dev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
@@ -93,6 +94,7 @@ struct rte_eth_desc_lim {
 	uint16_t nb_max, nb_min, nb_align, nb_seg_max, nb_mtu_seg_max;
 };
 struct rte_eth_dev_info {
+	struct rte_device *device;
 	const char *driver_name;
 	unsigned if_index;
 	uint16_t min_mtu, max_mtu;
@@ -120,9 +122,14 @@ struct rte_eth_stats {
 	uint64_t q_errors[RTE_ETHDEV_QUEUE_STAT_CNTRS];
 };
 
-SLOWPATH_C uint16_t rte_eth_dev_count_avail(void);
-SLOWPATH_C uint64_t rte_eth_find_next(uint16_t port);
-SLOWPATH_C int rte_eth_dev_is_valid_port(uint16_t port);
+/* So many there are, in pairs as examples want them. */
+#ifndef SLOWPATH_DEVICES
+#define SLOWPATH_DEVICES 2
+#endif
+SLOWPATH_INLINE uint16_t rte_eth_dev_count_avail(void) { return SLOWPATH_DEVICES; }
+SLOWPATH_INLINE uint64_t rte_eth_find_next(uint16_t port) { return port < SLOWPATH_DEVICES ? port : RTE_MAX_ETHPORTS; }
+SLOWPATH_INLINE int rte_eth_dev_is_valid_port(uint16_t port) { return port < SLOWPATH_DEVICES; }
+SLOWPATH_INLINE int rte_eth_dev_socket_id(uint16_t port) { return rte_eth_dev_is_valid_port(port) ? 0 : -1; }
 SLOWPATH_C int rte_eth_dev_info_get(uint16_t port, struct rte_eth_dev_info *info);
 SLOWPATH_C int rte_eth_dev_configure(uint16_t port, uint16_t receiving, uint16_t sending,
 				     const struct rte_eth_conf *asked);
@@ -134,7 +141,6 @@ SLOWPATH_C int rte_eth_tx_queue_setup(uint16_t port, uint16_t queue, uint16_t si
 SLOWPATH_C int rte_eth_dev_start(uint16_t port);
 SLOWPATH_C int rte_eth_dev_stop(uint16_t port);
 SLOWPATH_C int rte_eth_dev_close(uint16_t port);
-SLOWPATH_C int rte_eth_dev_socket_id(uint16_t port);
 SLOWPATH_C int rte_eth_dev_set_mtu(uint16_t port, uint16_t mtu);
 SLOWPATH_C int rte_eth_promiscuous_enable(uint16_t port);
 SLOWPATH_C int rte_eth_allmulticast_enable(uint16_t port);

@@ -1,9 +1,10 @@
-/* Ports: what is sent is counted; nothing is received but from the trace. */
+/* Ports: what is sent is counted; what is received are the packets of the trace. */
 #ifndef SLOWPATH_DPDK_ETHDEV_H
 #define SLOWPATH_DPDK_ETHDEV_H
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_eth_ports.h>
+#include <rte_ip.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
@@ -37,10 +38,40 @@ SLOWPATH_INLINE uint16_t rte_eth_tx_buffer_flush(uint16_t port, uint16_t queue, 
 	(void)port, (void)queue, (void)buffer;
 	return 0;
 }
-SLOWPATH_INLINE uint16_t rte_eth_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **packets, uint16_t count)
+/* Of a function whose loop receives packets itself: who brings them, which gives -1 when none is left; and where
+ * the function is left for then. Of other functions, packets come one by one, and none here. */
+#ifndef SLOWPATH_BURST
+#define SLOWPATH_BURST 32
+#endif
+SLOWPATH_C SLOWPATH_ONE int32_t (*slowpath_dpdk_poll)(struct rte_mbuf **packets, uint32_t most) = 0;
+SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_back[64] __attribute__((aligned(16))) = {0}; /* a jmp_buf */
+SLOWPATH_C __attribute__((weak, returns_twice)) int slowpath_xdp_mark(void *here);
+SLOWPATH_C __attribute__((weak, noreturn)) void slowpath_xdp_return(void *there, int result);
+
+/* Whether a function was left that has so many parameters, or fewer. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int32_t slowpath_dpdk_loop(
+	void (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t), const uint64_t *given)
 {
-	(void)port, (void)queue, (void)packets, (void)count;
+	if (slowpath_xdp_mark(slowpath_dpdk_back))
+		return 1;
+	function(given[0], given[1], given[2], given[3], given[4]);
 	return 0;
+}
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint16_t slowpath_dpdk_received(uint16_t port, struct rte_mbuf **packets,
+										  uint16_t count)
+{
+	int32_t at, found = slowpath_dpdk_poll ? slowpath_dpdk_poll(packets, RTE_MIN(count, SLOWPATH_BURST)) : 0;
+
+	if (found < 0)
+		slowpath_xdp_return(slowpath_dpdk_back, 1);
+	for (at = 0; at < found; at++)
+		packets[at]->port = port;
+	return (uint16_t)found;
+}
+SLOWPATH_KEPT uint16_t rte_eth_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **packets, uint16_t count)
+{
+	(void)queue;
+	return slowpath_dpdk_received(port, packets, count);
 }
 SLOWPATH_INLINE int rte_eth_tx_buffer_init(struct rte_eth_dev_tx_buffer *buffer, uint16_t size)
 {
@@ -60,10 +91,13 @@ SLOWPATH_INLINE void rte_eth_tx_buffer_count_callback(struct rte_mbuf **unsent, 
 	*(uint64_t *)given += count;
 	rte_pktmbuf_free_bulk(unsent, count);
 }
-SLOWPATH_INLINE int rte_eth_tx_buffer_set_err_callback(struct rte_eth_dev_tx_buffer *buffer, buffer_tx_error_fn called,
-						       void *given)
+/* Kept with what it is given, so that who reads the source sees which functions are called back. */
+SLOWPATH_C SLOWPATH_ONE buffer_tx_error_fn slowpath_dpdk_called_back = 0;
+SLOWPATH_KEPT int rte_eth_tx_buffer_set_err_callback(struct rte_eth_dev_tx_buffer *buffer, buffer_tx_error_fn called,
+						     void *given)
 {
-	(void)buffer, (void)called, (void)given;
+	(void)buffer, (void)given;
+	slowpath_dpdk_called_back = called;
 	return 0;
 }
 #define RTE_ETH_TX_BUFFER_SIZE(most) (sizeof(struct rte_eth_dev_tx_buffer) + (most) * sizeof(struct rte_mbuf *))

@@ -2,12 +2,8 @@
  * bits, one for addresses without a prefix, and prefixes of no bits. */
 #ifndef SLOWPATH_DPDK_FIB_H
 #define SLOWPATH_DPDK_FIB_H
-#include <rte_common.h>
-#include <rte_lcore.h>
+#include <slowpath_prefixes.h>
 
-#ifndef SLOWPATH_RULES
-#define SLOWPATH_RULES 1024
-#endif
 #define RTE_FIB_MAXDEPTH 32
 
 enum rte_fib_type { RTE_FIB_DUMMY, RTE_FIB_DIR24_8 };
@@ -60,31 +56,18 @@ SLOWPATH_KEPT struct rte_fib *rte_fib_started(struct rte_fib *table, const struc
 	rte_fib_started(&rte_fib, config); \
 })
 
-SLOWPATH_KEPT uint32_t rte_fib_find_rule(const struct rte_fib *table, uint32_t ip, uint32_t length)
-{
-	uint32_t at;
+SLOWPATH_PREFIXES(rte_fib, uint32_t ip, SLOWPATH_UNDER)
 
-	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-		if (table->rules[at].length == length && ((ip ^ table->rules[at].ip) & table->rules[at].mask) == 0)
-			break;
-	return at;
-}
 SLOWPATH_KEPT int rte_fib_add(struct rte_fib *table, uint32_t ip, uint8_t depth, uint64_t next_hop)
 {
 	uint32_t at;
 
 	if (!table || depth > RTE_FIB_MAXDEPTH || next_hop > table->largest)
 		return -EINVAL;
-	at = rte_fib_find_rule(table, ip, depth + 1u);
-	if (at == table->used) {
-		SLOWPATH_LOOP for (at = 0; at < table->used && table->rules[at].length; at++) { }
-		if (at == table->most) {
-			slowpath_dpdk_totals.refused++;
-			return -ENOMEM;
-		}
-		table->used += at == table->used;
-	}
-	table->rules[at].mask = (uint32_t)(UINT64_C(0xffffffff) << (32 - depth));
+	at = rte_fib_place(table, ip, depth + 1u);
+	if (at == table->most)
+		return -ENOMEM;
+	table->rules[at].mask = SLOWPATH_MASK(depth);
 	table->rules[at].ip = ip & table->rules[at].mask;
 	table->rules[at].length = depth + 1u;
 	table->rules[at].next_hop = next_hop;
@@ -111,8 +94,7 @@ SLOWPATH_KEPT int rte_fib_lookup_bulk(struct rte_fib *table, uint32_t *ips, uint
 		hops[packet] = table->default_nh;
 		best = 0;
 		SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-			if (table->rules[at].length > best &&
-			    ((ips[packet] ^ table->rules[at].ip) & table->rules[at].mask) == 0) {
+			if (table->rules[at].length > best && SLOWPATH_UNDER(table->rules[at], ips[packet])) {
 				best = table->rules[at].length;
 				hops[packet] = table->rules[at].next_hop;
 			}

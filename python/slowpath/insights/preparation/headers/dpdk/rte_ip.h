@@ -33,6 +33,14 @@ struct rte_ipv6_hdr {
 	uint8_t dst_addr[16];
 } __rte_packed;
 
+struct rte_ipv6_fragment_ext {
+	uint8_t next_header;
+	uint8_t reserved;
+	rte_be16_t frag_data;
+	rte_be32_t id;
+} __rte_packed;
+#define RTE_IPV6_FRAG_HDR_SIZE sizeof(struct rte_ipv6_fragment_ext)
+
 #define RTE_IPV4(a, b, c, d) \
 	((uint32_t)(((a) & 0xff) << 24) | (((b) & 0xff) << 16) | (((c) & 0xff) << 8) | ((d) & 0xff))
 #define RTE_IPV4_HDR_IHL_MASK 0x0f
@@ -43,6 +51,22 @@ struct rte_ipv6_hdr {
 #define RTE_IPV4_HDR_MF_FLAG 0x2000
 #define RTE_IPV4_HDR_OFFSET_MASK 0x1fff
 #define RTE_IPV4_HDR_OFFSET_UNITS 8
+#define RTE_IPV4_HDR_OPT_EOL 0
+#define RTE_IPV4_HDR_OPT_NOP 1
+#define RTE_IPV4_HDR_OPT_COPIED(kind) ((kind) & 0x80)
+#define RTE_IPV4_HDR_OPT_MAX_LEN 40
+#define RTE_IPV4_MIN_IHL 0x5
+#define RTE_IPV4_VHL_DEF ((4 << 4) | RTE_IPV4_MIN_IHL)
+#define RTE_IPV6_MIN_MTU 1280
+#define RTE_IPV6_EHDR_MF_SHIFT 0
+#define RTE_IPV6_EHDR_MF_MASK 1
+#define RTE_IPV6_EHDR_FO_SHIFT 3
+#define RTE_IPV6_EHDR_FO_MASK (~((1 << RTE_IPV6_EHDR_FO_SHIFT) - 1))
+#define RTE_IPV6_EHDR_FO_ALIGN (1 << RTE_IPV6_EHDR_FO_SHIFT)
+#define RTE_IPV6_FRAG_USED_MASK (RTE_IPV6_EHDR_MF_MASK | RTE_IPV6_EHDR_FO_MASK)
+#define RTE_IPV6_GET_MF(x) ((x) & RTE_IPV6_EHDR_MF_MASK)
+#define RTE_IPV6_GET_FO(x) ((x) >> RTE_IPV6_EHDR_FO_SHIFT)
+#define RTE_IPV6_SET_FRAG_DATA(offset, more) (((offset) & RTE_IPV6_EHDR_FO_MASK) | ((more) & RTE_IPV6_EHDR_MF_MASK))
 #define RTE_IPV4_ANY ((uint32_t)0x00000000)
 #define RTE_IPV4_LOOPBACK ((uint32_t)0x7f000001)
 #define RTE_IPV4_MIN_MCAST RTE_IPV4(224, 0, 0, 0)

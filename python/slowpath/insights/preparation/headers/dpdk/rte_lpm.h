@@ -2,12 +2,8 @@
  * may. Each place that makes a table has its own, of `SLOWPATH_RULES` prefixes at most. */
 #ifndef SLOWPATH_DPDK_LPM_H
 #define SLOWPATH_DPDK_LPM_H
-#include <rte_common.h>
-#include <rte_lcore.h>
+#include <slowpath_prefixes.h>
 
-#ifndef SLOWPATH_RULES
-#define SLOWPATH_RULES 1024
-#endif
 #define RTE_LPM_MAX_DEPTH 32
 #define RTE_LPM_LOOKUP_SUCCESS 0x01000000
 
@@ -19,7 +15,7 @@ struct rte_lpm_config {
 struct rte_lpm {
 	struct {
 		uint32_t ip, mask, next_hop; /* in the order of this machine */
-		uint32_t depth;              /* 0: free */
+		uint32_t length;             /* 0: free */
 	} rules[SLOWPATH_RULES];
 	uint32_t most, used;
 };
@@ -35,35 +31,21 @@ SLOWPATH_KEPT struct rte_lpm *rte_lpm_started(struct rte_lpm *table, const struc
 	rte_lpm_started(&rte_lpm, config); \
 })
 
-SLOWPATH_KEPT uint32_t rte_lpm_find_rule(const struct rte_lpm *table, uint32_t ip, uint32_t depth)
-{
-	uint32_t at;
+SLOWPATH_PREFIXES(rte_lpm, uint32_t ip, SLOWPATH_UNDER)
 
-	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-		if (table->rules[at].depth == depth && ((ip ^ table->rules[at].ip) & table->rules[at].mask) == 0)
-			break;
-	return at;
-}
 SLOWPATH_KEPT int rte_lpm_add(struct rte_lpm *table, uint32_t ip, uint8_t depth, uint32_t next_hop)
 {
 	uint32_t at;
 
 	if (!table || depth < 1 || depth > RTE_LPM_MAX_DEPTH)
 		return -EINVAL;
-	at = rte_lpm_find_rule(table, ip, depth);
-	if (at == table->used) {
-		SLOWPATH_LOOP for (at = 0; at < table->used && table->rules[at].depth; at++) { }
-		if (at == table->most) {
-			slowpath_dpdk_totals.refused++;
-			return -ENOSPC;
-		}
-		if (at == table->used)
-			table->used++;
-	}
-	table->rules[at].mask = (uint32_t)(UINT64_C(0xffffffff) << (32 - depth));
+	at = rte_lpm_place(table, ip, depth);
+	if (at == table->most)
+		return -ENOSPC;
+	table->rules[at].mask = SLOWPATH_MASK(depth);
 	table->rules[at].ip = ip & table->rules[at].mask;
 	table->rules[at].next_hop = next_hop;
-	table->rules[at].depth = depth;
+	table->rules[at].length = depth;
 	return 0;
 }
 SLOWPATH_KEPT int rte_lpm_delete(struct rte_lpm *table, uint32_t ip, uint8_t depth)
@@ -75,7 +57,7 @@ SLOWPATH_KEPT int rte_lpm_delete(struct rte_lpm *table, uint32_t ip, uint8_t dep
 	at = rte_lpm_find_rule(table, ip, depth);
 	if (at == table->used)
 		return -EINVAL;
-	table->rules[at].depth = 0;
+	table->rules[at].length = 0;
 	return 0;
 }
 SLOWPATH_KEPT int rte_lpm_lookup(const struct rte_lpm *table, uint32_t ip, uint32_t *next_hop)
@@ -83,8 +65,8 @@ SLOWPATH_KEPT int rte_lpm_lookup(const struct rte_lpm *table, uint32_t ip, uint3
 	uint32_t at, best = 0, hop = 0;
 
 	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-		if (((ip ^ table->rules[at].ip) & table->rules[at].mask) == 0 && table->rules[at].depth > best) {
-			best = table->rules[at].depth;
+		if (SLOWPATH_UNDER(table->rules[at], ip) && table->rules[at].length > best) {
+			best = table->rules[at].length;
 			hop = table->rules[at].next_hop;
 		}
 	if (!best)

@@ -1,12 +1,8 @@
 /* As rte_lpm.h, for IPv6. */
 #ifndef SLOWPATH_DPDK_LPM6_H
 #define SLOWPATH_DPDK_LPM6_H
-#include <rte_common.h>
-#include <rte_lcore.h>
+#include <slowpath_prefixes.h>
 
-#ifndef SLOWPATH_RULES
-#define SLOWPATH_RULES 1024
-#endif
 #define RTE_LPM6_MAX_DEPTH 128
 #define RTE_LPM6_IPV6_ADDR_SIZE 16
 
@@ -18,7 +14,7 @@ struct rte_lpm6_config {
 struct rte_lpm6 {
 	struct {
 		uint64_t ip[2], mask[2]; /* as they stand in packets */
-		uint32_t next_hop, depth; /* 0: free */
+		uint32_t next_hop, length; /* 0: free */
 	} rules[SLOWPATH_RULES];
 	uint32_t most, used;
 };
@@ -34,27 +30,8 @@ SLOWPATH_KEPT struct rte_lpm6 *rte_lpm6_started(struct rte_lpm6 *table, const st
 	rte_lpm6_started(&rte_lpm6, config); \
 })
 
-SLOWPATH_INLINE int slowpath_dpdk_under(const struct rte_lpm6 *table, uint32_t at, const uint64_t *ip)
-{
-	return (((ip[0] ^ table->rules[at].ip[0]) & table->rules[at].mask[0]) |
-		((ip[1] ^ table->rules[at].ip[1]) & table->rules[at].mask[1])) == 0;
-}
-SLOWPATH_KEPT uint32_t rte_lpm6_find_rule(const struct rte_lpm6 *table, const uint8_t *address, uint32_t depth)
-{
-	uint64_t ip[2];
-	uint32_t at;
+SLOWPATH_PREFIXES(rte_lpm6, const uint64_t *ip, SLOWPATH_UNDER6)
 
-	memcpy(ip, address, sizeof(ip));
-	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-		if (table->rules[at].depth == depth && slowpath_dpdk_under(table, at, ip))
-			break;
-	return at;
-}
-/* A mask of so many bits at most 64, as it stands in packets. */
-SLOWPATH_INLINE uint64_t slowpath_dpdk_mask(uint32_t bits)
-{
-	return bits ? __builtin_bswap64(UINT64_MAX << (64 - bits)) : 0;
-}
 SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth, uint32_t next_hop)
 {
 	uint64_t ip[2];
@@ -62,35 +39,27 @@ SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const uint8_t *address, u
 
 	if (!table || depth < 1 || depth > RTE_LPM6_MAX_DEPTH)
 		return -EINVAL;
-	at = rte_lpm6_find_rule(table, address, depth);
-	if (at == table->used) {
-		SLOWPATH_LOOP for (at = 0; at < table->used && table->rules[at].depth; at++) { }
-		if (at == table->most) {
-			slowpath_dpdk_totals.refused++;
-			return -ENOSPC;
-		}
-		if (at == table->used)
-			table->used++;
-	}
 	memcpy(ip, address, sizeof(ip));
-	table->rules[at].mask[0] = slowpath_dpdk_mask(depth < 64 ? depth : 64);
-	table->rules[at].mask[1] = slowpath_dpdk_mask(depth < 64 ? 0 : depth - 64u);
-	table->rules[at].ip[0] = ip[0] & table->rules[at].mask[0];
-	table->rules[at].ip[1] = ip[1] & table->rules[at].mask[1];
+	at = rte_lpm6_place(table, ip, depth);
+	if (at == table->most)
+		return -ENOSPC;
+	SLOWPATH_SET6(table->rules[at], ip, depth);
 	table->rules[at].next_hop = next_hop;
-	table->rules[at].depth = depth;
+	table->rules[at].length = depth;
 	return 0;
 }
 SLOWPATH_KEPT int rte_lpm6_delete(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth)
 {
+	uint64_t ip[2];
 	uint32_t at;
 
 	if (!table || depth < 1 || depth > RTE_LPM6_MAX_DEPTH)
 		return -EINVAL;
-	at = rte_lpm6_find_rule(table, address, depth);
+	memcpy(ip, address, sizeof(ip));
+	at = rte_lpm6_find_rule(table, ip, depth);
 	if (at == table->used)
 		return -EINVAL;
-	table->rules[at].depth = 0;
+	table->rules[at].length = 0;
 	return 0;
 }
 SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const uint8_t *address, uint32_t *next_hop)
@@ -100,8 +69,8 @@ SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const uint8_t *a
 
 	memcpy(ip, address, sizeof(ip));
 	SLOWPATH_LOOP for (at = 0; at < table->used; at++)
-		if (table->rules[at].depth > best && slowpath_dpdk_under(table, at, ip)) {
-			best = table->rules[at].depth;
+		if (table->rules[at].length > best && SLOWPATH_UNDER6(table->rules[at], ip)) {
+			best = table->rules[at].length;
 			hop = table->rules[at].next_hop;
 		}
 	if (!best)

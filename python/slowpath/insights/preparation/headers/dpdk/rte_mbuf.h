@@ -8,8 +8,9 @@
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
+/* Packets that the function makes, and has neither sent nor freed. */
 #ifndef SLOWPATH_PACKETS
-#define SLOWPATH_PACKETS 16
+#define SLOWPATH_PACKETS 256
 #endif
 /* Packets that come take turns, so that some may wait in arrays of the function. */
 #define SLOWPATH_TURNS 128
@@ -45,6 +46,8 @@
 #define RTE_MBUF_F_TX_VLAN (1ULL << 57)
 #define RTE_PTYPE_UNKNOWN 0x00000000
 #define RTE_PTYPE_L2_ETHER 0x00000001
+#define RTE_PTYPE_L2_ETHER_VLAN 0x00000006
+#define RTE_PTYPE_L2_ETHER_QINQ 0x00000007
 #define RTE_PTYPE_L3_IPV4 0x00000010
 #define RTE_PTYPE_L3_IPV4_EXT 0x00000030
 #define RTE_PTYPE_L3_IPV6 0x00000040
@@ -53,6 +56,8 @@
 #define RTE_PTYPE_L3_IPV6_EXT_UNKNOWN 0x000000e0
 #define RTE_PTYPE_L4_TCP 0x00000100
 #define RTE_PTYPE_L4_UDP 0x00000200
+#define RTE_PTYPE_L4_FRAG 0x00000300
+#define RTE_PTYPE_L4_SCTP 0x00000400
 #define RTE_PTYPE_L2_MASK 0x0000000f
 #define RTE_PTYPE_L3_MASK 0x000000f0
 #define RTE_PTYPE_L4_MASK 0x00000f00
@@ -104,7 +109,10 @@ SLOWPATH_C SLOWPATH_ONE struct rte_mempool slowpath_dpdk_pool = {"", SLOWPATH_PA
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_BUFFERS] = {{0}};
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf *slowpath_dpdk_burst[1] = {0};
 SLOWPATH_C SLOWPATH_ONE unsigned slowpath_dpdk_turn = 0;
-SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0};
+SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0}; /* 2: since an earlier packet */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken[SLOWPATH_BUFFERS] = {0}; /* when: the last one is taken_last */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken_last = 0;
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_kept = 0; /* gave up their buffer to others */
 SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_BUFFERS][SLOWPATH_BUFFER] = {{0}};
 
 #define rte_pktmbuf_mtod_offset(m, type, offset) ((type)((char *)(m)->buf_addr + (m)->data_off + (offset)))
@@ -121,6 +129,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 		if (slowpath_dpdk_used[at])
 			continue;
 		slowpath_dpdk_used[at] = 1;
+		slowpath_dpdk_taken[at] = ++slowpath_dpdk_taken_last;
 		memset(m, 0, sizeof(*m));
 		m->buf_addr = slowpath_dpdk_bytes[at];
 		m->buf_len = SLOWPATH_BUFFER;
@@ -130,6 +139,24 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 		return m;
 	}
 	return 0;
+}
+
+/* The same for a packet that is made; where no buffer is left, that of the oldest which was made for an earlier
+ * packet, and kept. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_make(void)
+{
+	struct rte_mbuf *m = slowpath_dpdk_take(SLOWPATH_TURNS);
+	unsigned at, oldest = SLOWPATH_BUFFERS;
+
+	for (at = SLOWPATH_TURNS; !m && at < SLOWPATH_BUFFERS; at++)
+		if (slowpath_dpdk_used[at] == 2 &&
+		    (oldest == SLOWPATH_BUFFERS || slowpath_dpdk_taken[at] < slowpath_dpdk_taken[oldest]))
+			oldest = at;
+	if (m || oldest == SLOWPATH_BUFFERS)
+		return m;
+	slowpath_dpdk_used[oldest] = 0;
+	slowpath_dpdk_kept++;
+	return slowpath_dpdk_take(oldest);
 }
 
 /* Gives up one of who refer to a segment: whether it was the last. What nobody refers to is gone, so that
@@ -164,7 +191,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_all_gone(str
  * come. */
 SLOWPATH_KEPT struct rte_mbuf *rte_pktmbuf_alloc(struct rte_mempool *pool)
 {
-	struct rte_mbuf *m = slowpath_dpdk_take(SLOWPATH_TURNS);
+	struct rte_mbuf *m = slowpath_dpdk_make();
 
 	(void)pool;
 	if (m)
@@ -366,41 +393,5 @@ SLOWPATH_INLINE void rte_mbuf_prefetch_part2(struct rte_mbuf *m) { (void)m; }
 SLOWPATH_C struct rte_mempool *rte_pktmbuf_pool_create(const char *name, unsigned count, unsigned cached,
 						       uint16_t private_size, uint16_t room, int socket);
 
-/* The next packet of the trace, with what a port says of it: its type is not known. */
-SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(const unsigned char *bytes, uint32_t captured,
-									   uint32_t length, uint64_t now,
-									   uint32_t strip)
-{
-	unsigned tries = SLOWPATH_TURNS + 1;
-	struct rte_mbuf *m;
-
-	slowpath_dpdk_now = now;
-	/* The buffer of a packet that is gone; else the oldest, as packets that are given back look like ones that
-	 * wait. */
-	do
-		slowpath_dpdk_turn = (slowpath_dpdk_turn + 1) % SLOWPATH_TURNS;
-	while (slowpath_dpdk_mbufs[slowpath_dpdk_turn].refcnt && --tries);
-	m = slowpath_dpdk_take(slowpath_dpdk_turn);
-	memcpy(rte_pktmbuf_mtod(m, void *), bytes, captured);
-	memset(rte_pktmbuf_mtod_offset(m, char *, captured), 0, length - captured);
-	m->data_len = (uint16_t)length;
-	m->pkt_len = length;
-	rte_pktmbuf_adj(m, (uint16_t)(strip < length ? strip : length));
-	slowpath_dpdk_burst[0] = m;
-	return m;
-}
-
-/* The packets that are neither sent nor freed, but the one that came, which who called has back. */
-SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(void)
-{
-	uint32_t left = 0;
-	unsigned at;
-
-	for (at = SLOWPATH_TURNS; at < SLOWPATH_BUFFERS; at++) {
-		left += slowpath_dpdk_used[at];
-		slowpath_dpdk_used[at] = 0;
-	}
-	slowpath_dpdk_used[slowpath_dpdk_turn] = 0;
-	return left;
-}
+#include <slowpath_arriving.h>
 #endif

@@ -1,7 +1,7 @@
 /* Locks are free: packets run one after the other. */
 #ifndef SLOWPATH_DPDK_SPINLOCK_H
 #define SLOWPATH_DPDK_SPINLOCK_H
-#include <rte_common.h>
+#include <rte_pause.h>
 typedef struct { int locked; } rte_spinlock_t;
 #define RTE_SPINLOCK_INITIALIZER { 0 }
 SLOWPATH_INLINE void rte_spinlock_init(rte_spinlock_t *lock) { (void)lock; }

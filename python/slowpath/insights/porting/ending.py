@@ -1,0 +1,146 @@
+"""Why a process that ran packets has ended before it was done, in words."""
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.insights.porting.instrumentation.instrumenting import Place, Stated
+from slowpath.insights.porting.instrumentation.operands import called
+from slowpath.insights.porting.setting import LONGEST
+from slowpath.insights.porting.xdp.helpers import known
+from slowpath.insights.preparation.entry import Entry
+from slowpath.insights.preparation.functions import Function, Instruction
+from slowpath.insights.preparation.metadata import Line, Metadata
+
+SECONDS = 50
+"""Of CPU time, for all packets."""
+CONSTRUCTORS, CONFIGURATION, FILLING, READYING = -1, -2, -3, -4
+"""What is done while no packet is."""
+_WHEN = {
+    CONSTRUCTORS: "constructors",
+    CONFIGURATION: "configure or initialize",
+    FILLING: "filling maps (--maps)",
+    READYING: "before it has received a packet",
+}
+_WHY = {
+    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
+    "slowpath_click_text_is_too_long": f"a String or StringAccum was to have more than {LONGEST:,} "
+    "characters",
+    "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
+    "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
+    "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
+    "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
+    "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
+    "--cflags=-DSLOWPATH_KEY=64",
+    "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
+    "--cflags=-DSLOWPATH_FIELDS=16",
+    "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
+    "__cxa_pure_virtual": "a method is called that no class defines",
+}
+_LATE = f"not done after {SECONDS} s of CPU time; take fewer packets (--packets)"
+_SIGNALS = {
+    -signal.SIGSEGV: "memory that is not there is accessed",
+    -signal.SIGBUS: "memory that is not there is accessed",
+    -signal.SIGFPE: "a division by zero",
+    -signal.SIGILL: "code that cannot go on (an assertion, or what C leaves undefined)",
+    -signal.SIGABRT: "it aborts",
+    -signal.SIGXCPU: _LATE,
+    -signal.SIGKILL: _LATE,
+}
+_UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
+"""Ends that addresses and numbers lead to which nobody has set."""
+
+
+class Last(NamedTuple):
+    """What a process has said last."""
+
+    fuel: int
+    """Blocks that might still have run."""
+    block: int
+    outside: int
+    """Number of the function from outside that was called last, 0: none."""
+    packet: int
+    """Its number in the trace, from 0; or what was done while none was."""
+    packets: int
+    """So many came with it, itself too."""
+
+
+class Ending:
+    """A module that runs, and what ends it."""
+
+    def __init__(
+        self,
+        stated: Stated,
+        functions: Mapping[str, Function],
+        metadata: Metadata,
+        entry: Entry,
+        zeros: Callable[[], Sequence[str]],
+    ) -> None:
+        """`zeros` says what is known to be zeros before anything has run."""
+        self._stated, self._functions, self._metadata = stated, functions, metadata
+        self._entry, self._zeros = entry, zeros
+
+    def why(self, code: int, last: Last) -> str:
+        """Why the process ended, with the line where it was."""
+        there = 0 <= last.block < len(self._stated.blocks)
+        line = self.line(last.block) if there else None
+        place = self._stated.blocks[last.block].function if line else ""
+        where = f"{line.file}:{line.line}: " if line else ""
+        shown = f"{self._functions[place].shown}: " if place else ""
+        first = last.packet + 1
+        those = f"packets {first} to {last.packet + last.packets}"
+        those = those if last.packets > 1 else f"packet {first}"
+        when = _WHEN.get(last.packet, f"{those} of the trace")
+        name = self._stated.outside[last.outside - 1] if last.outside else None
+        if last.fuel <= 0 and code == -signal.SIGILL:
+            most = "a burst" if last.packets > 1 else "one packet"
+            why = f"a loop does not end: more blocks ran than {most} may (--blocks)"
+            if last.packet == READYING:
+                why = "a loop does not end, and has received no packet (rte_eth_rx_burst)"
+                why += self.unset()
+        elif name is not None and code == -signal.SIGILL:
+            called_at = self._call(last.block, name) or line
+            where = f"{called_at.file}:{called_at.line}: " if called_at else ""
+            why = _WHY.get(name, f"{name} is called, which is not there")
+            if self._entry.xdp and name not in _WHY:
+                why += f"; helpers that are: {known()}"
+        else:
+            why = _SIGNALS.get(code, f"the process ended with {code}")
+            if (last.packet >= 0 or last.packet == READYING) and code in _UNSET:
+                why += self.unset()
+        return f"{where}{shown}{when}: {why}"
+
+    def unreceived(self) -> str:
+        """What a function has done that ended and had received no packet."""
+        function = self._entry.function
+        said = f"{function.place}: {function.shown} has ended and received no packet"
+        return f"{said} (rte_eth_rx_burst){self.unset()}"
+
+    def unset(self) -> str:
+        """What nobody has set up before packets came, where there is such a thing."""
+        found = list(self._zeros())
+        if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
+            found.append("main does not run")
+        remedy = "what packets need is set up in a function of RTE_INIT"
+        return f"; {'; '.join(found)}; {remedy}" if found else ""
+
+    def line(self, block: int) -> Line | None:
+        """Where a block begins in the source."""
+        place = self._stated.blocks[block]
+        function = self._functions[place.function]
+        for instruction in self._inside(place):
+            if instruction.place is not None:
+                found = self._metadata.outer_line(instruction.place)
+                if found is not None:
+                    return found
+        return function.line
+
+    def _call(self, block: int, name: str) -> Line | None:
+        """Where a block calls a function."""
+        for one in self._inside(self._stated.blocks[block]):
+            if one.opcode == "call" and one.place is not None and called(one.text) == name:
+                return self._metadata.line(one.place)
+        return None
+
+    def _inside(self, place: Place) -> Sequence[Instruction]:
+        return self._functions[place.function].blocks[place.number].instructions

@@ -1,0 +1,1 @@
+"""How packets come to a function, and which of them are left."""

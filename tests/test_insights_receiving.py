@@ -1,0 +1,180 @@
+"""Functions of DPDK whose loops receive packets themselves, and which of several gets packets."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from insights_counted import calls, counted, structures, trace
+from support import ROOT, slowpath
+
+pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
+FOLDER = ROOT / "tests/dpdk"
+LOOPS, BACK = FOLDER / "loops.c", FOLDER / "called_back.c"
+PACKETS = 100
+
+
+def packets(folder: Path, count: int = PACKETS) -> Path:
+    return trace(folder, [bytes([at]) * 64 for at in range(count)])
+
+
+def test_a_loop_receives_all_packets_by_bursts_from_all_ports(tmp_path: Path) -> None:
+    """Of 100 packets, 32 on port 0, 32 on 1, 32 on 0 and 4 on 1; each goes to the other one."""
+    report = counted(LOOPS, packets(tmp_path), "--entry", "all_ports")
+    fate = report["fate"]
+    assert report["traffic"]["packets"] == PACKETS
+    assert fate["outputs"] == [{"output": 0, "packets": 36}, {"output": 1, "packets": 64}]
+    assert (fate["killed"], fate["kept"], fate["waiting"], fate["results"]) == (0, 0, 0, [])
+    assert structures(report)["received"] == (PACKETS, PACKETS)
+    assert calls(report)["rte_eth_rx_burst"] == 4
+    assert calls(report)["rte_eth_tx_burst"] == 4
+    [turned] = [one for one in report["blocks"] if one["function"] == "turn"]
+    assert (turned["runs"], turned["per_packet"]) == (PACKETS, 1)
+
+
+@pytest.mark.parametrize(("burst", "times"), [(1, 100), (7, 15), (64, 2)])
+def test_bursts_are_as_long_as_is_asked(tmp_path: Path, burst: int, times: int) -> None:
+    words = ("--entry", "all_ports", f"--cflags=-DSLOWPATH_BURST={burst}")
+    report = counted(LOOPS, packets(tmp_path), *words)
+    assert calls(report)["rte_eth_rx_burst"] == times
+    assert structures(report)["received"] == (PACKETS, PACKETS)
+
+
+def test_a_loop_gets_what_is_of_its_core(tmp_path: Path) -> None:
+    report = counted(LOOPS, packets(tmp_path), "--entry", "of_a_conf")
+    assert calls(report)["rte_eth_rx_burst"] == 25
+    assert report["fate"]["killed"] == PACKETS
+    assert "given of of_a_conf is conf, as constructors leave it" in report["notes"]
+    assert structures(report)["conf"] == (50, 0)
+
+
+def test_a_loop_may_end_before_the_packets_do(tmp_path: Path) -> None:
+    report = counted(LOOPS, packets(tmp_path), "--entry", "enough")
+    assert (report["traffic"]["packets"], report["fate"]["killed"]) == (24, 24)
+    assert "enough has ended after 24 packets, and asked for no more" in report["notes"]
+    all_ = counted(LOOPS, packets(tmp_path, 24), "--entry", "enough")
+    assert not [note for note in all_["notes"] if "has ended" in note]
+
+
+def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
+    fate = counted(LOOPS, packets(tmp_path), "--entry", "into_a_queue")["fate"]
+    assert (fate["waiting"], fate["outputs"], fate["killed"]) == (100, [], 0)
+    report = counted(LOOPS, packets(tmp_path, 200), "--entry", "into_a_queue")
+    assert report["fate"]["waiting"] == 128
+    assert any(
+        note.startswith("72 packets were neither sent nor freed, and their bytes are gone")
+        for note in report["notes"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("has_nothing_to_do", "has_nothing_to_do has ended and received no packet (rte_eth_rx"),
+        ("never_receives", "before it has received a packet: a loop does not end, and has rec"),
+        ("waits", "packets 33 to 40 of the trace: a loop does not end: more blocks ran than a bur"),
+        ("reads_nowhere", "packets 9 to 16 of the trace: memory that is not there is accessed"),
+        ("asks_for_none", "asks_for_none asks rte_eth_rx_burst for 0 packets, again and again"),
+        ("worker", "worker takes no packet; "),
+    ],
+)
+def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, said: str) -> None:
+    words = ("--traffic", packets(tmp_path), "--entry", entry)
+    ran = slowpath("insights", "counts", LOOPS, *words, timeout=120)
+    assert ran.returncode == 3
+    assert said in ran.stderr
+    where = re.search(r"loops\.c:(\d+): ", ran.stderr)
+    assert where is not None
+    lines = LOOPS.read_text().splitlines()
+    start = next(at for at, line in enumerate(lines, 1) if f" {entry}(" in line)
+    end = next(at for at, line in enumerate(lines, 1) if at > start and line == "}")
+    assert start <= int(where[1]) <= end
+
+
+@pytest.mark.parametrize(
+    ("flags", "entry", "said"),
+    [
+        (
+            "",
+            "handle",
+            "handle got the packets, as no other function that takes packets calls it "
+            "(unsent is only called back); --entry names another one",
+        ),
+        (
+            " -DWATCHED",
+            "handle",
+            "handle got the packets, as no other function that takes packets calls it "
+            "(unsent, watch are only called back); --entry names another one",
+        ),
+        (
+            " -DLOOP",
+            "core",
+            "core received the packets, as no other function does it (unsent is only called "
+            "back); --entry names another one",
+        ),
+    ],
+)
+def test_what_is_called_back_does_not_compete(
+    tmp_path: Path, flags: str, entry: str, said: str
+) -> None:
+    report = counted(BACK, packets(tmp_path), f"--cflags=-w{flags}")
+    assert report["entry"] == entry
+    assert said in report["notes"]
+    assert report["fate"]["outputs"] == [{"output": 1, "packets": PACKETS}]
+
+
+def test_a_loop_and_what_watches_all_packets_are_both_named(tmp_path: Path) -> None:
+    words = ("--traffic", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
+    ran = slowpath("insights", "counts", BACK, *words)
+    assert ran.returncode == 3
+    assert "has several functions that no other calls" in ran.stderr
+    assert ran.stderr.rstrip().endswith("core, watch")
+
+
+def test_what_is_called_back_may_be_named(tmp_path: Path) -> None:
+    words = ("--traffic", packets(tmp_path), "--entry", "unsent")
+    ran = slowpath("insights", "counts", BACK, *words)
+    assert ran.returncode == 3
+    assert "parameter 3 (given) of unsent: points to nothing that is known" in ran.stderr
+
+
+def test_a_loop_is_predicted_and_says_why_it_is_not_counted() -> None:
+    words = ("--entry", "all_ports", "--format", "json")
+    [program] = json.loads(slowpath("insights", "blocks", LOOPS, *words).stdout)["programs"]
+    assert program["model"] == "learnt"
+    assert "all_ports receives packets itself, and a program of the card gets one" in program["why"]
+
+
+def test_the_report_advises_on_a_loop(tmp_path: Path) -> None:
+    words = ("--traffic", packets(tmp_path), "--entry", "all_ports")
+    said = slowpath("insights", LOOPS, *words, timeout=120)
+    assert said.returncode == 0, said.stderr
+    assert "for all_ports on 100 packets" in said.stdout
+
+
+def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
+    source = tmp_path / "f.cc"
+    source.write_text(
+        "#include <rte_ethdev.h>\n"
+        "static int loop()\n{\n\trte_mbuf *m[8];\n"
+        "\tfor (;;) rte_pktmbuf_free_bulk(m, rte_eth_rx_burst(0, 0, m, 8));\n}\n"
+        "int main() { return loop(); }\n"
+    )
+    report = counted(source, packets(tmp_path))
+    assert report["entry"] == "loop"
+    assert report["fate"]["killed"] == PACKETS
+
+
+def test_ports_say_what_packets_are(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_mbuf.h>\nint f(struct rte_mbuf *m) { return (int)m->packet_type; }\n"
+    )
+    ethernet, ipv4 = bytes(12) + b"\x08\x00", bytes([0x45, *bytes(8), 17, *bytes(10)])
+    sent = trace(tmp_path, [ethernet + ipv4 + bytes(30), bytes(60), ethernet + ipv4 + bytes(40)])
+    for flags, types in ((), {0x211: 2, 1: 1}), (("--cflags=-DSLOWPATH_TYPES=0",), {0: 3}):
+        found = counted(source, sent, *flags)["fate"]["results"]
+        assert {one["result"]: one["packets"] for one in found} == types
