@@ -19,8 +19,8 @@ from slowpath.insights.accelerators.candidates import (
     why_not,
     works,
 )
-from slowpath.insights.accelerators.execution.trials import Attempt, Series
-from slowpath.insights.accelerators.groups import akin, pairs, parts, streams, tables
+from slowpath.insights.accelerators.execution.trials import Attempt, Fates, Series
+from slowpath.insights.accelerators.groups import akin, pairs, parts, sensible, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.libraries import uses
 from slowpath.insights.accelerators.proofs import blocks
@@ -224,12 +224,12 @@ class Identification:
                 continue
             named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
-            tried = list(lookup_attempts(self._bench, roles))
+            tried, fates = lookup_attempts(self._bench, roles)
             # What one attempt leaves behind must not be there for the next.
             count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
                 some = tried[at : at + count]
-                success = list(self._together(group, named, some, before))
+                success = list(self._together(group, named, some, before, fates))
                 yield from success
                 if success or monotonic() >= self._until or _spent() >= end:
                     break
@@ -247,7 +247,9 @@ class Identification:
             ]
             if looks_up(self.functions[name]):
                 found_with = tables(self._bench, [name, *beside])
-                of_it = [one for one in found_with if one.look == name]
+                of_it = [
+                    one for one in found_with if one.look == name and sensible(self.functions, one)
+                ]
                 yield from (one for one in self._routes(of_it, before) if one["function"] == name)
                 continue
             found = self._single(name, before, _HEADER_SECONDS)
@@ -266,11 +268,12 @@ class Identification:
         named: Sequence[str],
         tried: Sequence[Attempt],
         before: Sequence[str],
+        fates: Fates | None = None,
     ) -> Iterator[Found]:
         """A finding of several functions, said of some of them."""
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
-        found = Series(tried, _GROUP_SECONDS, self._until, prepare).first()
+        found = Series(tried, _GROUP_SECONDS, self._until, prepare, fates).first()
         if found is None:
             return
         for name in named:
