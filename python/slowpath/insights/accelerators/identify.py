@@ -9,12 +9,10 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from slowpath.cli.lists import first_few
 from slowpath.insights.accelerators.candidates import (
     companions,
     looks_up,
     of_headers,
-    outside,
     own,
     why_not,
     works,
@@ -29,6 +27,7 @@ from slowpath.insights.accelerators.proofs.digests import stream_attempts
 from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempts
 from slowpath.insights.accelerators.proofs.routing.ways import Roles
 from slowpath.insights.accelerators.proofs.streams import rc4_attempts
+from slowpath.insights.accelerators.scope import left_out, unfound, unproved
 from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
 from slowpath.insights.preparation.metadata import Metadata
@@ -115,12 +114,20 @@ class Identification:
 
     def why(self, name: str) -> str:
         """Why a function is not proved to be anything."""
-        if name in self.refused:
-            return f"was not run: it {self.refused[name]}"
-        missing = outside(self.functions, name, self._known)
-        if missing:
-            return f"calls {first_few(missing, 3)}, which is not there"
-        return "agrees with no reference in any way of calling it"
+        return unproved(self.functions, name, self.refused.get(name), self._known)
+
+    def left_out(self) -> Iterator[tuple[str, str]]:
+        """Functions that were not run, or not in all ways, with the reason; after `run`."""
+        for name in self.names:
+            if name in self._proved:
+                continue
+            function, refused = self.functions[name], self.refused.get(name)
+            if name in self.headers:
+                why = unfound(function, refused, self.uses, self._proved)
+            else:
+                why = left_out(self.functions, name, refused, self._known, self._hopeless)
+            if why is not None:
+                yield name, why
 
     def _keep(self, name: str, found: Found) -> Found:
         kept = {"together": [], "part_of": None, **found, "function": name}

@@ -10,6 +10,7 @@ from slowpath.insights.accelerators.examination import examine
 from slowpath.insights.accelerators.libraries import Use
 from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
+from slowpath.insights.advising.pointers import Unknown, led_to
 from slowpath.insights.advising.statics import Statics, begun, statics_of
 from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.blocks.traced.running import Trace, executed, in_llvm
@@ -27,6 +28,7 @@ from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.porting.xdp.sources import load_runnable
+from slowpath.insights.preparation.calls import own_of
 from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
@@ -75,6 +77,9 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         room = _room(standing, statics, run)
         traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
         first = [one["symbol"] for one in run.report["functions"]]
+    calls, through = statics.calls, statics.through
+    # What only pointers lead to is examined, too; where packets may come to anything, all is.
+    first = sorted(led_to(first, calls, through)) if first else []
     accelerators = examine(whole.source, None, _left(until), asked.memory, stopping, first)
     use = None
     if traced is not None and statics.floating is None:
@@ -105,6 +110,7 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
         match message:
             case ("read", first, said):
                 said["uses"] = [Use(*one) for one in said["uses"]]
+                said["unknown"] = [Unknown(*one) for one in said["unknown"]]
                 found.append((Statics(**said), first))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
@@ -113,9 +119,12 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
 
         keep_loops()
         program = Program(asked.source, asked.setting.entry)
+        if not own_of(program.functions):
+            raise InputError(asked.source.file, "has no function of its own")
         said = statics_of(program.module, program.functions, program.entry)
         # What is sent is made of plain tuples.
         plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
+        plain["unknown"] = [tuple(one) for one in said.unknown]
         yield "read", begun(asked.source.file, program.functions, program.entry), plain
 
     stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
