@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from slowpath.cli.errors import InputError
-from slowpath.insights.accelerators.candidates import toils
 from slowpath.insights.accelerators.libraries import Use, uses
-from slowpath.insights.accelerators.recognition.inlined import without
 from slowpath.insights.advising.pointers import Unknown, led_to, pointed, unknown
 from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.memory import Structure, survey
@@ -185,6 +183,9 @@ def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> li
 
 def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
     """Whether a function works, but for what functions of the headers do inside of it."""
+    from slowpath.insights.accelerators.candidates import toils
+    from slowpath.insights.accelerators.recognition.inlined import without
+
     others = {name for use in used for name in use.symbols}
     left = without(function, metadata, others)
     return left is not None and toils(left)
