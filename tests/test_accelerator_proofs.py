@@ -7,6 +7,7 @@ import os
 import socket
 import time
 import zlib
+from functools import partial
 from itertools import product
 
 import pytest
@@ -17,10 +18,12 @@ from slowpath.insights.accelerators.execution.confinement import (
     refuse_calls,
 )
 from slowpath.insights.accelerators.execution.memory import SIZE, Region
-from slowpath.insights.accelerators.execution.trials import Series
+from slowpath.insights.accelerators.execution.trials import Attempt, Fates, Series
+from slowpath.insights.accelerators.groups import sensible
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.accelerators.proofs.crc import prove_crc
 from slowpath.insights.accelerators.proofs.gf2 import kernel_and_solution
+from slowpath.insights.accelerators.proofs.routing.ways import Roles
 from slowpath.insights.accelerators.recognition.mining import GAP, mine, occurs
 from slowpath.insights.accelerators.references import aes, des, streams, tea
 from slowpath.insights.accelerators.references.checksums import adler32, ones_complement_sum
@@ -30,6 +33,7 @@ from slowpath.insights.accelerators.references.hashes import SIMPLE
 from slowpath.insights.accelerators.references.keyed import siphash, toeplitz
 from slowpath.insights.accelerators.references.lpm import Route, lookup
 from slowpath.insights.accelerators.references.mixers import lookup3, murmur3, xxh32, xxh64
+from slowpath.insights.preparation.functions import Function
 
 TEXT = b"123456789"
 FOX = b"The quick brown fox jumps over the lazy dog"
@@ -333,6 +337,41 @@ def test_attempts_that_die_are_passed_over() -> None:
     assert [at for at, _ in found] == [1, 5]
     assert os.getpid() not in {one["pid"] for _, one in found}
     assert Series([dies, lambda: None], 30, time.monotonic() + 60).first() is None
+
+
+def test_what_calls_the_same_as_one_that_died_is_not_tried() -> None:
+    def dies() -> None:
+        faulthandler.disable()
+        ctypes.string_at(16)
+
+    def find(number: int) -> dict[str, int]:
+        return {"number": number}
+
+    tried: list[Attempt] = [partial(find, 0), dies, *(partial(find, one) for one in (2, 3, 4))]
+    calls = {tried[0]: "a", dies: "b", tried[2]: "b", tried[3]: "c"}
+    fates = Fates(calls)
+    found = list(Series(tried, 30, time.monotonic() + 60, fates=fates).successes())
+    assert [one["number"] for _, one in found] == [0, 3, 4]
+    again = Series(tried[1:3], 30, time.monotonic() + 60, fates=fates)
+    assert again.first() is None
+    assert not again.given_up
+    # Those that nobody told apart are all tried.
+    assert Series(tried[1:3], 30, time.monotonic() + 60).first() == {"number": 2}
+
+
+def test_a_table_of_a_library_is_not_prepared_by_what_looks_or_takes_away() -> None:
+    names = ("create", "fib_add", "fib_delete", "fib_lookup", "free_fib", "select_way")
+    functions = {
+        name: Function(name, name, None, "void", (), False, (), frozenset(), frozenset(), False)
+        for name in names
+    }
+    roles = [
+        Roles(None, begin, add, "fib_lookup")
+        for begin in (None, "create", "fib_delete", "free_fib", "select_way")
+        for add in ("fib_add", "fib_delete")
+    ]
+    found = [one for one in roles if sensible(functions, one)]
+    assert [(one.begin, one.add) for one in found] == [(None, "fib_add"), ("create", "fib_add")]
 
 
 def test_memory_ends_where_it_says() -> None:

@@ -96,15 +96,19 @@ def toils(function: Function) -> bool:
 
 
 def why_not(functions: Mapping[str, Function], name: str) -> str | None:
-    """Why a function cannot be run; None where it can."""
+    """Why a function cannot be run, behind its name; None where it can."""
     function = functions[name]
     if function.variadic:
         return "takes any number of arguments"
     if not callable_function(function):
         return "takes or returns what is neither a number nor an address"
-    for inner in sorted(reached(functions, name)):
-        if functions[inner].assembly is not False:
-            return f"{functions[inner].shown} has inline assembly"
+    for inner in sorted(reached(functions, name), key=lambda one: one != name):
+        assembly = functions[inner].assembly
+        if assembly is not False:
+            whose = "" if inner == name else f"calls {functions[inner].shown}, which "
+            line = None if isinstance(assembly, bool) else assembly
+            where = f" in line {line.line}" if line else ""
+            return f"{whose}has inline assembly{where}"
     return None
 
 

@@ -73,6 +73,24 @@ class Alike(TypedDict):
     """Why nothing was proved: it agrees with no reference, or could not be run."""
 
 
+class Unexamined(TypedDict):
+    """A function that works, and of which nothing could be found out, or not all that there is."""
+
+    function: str
+    """As the source calls it."""
+    symbol: str
+    """Its name in the module."""
+    file: str
+    """Where it is defined, of a library's where it is called first."""
+    line: int
+    """The same; 0 where nothing says it."""
+    calls: list[Called]
+    """Of a function of the headers that come along, each line of the source that calls it; of the
+    source's own, empty."""
+    reason: str
+    """Why."""
+
+
 class Confinement(TypedDict):
     """What code that was run could reach."""
 
@@ -97,6 +115,9 @@ class AcceleratorsReport(TypedDict):
     """In the order of the file."""
     alike: list[Alike]
     """Most likely ones first."""
+    unexamined: list[Unexamined]
+    """Functions that were not run, or not in all ways, in the order of the file; none of `alike`,
+    which have a reason of their own."""
     confinement: Confinement
     """What code that was run could reach."""
     stopped: str | None

@@ -10,6 +10,7 @@ from slowpath.insights.accelerators.documents import (
     AcceleratorsReport,
     Alike,
     Called,
+    Unexamined,
 )
 from slowpath.insights.errands import attempt
 from slowpath.insights.preparation.sources import Source
@@ -44,6 +45,7 @@ def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
         "functions": 0,
         "proved": [],
         "alike": [],
+        "unexamined": [],
         "confinement": {"network": False, "system_calls": False},
         "stopped": None,
     }
@@ -64,6 +66,8 @@ def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
                         record.update(changes)
             case ("alike", record):
                 report["alike"].append(record)
+            case ("unexamined", record):
+                report["unexamined"].append(record)
 
     def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return _work(source, (entry, begun), seconds, stopping)
@@ -125,6 +129,7 @@ def _work(
     ]
     metadata = Metadata(text if suspected else "")
     along = {one for use in identification.uses for one in use.symbols}
+    alike = set[str]()
     for name in suspected:
         # The loop of a proved function that became a part of its caller is said of that one, and
         # loops of a header are not the source's.
@@ -135,20 +140,29 @@ def _work(
         if own is not identification.functions[name]:
             kind, confidence = classify(own)
         if kind != "none" and confidence >= _ALIKE:
+            alike.add(name)
             yield "alike", dict(_alike(identification, name, kind, confidence))
+    for name, reason in identification.left_out():
+        if name not in alike:
+            yield "unexamined", dict(_unexamined(identification, name, reason))
     if monotonic() >= until:  # nobody has ended this process, but the time was up before
         yield ("stopped", "deadline")
 
 
-def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
+def _calls(identification: Any, name: str) -> list[Called]:  # noqa: ANN401
+    """Where a source calls a function of the headers; of its own, nowhere."""
     from slowpath.insights.accelerators.calling import places
 
+    if name not in identification.headers:
+        return []
+    return places(identification.functions, identification.uses, name)
+
+
+def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
     function = identification.functions[found["function"]]
     part = found["part_of"]
     shown = identification.functions
-    calls = list[Called]()
-    if function.name in identification.headers:
-        calls = places(identification.functions, identification.uses, function.name)
+    calls = _calls(identification, function.name)
     file, line = function.line or ("", 0)
     return {
         "function": function.shown,
@@ -178,4 +192,18 @@ def _alike(identification: Any, name: str, kind: Any, confidence: float) -> Alik
         "kind": kind,
         "confidence": round(confidence, 3),
         "reason": identification.why(name),
+    }
+
+
+def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # noqa: ANN401
+    function = identification.functions[name]
+    calls = _calls(identification, name)
+    file, line = function.line or ("", 0)
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": calls[0]["file"] if calls else file,
+        "line": calls[0]["line"] if calls else line,
+        "calls": calls,
+        "reason": reason,
     }

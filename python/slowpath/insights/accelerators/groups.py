@@ -29,6 +29,8 @@ _STEPS = tuple(
     )
 )
 """What functions that begin, continue and end a digest are called."""
+_NEITHER = re.compile("del|remove|free|find|look|select", re.IGNORECASE)
+"""What functions are called that neither prepare a table nor add to it."""
 _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
@@ -129,6 +131,15 @@ def _configures(function: Function, pattern: str) -> bool:
     """Whether a function of the headers prepares a table from what says how large it is to be."""
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
+
+
+def sensible(functions: Mapping[str, Function], roles: Roles) -> bool:
+    """Whether functions of a library's table may be what they are tried for, by their names.
+
+    Names of a library can be relied on, where those of a source can not.
+    """
+    named = (one for one in (roles.begin, roles.add) if one is not None)
+    return not any(_NEITHER.search(functions[one].shown) for one in named)
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:

@@ -9,18 +9,16 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from slowpath.cli.lists import first_few
 from slowpath.insights.accelerators.candidates import (
     companions,
     looks_up,
     of_headers,
-    outside,
     own,
     why_not,
     works,
 )
-from slowpath.insights.accelerators.execution.trials import Attempt, Series
-from slowpath.insights.accelerators.groups import akin, pairs, parts, streams, tables
+from slowpath.insights.accelerators.execution.trials import Attempt, Fates, Series
+from slowpath.insights.accelerators.groups import akin, pairs, parts, sensible, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.libraries import uses
 from slowpath.insights.accelerators.proofs import blocks
@@ -29,6 +27,7 @@ from slowpath.insights.accelerators.proofs.digests import stream_attempts
 from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempts
 from slowpath.insights.accelerators.proofs.routing.ways import Roles
 from slowpath.insights.accelerators.proofs.streams import rc4_attempts
+from slowpath.insights.accelerators.scope import left_out, unfound, unproved
 from slowpath.insights.accelerators.singles import attempts
 from slowpath.insights.preparation.calls import reached
 from slowpath.insights.preparation.metadata import Metadata
@@ -115,12 +114,20 @@ class Identification:
 
     def why(self, name: str) -> str:
         """Why a function is not proved to be anything."""
-        if name in self.refused:
-            return f"was not run: it {self.refused[name]}"
-        missing = outside(self.functions, name, self._known)
-        if missing:
-            return f"calls {first_few(missing, 3)}, which is not there"
-        return "agrees with no reference in any way of calling it"
+        return unproved(self.functions, name, self.refused.get(name), self._known)
+
+    def left_out(self) -> Iterator[tuple[str, str]]:
+        """Functions that were not run, or not in all ways, with the reason; after `run`."""
+        for name in self.names:
+            if name in self._proved:
+                continue
+            function, refused = self.functions[name], self.refused.get(name)
+            if name in self.headers:
+                why = unfound(function, refused, self.uses, self._proved)
+            else:
+                why = left_out(self.functions, name, refused, self._known, self._hopeless)
+            if why is not None:
+                yield name, why
 
     def _keep(self, name: str, found: Found) -> Found:
         kept = {"together": [], "part_of": None, **found, "function": name}
@@ -224,12 +231,12 @@ class Identification:
                 continue
             named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
-            tried = list(lookup_attempts(self._bench, roles))
+            tried, fates = lookup_attempts(self._bench, roles)
             # What one attempt leaves behind must not be there for the next.
             count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
                 some = tried[at : at + count]
-                success = list(self._together(group, named, some, before))
+                success = list(self._together(group, named, some, before, fates))
                 yield from success
                 if success or monotonic() >= self._until or _spent() >= end:
                     break
@@ -247,7 +254,9 @@ class Identification:
             ]
             if looks_up(self.functions[name]):
                 found_with = tables(self._bench, [name, *beside])
-                of_it = [one for one in found_with if one.look == name]
+                of_it = [
+                    one for one in found_with if one.look == name and sensible(self.functions, one)
+                ]
                 yield from (one for one in self._routes(of_it, before) if one["function"] == name)
                 continue
             found = self._single(name, before, _HEADER_SECONDS)
@@ -266,11 +275,12 @@ class Identification:
         named: Sequence[str],
         tried: Sequence[Attempt],
         before: Sequence[str],
+        fates: Fates | None = None,
     ) -> Iterator[Found]:
         """A finding of several functions, said of some of them."""
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
-        found = Series(tried, _GROUP_SECONDS, self._until, prepare).first()
+        found = Series(tried, _GROUP_SECONDS, self._until, prepare, fates).first()
         if found is None:
             return
         for name in named:

@@ -2,6 +2,7 @@
 
 from typing import Literal, TypedDict
 
+from slowpath.insights.accelerators.documents import Unexamined
 from slowpath.insights.advising.statics import StaticAccess, StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse
 
@@ -141,6 +142,9 @@ class AdviceReport(TypedDict):
     the trace came to (`before` is 0)."""
     unsaid: list[Unsaid]
     """What could not be said."""
+    unexamined: list[Unexamined]
+    """Functions of which it was not found out, or not in all ways, whether they are for
+    accelerators; of those that packets may come to."""
     present: Present | None
     """Where state stands now, and what it costs; null without a trace."""
     structures: list[StaticStructure]

@@ -1,15 +1,20 @@
-"""Finds out what advice rests on: each part by the command's own code that there is for it."""
+"""Finds out what advice rests on: each part by the command's own code that there is for it.
+
+What computes with numbers is imported behind all that runs code: of what tries functions by the
+hundred in processes of their own, each takes longer the more the first one has imported.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.insights.accelerators.examination import examine
 from slowpath.insights.accelerators.libraries import Use
 from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
+from slowpath.insights.advising.pointers import Unknown, led_to
 from slowpath.insights.advising.statics import Statics, begun, statics_of
 from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.blocks.traced.running import Trace, executed, in_llvm
@@ -17,24 +22,27 @@ from slowpath.insights.coalescing.advising import WIDTH
 from slowpath.insights.coalescing.advising import advise as arrange
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.coalescing.reading import elements_of
-from slowpath.insights.demands.assessment import assess, card
-from slowpath.insights.demands.reading import numbered, read_neighbours
+from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.errands import attempt
-from slowpath.insights.placement.advice.advising import Rules
-from slowpath.insights.placement.advice.advising import advise as place
 from slowpath.insights.placement.reading import Standing, cases_of, read_standing
 from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.porting.xdp.sources import load_runnable
+from slowpath.insights.preparation.calls import own_of
 from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
+if TYPE_CHECKING:
+    from slowpath.insights.demands.neighbours import Neighbour
+
 _PLACING = 10.0
 """Seconds for the best placement, where nobody says."""
+_EXAMINING = 0.9
+"""The share of the time that is left for functions; the rest is for the placement."""
 
 
 class Asked(NamedTuple):
@@ -62,24 +70,41 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         StoppedError: when there was not enough time to run the trace.
     """
     until = None if asked.seconds is None else monotonic() + asked.seconds
-    known = card()
-    others = numbered([one for file in asked.beside for one in read_neighbours(known, file)])
+    others = _neighbours(asked) if asked.beside else []
     whole, asked = asked, _runnable(asked)
     statics, first = _statics(asked, _left(until), stopping)
     standing = _standing(asked, statics)
-    traced = None
+    run: Run | None = None
     if asked.traffic is not None:
         allowed = Allowance(_left(until), asked.memory)
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
-        room = _room(standing, statics, run)
-        traced = _traced(asked.source.file, run, ran, (standing, room), _left(until))
         first = [one["symbol"] for one in run.report["functions"]]
-    accelerators = examine(whole.source, None, _left(until), asked.memory, stopping, first)
-    use = None
-    if traced is not None and statics.floating is None:
-        use = assess(known, work_of(traced.counts, traced.placed), others)
+    # What only pointers lead to is examined, too; where packets may come to anything, all is.
+    first = sorted(led_to(first, statics.calls, statics.through)) if first else []
+    left = _left(until)
+    seconds = left if left is None or run is None else _EXAMINING * left
+    accelerators = examine(whole.source, None, seconds, asked.memory, stopping, first)
+    traced, use = None, None
+    if run is not None:
+        levels = standing, _room(standing, statics, run)
+        traced = _traced(asked.source.file, run, ran, levels, _left(until))
+        use = None if statics.floating is not None else _card(traced, others)
     return Evidence(asked.source.file, accelerators, statics, traced, use)
+
+
+def _neighbours(asked: Asked) -> "list[Neighbour]":
+    from slowpath.insights.demands.assessment import card
+    from slowpath.insights.demands.reading import numbered, read_neighbours
+
+    known = card()
+    return numbered([one for file in asked.beside for one in read_neighbours(known, file)])
+
+
+def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
+    from slowpath.insights.demands.assessment import assess, card
+
+    return assess(card(), work_of(traced.counts, traced.placed), others)
 
 
 def _runnable(asked: Asked) -> Asked:
@@ -105,6 +130,7 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
         match message:
             case ("read", first, said):
                 said["uses"] = [Use(*one) for one in said["uses"]]
+                said["unknown"] = [Unknown(*one) for one in said["unknown"]]
                 found.append((Statics(**said), first))
 
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
@@ -113,9 +139,12 @@ def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[S
 
         keep_loops()
         program = Program(asked.source, asked.setting.entry)
+        if not own_of(program.functions):
+            raise InputError(asked.source.file, "has no function of its own")
         said = statics_of(program.module, program.functions, program.entry)
         # What is sent is made of plain tuples.
         plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
+        plain["unknown"] = [tuple(one) for one in said.unknown]
         yield "read", begun(asked.source.file, program.functions, program.entry), plain
 
     stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
@@ -177,6 +206,9 @@ def _traced(
 def _placed(
     file: str, run: Run, standing: Standing, room: Mapping[str, int], seconds: float | None
 ) -> Placed:
+    from slowpath.insights.placement.advice.advising import Rules
+    from slowpath.insights.placement.advice.advising import advise as place
+
     (described,) = cases_of(file, json.dumps(run.placement))
     card = described.case.card._replace(capacity=room)
     described = described._replace(case=described.case._replace(card=card))

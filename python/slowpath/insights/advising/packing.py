@@ -7,6 +7,9 @@ from slowpath.insights.advising.evidence import Evidence, Placed
 from slowpath.insights.coalescing.documents import ElementLayout
 from slowpath.insights.porting.documents import CountedStructure, CountsReport
 
+_NONE, _FREE = "variables", "variables that are in no struct"
+"""What variables of a program are called that are put together, and what is said of them."""
+
 
 def packing(evidence: Evidence) -> Said:
     """A piece of advice for each structure whose order in the source takes more accesses."""
@@ -31,7 +34,7 @@ def packing(evidence: Evidence) -> Said:
         )
         yield Advice(
             "coalescing",
-            f"Order the variables of {one['element']} as below",
+            f"Order {_named(one)} as below",
             one["element"],
             file,
             line,
@@ -45,6 +48,10 @@ def packing(evidence: Evidence) -> Said:
             f"window once and to keep it{_apart(one)}",
             one["struct"],
         )
+
+
+def _named(layout: ElementLayout) -> str:
+    return _FREE if layout["element"] == _NONE else f"the variables of {layout['element']}"
 
 
 def _price(placed: Placed, those: Sequence[CountedStructure]) -> float:
@@ -74,6 +81,6 @@ def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStru
         inside = name.startswith(
             tuple(f"{one['structure']}{of} (" for of in ("", " key", " value"))
         )
-        if inside or ((owner or "variables") == name and last in alone):
+        if inside or ((owner or _NONE) == name and last in alone):
             found.append(one)
     return found

@@ -6,7 +6,6 @@ What no packet of the trace came to is last.
 from collections.abc import Callable, Sequence
 
 from slowpath.engine import identity
-from slowpath.insights.advising.accelerating import accelerating
 from slowpath.insights.advising.advice import Advice, Gap, Said
 from slowpath.insights.advising.card.scaling import scaling
 from slowpath.insights.advising.card.sharing import sharing
@@ -18,6 +17,7 @@ from slowpath.insights.advising.documents import (
     Present,
     PresentStructure,
 )
+from slowpath.insights.advising.engines.accelerating import accelerating
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
 from slowpath.insights.advising.packing import now, packing
 from slowpath.insights.advising.placing import placing
@@ -54,6 +54,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
             for one in said
             if isinstance(one, Gap)
         ],
+        "unexamined": evidence.accelerators["unexamined"],
         "present": None if traced is None else _present(traced),
         "structures": evidence.statics.structures,
         "accesses": evidence.statics.accesses,

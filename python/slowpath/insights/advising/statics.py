@@ -6,15 +6,16 @@ parameter, or an address that was read from memory. Nothing here says how often 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from slowpath.cli.errors import InputError
 from slowpath.insights.accelerators.libraries import Use, uses
+from slowpath.insights.advising.pointers import Unknown, led_to, pointed, unknown
 from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.memory import Structure, survey
 from slowpath.insights.porting.xdp.maps import tables_of
-from slowpath.insights.preparation.calls import own_of, reached
+from slowpath.insights.preparation.calls import own_of, recursive
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
@@ -98,6 +99,14 @@ class Statics(NamedTuple):
     """What the source's functions have of the headers, and of functions that were inlined."""
     inlined: list[str]
     """Symbols of functions that are always a part of who calls them."""
+    through: dict[str, list[str]]
+    """By symbol of a function, those that variables which it names have the addresses of."""
+    unknown: list[Unknown]
+    """Calls through pointers of which nobody knows what they come to."""
+    recursive: list[tuple[str, str]]
+    """Functions of the source that may call themselves, and where they are."""
+    toiling: list[str]
+    """Symbols of functions whose own code does much to bits, or some in loops."""
 
 
 def statics_of(
@@ -124,9 +133,12 @@ def statics_of(
             continue
         symbols.append((name, at, size, layouts.variable(name)))
         at += size
-    those = set(functions) if entry is None else reached(functions, entry)
+    through = pointed(text, functions)
+    calls = {name: sorted(one.calls) for name, one in functions.items()}
+    those = set(functions) if entry is None else led_to([entry], calls, through)
     own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
+    used = uses(functions, metadata, [one.name for one in own])
     return Statics(
         [
             {
@@ -139,10 +151,18 @@ def statics_of(
         ],
         [access for one in own for access in _accesses(one, metadata)],
         [loop for one in own for loop in _loops(one, metadata)],
-        {name: sorted(one.calls) for name, one in functions.items()},
+        calls,
         next((place for one in own for place in _floating(one, metadata)), None),
-        uses(functions, metadata, [one.name for one in own]),
+        used,
         [name for name, one in functions.items() if one.inlined],
+        through,
+        list(unknown(functions, sorted(those), through, text, metadata)),
+        [
+            (one.shown, one.place)
+            for one in own
+            if one.name in recursive({name: functions[name] for name in those})
+        ],
+        [one.name for one in own if _toils(one, metadata, used)],
     )
 
 
@@ -159,6 +179,16 @@ def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> li
         own = own_of(functions)
         others = [name for name in own if functions[name].shown != "main"]
         return others if len(others) < len(own) else []
+
+
+def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
+    """Whether a function works, but for what functions of the headers do inside of it."""
+    from slowpath.insights.accelerators.candidates import toils
+    from slowpath.insights.accelerators.recognition.inlined import without
+
+    others = {name for use in used for name in use.symbols}
+    left = without(function, metadata, others)
+    return left is not None and toils(left)
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:

@@ -5,7 +5,14 @@ from slowpath.insights.advising.evidence import Evidence
 
 
 def unsaid(evidence: Evidence) -> Said:
-    """Instructions, where they are none of the card's."""
+    """Instructions, where they are none of the card's; what the card cannot do at all."""
+    for name, place in evidence.statics.recursive:
+        where = f" ({place})" if place else ""
+        yield Gap(
+            f"what {name}{where} would take",
+            "it is recursive, which the card does not have",
+            "a loop instead",
+        )
     traced = evidence.traced
     if traced is None:
         yield Gap(

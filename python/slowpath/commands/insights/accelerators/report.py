@@ -2,9 +2,15 @@
 
 from collections.abc import Iterator
 
+from slowpath.cli.lists import first_few
 from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
+from slowpath.insights.accelerators.documents import (
+    Accelerated,
+    AcceleratorsReport,
+    Alike,
+    Unexamined,
+)
 from slowpath.insights.numbers import percent
 from slowpath.report.grid import grid
 
@@ -23,6 +29,9 @@ _COLUMNS = (
     "part_of",
     "confidence",
 )
+
+_FEW = 4
+"""Functions that are named with a reason."""
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
@@ -70,6 +79,9 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
         ]
         columns = ("function", "where", "looks like", "sure", "why not")
         yield from grid(columns, likely, right=("sure",))
+    if report["unexamined"]:
+        yield Line("")
+        yield Line(one_line(_left_out(report["unexamined"])))
     yield Line("")
     yield Line(_confined(report))
 
@@ -108,6 +120,16 @@ def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
             shared.setdefault((one["algorithm"], said), []).append(one["function"])
     for (algorithm, said), functions in shared.items():
         yield Line(one_line(f"{', '.join(functions)}: {algorithm}, {said}"))
+
+
+def _left_out(found: list[Unexamined]) -> str:
+    """Functions with the same reason together."""
+    reasons = dict[str, list[str]]()
+    for one in found:
+        reasons.setdefault(one["reason"], []).append(one["function"])
+    said = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
+    count = f"{len(found)} function{'' if len(found) == 1 else 's'}"
+    return f"Not run, or not in all ways, {count} (each in JSON): {said}."
 
 
 def _confined(report: AcceleratorsReport) -> str:

@@ -9,7 +9,7 @@ from slowpath.cli.terminal import Line
 from slowpath.insights.advising.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advising.statics import StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse
-from slowpath.insights.numbers import percent
+from slowpath.insights.numbers import number, percent
 from slowpath.report.grid import grid
 
 _COLUMNS = (
@@ -59,9 +59,8 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     if report["unsaid"]:
         yield Line("")
         yield Line("Not known:", "bold")
-        for gap in report["unsaid"]:
-            remedy = f" ({gap['remedy']})" if gap["remedy"] else ""
-            yield from _wrapped(f"{gap['what']}: {gap['why']}{remedy}", "  - ", "    ")
+        for said in unsaid(report):
+            yield from _wrapped(said, "  - ", "    ")
     if report["traffic"] is not None and report["traffic"]["notes"]:
         yield Line("")
         yield Line(f"{NOTES}:", "bold")
@@ -78,6 +77,17 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         said = "; ".join(report["assumptions"])
         text = f"The order assumes {said}. Each effect is of that change alone; they do not add up."
         yield from _wrapped(text, "", "")
+
+
+def unsaid(report: AdviceReport) -> list[str]:
+    """What could not be said, a line for each reason."""
+    reasons = dict[tuple[str, str], list[str]]()
+    for gap in report["unsaid"]:
+        reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
+    return [
+        f"{'; '.join(what)}: {why}{f' ({remedy})' if remedy else ''}"
+        for (why, remedy), what in reasons.items()
+    ]
 
 
 class CardTable(NamedTuple):
@@ -137,6 +147,8 @@ def effect(one: AdviceGiven) -> str:
     """What it saves of a packet, in words."""
     if one["effect"] is None:
         return "effect not known"
+    if one["before"] == 0:
+        return "saves nothing on this trace"
     share = _SHARES.get(one["kind"], _CYCLES)
     if one["effect"] < 0:
         return f"costs about {percent(-one['effect'])} of {share}"
@@ -144,8 +156,8 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Before and after; empty where nothing was counted."""
-    if one["before"] is None or one["after"] is None:
+    """Before and after; empty where nothing was counted, or nothing is there."""
+    if not one["before"] or one["after"] is None:
         return ""
     each = "" if one["kind"] == "neighbour" else " for each packet"
     return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']}{each}"
@@ -184,7 +196,7 @@ def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
 def _source(report: AdviceReport) -> Iterator[Line]:
     """What the source says of itself."""
     size = sum(one["size_bytes"] for one in report["structures"])
-    yield Line(f"State: {len(report['structures'])} structures, {size:,} bytes")
+    yield Line(f"State: {number(len(report['structures']), 'structure')}, {number(size, 'byte')}")
     if report["structures"]:
         titles, rows = state(report)
         yield from grid(titles, rows, right=("bytes", CYCLES))

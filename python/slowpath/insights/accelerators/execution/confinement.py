@@ -10,6 +10,7 @@ import os
 import resource
 import struct
 from contextlib import suppress
+from functools import cache
 
 _NETWORK = 0x40000000  # CLONE_NEWNET
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2  # of prctl(2)
@@ -65,9 +66,28 @@ def limit(seconds: int, memory: int) -> None:
 
 def refuse_calls() -> bool:
     """Refuses system calls but those for memory and the answer; whether the kernel does that."""
-    known = _CALLS.get(os.uname().machine)
-    if known is None:
+    text = _filter(os.uname().machine)
+    if text is None:
         return False
+    buffer = ctypes.create_string_buffer(text, len(text))
+    header = struct.pack("HxxxxxxP", len(text) // len(_step(0, 0, 0, 0)), ctypes.addressof(buffer))
+    libc = _libc()
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return False
+    return bool(libc.prctl(_SECCOMP, _FILTER, header, 0, 0) == 0)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def _filter(name: str) -> bytes | None:
+    """The filter of system calls for a machine, as the kernel reads it; None: nobody wrote one."""
+    known = _CALLS.get(name)
+    if known is None:
+        return None
     machine, groups = known
     numbers = [number for group in groups.values() for number in group]
     program = [
@@ -79,13 +99,7 @@ def refuse_calls() -> bool:
         _step(_RETURN, 0, 0, _REFUSE),
         _step(_RETURN, 0, 0, _ALLOW),
     ]
-    text = b"".join(program)
-    buffer = ctypes.create_string_buffer(text, len(text))
-    header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        return False
-    return bool(libc.prctl(_SECCOMP, _FILTER, header, 0, 0) == 0)
+    return b"".join(program)
 
 
 def _step(code: int, true: int, false: int, value: int) -> bytes:
@@ -100,6 +114,8 @@ def _address_space() -> int:
 
 def can_refuse_calls() -> bool:
     """Whether the kernel refuses system calls to a process that asks for it."""
+    # What it takes is there then, for all processes that this one starts.
+    _libc(), _filter(os.uname().machine)
     child = os.fork()
     if child == 0:
         os._exit(0 if refuse_calls() else 1)

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,8 +24,32 @@ _DEATHS, _HANGING = 128, 6
 _CHUNK = 1 << 16
 
 
+_DIED = frozenset(
+    -one for one in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+)
+"""How processes end whose code did what cannot be done."""
+
+
 def nothing() -> None:
     """Nothing is prepared."""
+
+
+class Fates:
+    """Attempts that differ only in where they look for the result: one dies as the other does."""
+
+    def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
+        """By attempt, what it calls; those that are not there are like no other."""
+        self._calls = calls or {}
+        self._dead = set[Hashable]()
+
+    def died(self, attempt: Attempt) -> None:
+        """Says that one has died."""
+        if attempt in self._calls:
+            self._dead.add(self._calls[attempt])
+
+    def doomed(self, attempt: Attempt) -> bool:
+        """Whether one calls what another has died of."""
+        return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
@@ -37,9 +61,11 @@ class Series:
         seconds: float,
         until: float,
         prepare: Callable[[], None] = nothing,
+        fates: Fates | None = None,
     ) -> None:
         """Until a moment of the monotonic clock; `prepare` runs first in each process."""
         self._attempts, self._prepare = attempts, prepare
+        self._fates = fates or Fates()
         self._seconds, self._until = seconds, until
         self.given_up = False
         """Whether calls took too long, or too many processes died: nothing more is to be had."""
@@ -54,7 +80,10 @@ class Series:
         """Which attempts have succeeded, and what they found."""
         start, hanging, left = 0, 0, self._seconds
         for _ in range(_DEATHS):
-            with _Fork(self._attempts, start, self._prepare, left) as fork:
+            start = self._next(start)
+            if start >= len(self._attempts):
+                return
+            with _Fork((self._attempts, self._fates), start, self._prepare, left) as fork:
                 for message in fork.messages(self._until):
                     if "defect" in message:
                         sys.stderr.write(message["defect"])
@@ -64,11 +93,21 @@ class Series:
             hanging += fork.hung
             self.ended = fork.code
             left -= fork.seconds
+            if start and fork.code in _DIED:
+                self._fates.died(self._attempts[start - 1])
             if start >= len(self._attempts):
                 return
             if hanging >= _HANGING or left <= 0 or time.monotonic() >= self._until:
                 break
         self.given_up = True
+
+    def _next(self, at: int) -> int:
+        """The first attempt from one on that is not known to die."""
+        left = range(at, len(self._attempts))
+        return next(
+            (one for one in left if not self._fates.doomed(self._attempts[one])),
+            len(self._attempts),
+        )
 
 
 class _Fork:
@@ -76,7 +115,7 @@ class _Fork:
 
     def __init__(
         self,
-        attempts: Sequence[Attempt],
+        attempts: tuple[Sequence[Attempt], Fates],
         start: int,
         prepare: Callable[[], None],
         seconds: float,
@@ -123,14 +162,14 @@ class _Fork:
 
 
 def _try(
-    attempts: Sequence[Attempt],
+    given: tuple[Sequence[Attempt], Fates],
     start: int,
     prepare: Callable[[], None],
     seconds: int,
     answers: int,
 ) -> None:
     """The other process."""
-    at = start
+    (attempts, fates), at = given, start
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPROF):
             signal.signal(number, signal.SIG_DFL)
@@ -140,6 +179,8 @@ def _try(
         refuse_calls()
         prepare()
         for at in range(start, len(attempts)):
+            if fates.doomed(attempts[at]):
+                continue
             _say(answers, {"at": at})
             found = attempts[at]()
             if found is not None:

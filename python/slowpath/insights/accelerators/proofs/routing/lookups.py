@@ -1,13 +1,13 @@
 """Longest prefix match by two functions of a module: one adds a route, one looks an address up."""
 
 import ctypes
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
 from slowpath.insights.accelerators.execution.memory import SIZE
-from slowpath.insights.accelerators.execution.trials import Attempt
+from slowpath.insights.accelerators.execution.trials import Attempt, Fates
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.accelerators.harness.stage import (
@@ -35,12 +35,33 @@ _APART = 64
 """Bytes between what a function writes through one pointer and through the next."""
 _REACH = 64
 """Bytes behind an address that is returned in which a next hop is looked for."""
+_CALLS = ("value", "memory")
+"""Where next hops come out of ways that do nothing but call functions."""
 
 
-def lookup_attempts(bench: Bench, roles: Roles) -> Iterator[Attempt]:
-    """Attempts; where variables are not put back, each for a process of its own."""
-    for way in ways(bench, roles):
-        yield partial(_tried, bench, roles, way)
+def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], Fates]:
+    """Attempts, of which some die as others do.
+
+    Where variables are not put back, each is for a process of its own.
+    """
+    every: dict[Attempt, Way] = {
+        partial(_tried, bench, roles, way): way for way in ways(bench, roles)
+    }
+    for ascending in {way.ascending for way in every.values()}:
+        _asked(ascending=ascending)  # once for all processes
+    # What follows an address that is returned may die of that, and is the last of its kind.
+    calls = {tried: way._replace(result="") for tried, way in every.items() if way.result in _CALLS}
+    return list(every), Fates(calls)
+
+
+@cache
+def _asked(*, ascending: bool) -> tuple[list[Route], list[int]]:
+    """Routes in the order in which they are added, and addresses that are looked up."""
+    noise = noise_of(83)
+    routes = some_routes(noise)
+    if ascending:
+        routes.sort(key=lambda one: one.length)
+    return routes, some_addresses(noise, routes)
 
 
 def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
@@ -50,13 +71,9 @@ def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
     table = _table(bench, stage, roles, way)
     if table is None:
         return None
-    noise = noise_of(83)
-    routes = some_routes(noise)
-    if way.ascending:
-        routes.sort(key=lambda one: one.length)
+    routes, addresses = _asked(ascending=way.ascending)
     for number, route in enumerate(routes):
         table = _added(bench, stage, roles, way, table, route, number)
-    addresses = some_addresses(noise, routes)
 
     def result_of(address: int) -> int:
         return _looked(bench, stage, roles, way, table or 0, address)

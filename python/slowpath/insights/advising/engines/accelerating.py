@@ -5,12 +5,19 @@ instead, with those of functions that nothing else calls. Of the card's instruct
 told, too; what a compiler makes of the rest without them, nobody knows before it is compiled.
 """
 
+from collections.abc import Iterator
+
+from slowpath.cli.lists import first_few
 from slowpath.insights.accelerators.documents import Accelerated, Alike, Called
 from slowpath.insights.advising.advice import Advice, Certainty, Gap, Said
-from slowpath.insights.advising.engines import Part, at_line, of_function
+from slowpath.insights.advising.engines.parts import Part, at_line, of_function
+from slowpath.insights.advising.engines.worth import has_of_another, is_slight, is_table
 from slowpath.insights.advising.evidence import Evidence
-from slowpath.insights.numbers import percent
+from slowpath.insights.advising.pointers import Unknown
+from slowpath.insights.numbers import number, percent, rounded
 
+_FEW = 4
+"""Functions, or lines, that are named in a row."""
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
 _IDLE = "; no packet of the trace came there"
@@ -28,28 +35,62 @@ def accelerating(evidence: Evidence) -> Said:
     """
     report = evidence.accelerators
     for one in report["proved"]:
-        if one["part_of"] is not None:
+        if one["part_of"] is not None or has_of_another(evidence, one):
             continue
         if not one["calls"]:
             yield _proved(evidence, one)
         for place in one["calls"]:
             yield _called(evidence, one, place)
     for alike in report["alike"]:
-        yield _alike(evidence, alike)
+        if not is_slight(evidence, alike):
+            yield _alike(evidence, alike)
+    yield from _gaps(evidence)
     if report["stopped"] is not None:
         why = f"the search was stopped ({report['stopped']}) before all functions were examined"
         yield Gap("all functions for accelerators", why, "more time: --deadline")
 
 
+def _gaps(evidence: Evidence) -> Said:
+    """What was not examined, or not to the end, and calls that nobody could follow; a line each."""
+    left = evidence.accelerators["unexamined"]
+    if left:
+        reasons = dict[str, list[str]]()
+        for one in left:
+            place = f" ({one['file']}:{one['line']})" if one["line"] else ""
+            reasons.setdefault(one["reason"], []).append(f"{one['function']}{place}")
+        said = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
+        which = "one function is" if len(left) == 1 else f"{len(left)} functions are"
+        yield Gap(f"whether {which} for accelerators", said, "")
+    places = dict.fromkeys(f"{one.file}:{one.line}" for one in _untold(evidence))
+    if places:
+        yield Gap(
+            f"what is called through a pointer in {first_few(list(places), _FEW)}",
+            "no function of that type has its address anywhere in the source, so none was "
+            "examined for it",
+            "a trace that comes there: --traffic",
+        )
+
+
+def _untold(evidence: Evidence) -> Iterator[Unknown]:
+    """Calls through pointers that no run has shown the target of."""
+    counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
+    ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}
+    return (one for one in evidence.statics.unknown if (one.symbol, one.block) not in ran)
+
+
 def _proved(evidence: Evidence, one: Accelerated) -> Advice:
     part = of_function(evidence, one["symbol"], one["line"])
+    title, does = f"Let the {_engine(one)} engine do {one['function']}", "computes"
+    if is_table(one):
+        does = "fills a"
+        title = f"Leave out {one['function']}, whose table a {_engine(one)} engine does without"
     return Advice(
         "accelerator",
-        f"Let the {_engine(one)} engine do {one['function']}",
+        title,
         one["function"],
         one["file"],
         one["line"],
-        f"it computes {_computed(one)}{_on_card(evidence, part)}",
+        f"it {does} {_computed(one)}{_on_card(evidence, part)}",
         *_effect(part),
         *_certain(part, f"{_agreed(one)}{_ENGINE}"),
     )
@@ -85,7 +126,9 @@ def _computed(one: Accelerated) -> str:
 
 def _agreed(one: Accelerated) -> str:
     agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
-    lengths = f"of {one['shortest']:,} to {one['longest']:,} bytes"
+    lengths = f"of {number(one['shortest'], 'byte')}"
+    if one["shortest"] < one["longest"]:
+        lengths = f"of {one['shortest']:,} to {number(one['longest'], 'byte')}"
     return f"by execution: it {agreed} {lengths}, none disagreed"
 
 
@@ -112,20 +155,24 @@ def _on_card(evidence: Evidence, part: Part | None) -> str:
         return ""
     if not part.cycles:
         return "; none of its instructions on the card are counted"
-    return f"; {part.cycles:.3g} of the card's instructions are for it"
+    return f"; {rounded(part.cycles, 3):,g} of the card's instructions are for it"
 
 
 def _alike(evidence: Evidence, one: Alike) -> Advice:
     sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
     part = of_function(evidence, one["symbol"], one["line"])
     idle = part is not None and not part.instructions
+    taken = ""
+    if part is not None and part.instructions:
+        each = number(rounded(part.instructions, 3), "LLVM instruction")
+        taken = f"; with all that only it calls, it takes {each} for each packet"
     return Advice(
         "accelerator",
         f"See whether {one['function']} is a {_engine(one)}",
         one["function"],
         one["file"],
         one["line"],
-        f"its code looks like what an accelerator does{_IDLE if idle else ''}",
+        f"its code looks like what an accelerator does{_IDLE if idle else taken}",
         *_effect(part if idle else None),
         "learnt",
         f"{sure}: {one['reason']}",

@@ -1,0 +1,1 @@
+"""Advice on what engines of the card could do of a source."""

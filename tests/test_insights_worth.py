@@ -1,0 +1,225 @@
+"""What reports say of functions beside findings: behind pointers, not run, not worth a line."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from insights_counted import as_it_is
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+from test_accelerators import examined
+
+pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+POINTERS, WORTH, FIB = "tests/advice/pointers.c", "tests/advice/worth.c", "tests/dpdk/lookups.c"
+TRACED = ("--entry", "process", "--traffic", "examples/insights/nat.pcap", "--packets", "20")
+Given = dict[str, Any]
+
+
+@cache
+def _said(*words: str) -> str:
+    run = slowpath("insights", *words, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return str(run.stdout)
+
+
+def reported(*words: str | Path) -> Given:
+    read: Given = json.loads(_said(*map(str, words), "--format", "json"))
+    Draft202012Validator(schema("advice")).validate(read)
+    return read
+
+
+def engines(report: Given) -> dict[str, Given]:
+    """Advice on accelerators, by function."""
+    return {one["what"]: one for one in report["advice"] if one["kind"] == "accelerator"}
+
+
+def unsaid(report: Given, words: str) -> list[Given]:
+    """What could not be said that begins so."""
+    return [one for one in report["unsaid"] if one["what"].startswith(words)]
+
+
+def line_of(file: str | Path, words: str) -> int:
+    """The only line that has these words."""
+    [found] = [
+        number
+        for number, line in enumerate((ROOT / file).read_text().splitlines(), 1)
+        if words in line
+    ]
+    return found
+
+
+def test_what_only_pointers_lead_to_is_advised_on() -> None:
+    """In constants, and in what is put into a variable elsewhere."""
+    found = engines(reported(POINTERS, "--entry", "process"))
+    assert {what: one["line"] for what, one in found.items()} == {
+        name: line_of(POINTERS, f" {name}(const") for name in ("sdbm", "castagnoli", "internet")
+    }
+    assert {one["certainty"] for one in found.values()} == {"proved"}
+
+
+def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
+    found = engines(reported(POINTERS, *TRACED))
+    assert found["sdbm"]["before"] > found["castagnoli"]["before"] == 0
+    assert found["internet"]["before"] > 0
+    assert found["castagnoli"]["reason"].endswith("; no packet of the trace came there")
+    text = _said(POINTERS, *TRACED)
+    assert "Let the CRC engine do castagnoli (saves nothing on this trace)\n" in text
+    assert "0 -> 0" not in text
+
+
+def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> None:
+    [gap] = unsaid(reported(POINTERS, "--entry", "process"), "what is called through")
+    assert gap["what"].endswith(f"{POINTERS}:{line_of(POINTERS, 'watch(odd')}")
+    assert "--traffic" in gap["remedy"]
+    # A function of that type is examined instead, and no packet leads there otherwise.
+    known = tmp_path / "known.c"
+    known.write_text(
+        (ROOT / POINTERS)
+        .read_text()
+        .replace(
+            "void (*watch)",
+            "static void watched(uint64_t number, const uint8_t *data, int good)"
+            " { odd += number ^ data[0] ^ good; }\nvoid (*watch)",
+        )
+        .replace("int good);\n\nvoid", "int good) = watched;\n\nvoid")
+    )
+    assert not unsaid(reported(known, "--entry", "process"), "what is called through")
+
+
+def test_methods_of_click_are_no_calls_that_nobody_can_follow() -> None:
+    assert not unsaid(as_it_is("nat"), "what is called through")
+
+
+def test_a_look_up_of_several_addresses_is_said_not_to_be_examined() -> None:
+    report = reported(FIB, "--entry", "turn")
+    [one] = report["unexamined"]
+    assert one["function"] == "rte_fib_lookup_bulk"
+    assert one["reason"] == "takes several of what it looks up at once, which is not tried"
+    lines = (ROOT / FIB).read_text().splitlines()
+    assert one["calls"]
+    assert all("rte_fib_lookup_bulk(" in lines[each["line"] - 1] for each in one["calls"])
+    [gap] = unsaid(report, "whether one function is for accelerators")
+    assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): takes several" in gap["why"]
+
+
+REASONS = {
+    "any": "was not run: it takes any number of arguments",
+    "by_value": "takes 9 arguments, where at most 8 are tried",
+    "byte_by_instruction": "was not run: it has inline assembly in line ",
+}
+
+
+def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
+    report = examined(ROOT / WORTH)
+    Draft202012Validator(schema("accelerators")).validate(report)
+    found = {one["function"]: one for one in report["unexamined"]}
+    assert found.keys() == REASONS.keys()
+    for name, one in found.items():
+        assert one["reason"].startswith(REASONS[name])
+        assert one["line"] == line_of(WORTH, f"static uint32_t {name}(")
+        assert one["calls"] == []
+    assembly = found["byte_by_instruction"]["reason"]
+    assert assembly.endswith(f" in line {line_of(WORTH, '__asm__')}")
+    text = _said("accelerators", WORTH)
+    [line] = [one for one in text.splitlines() if one.startswith("Not run, or not in all ways, ")]
+    assert "3 functions (each in JSON)" in line
+    assert all(f"{name}: {reason}" in line for name, reason in REASONS.items())
+
+
+def test_the_report_lists_it_too_where_packets_come_to_it() -> None:
+    every = reported(WORTH)
+    assert {one["function"] for one in every["unexamined"]} == REASONS.keys()
+    [gap] = unsaid(every, "whether 3 functions are for accelerators")
+    assert all(f"{name} ({WORTH}:" in gap["why"] for name in REASONS)
+    traced = reported(WORTH, *TRACED)
+    assert traced["unexamined"] == []
+    assert not unsaid(traced, "whether")
+
+
+def test_recursion_is_said_without_a_trace() -> None:
+    """With one it is an error, as the card has none."""
+    found = [one["what"] for one in reported(WORTH)["unsaid"] if "recursive" in one["why"]]
+    assert found == [
+        f"what {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')}) would take"
+        for name in ("even", "odd")
+    ]
+    text = " ".join(_said(WORTH).split())
+    assert f"{found[0]}; {found[1]}: it is recursive, which the card does not have" in text
+    assert not [one for one in reported(WORTH, *TRACED)["unsaid"] if "recursive" in one["why"]]
+
+
+def test_short_functions_are_not_suspected() -> None:
+    """Nor those of which most is proved, on a trace; what is suspected stays in the command."""
+    suspected = {one["function"] for one in examined(ROOT / WORTH)["alike"]}
+    assert suspected == {"short_code", "parities", "parities_and_sum"}
+    plain, traced = engines(reported(WORTH)), engines(reported(WORTH, *TRACED))
+    assert plain.keys() == {"crc32", "parities", "parities_and_sum"}
+    assert traced.keys() == {"crc32", "parities"}
+    assert traced["parities"]["certainty"] == "learnt"
+    assert "it takes " in traced["parities"]["reason"]
+    assert "short_code" not in _said(WORTH)
+
+
+def test_a_suspicion_on_a_loop_stays() -> None:
+    titles = [one["title"] for one in as_it_is("dns_proxy")["advice"]]
+    assert "See whether DNSProxy::question is a hash" in titles
+
+
+TABLE = """
+#include <stdint.h>
+static uint32_t table[256], ready, seen[64];
+static void fill(void) {
+    for (uint32_t at = 0; at < 256; at++) {
+        uint32_t crc = at;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+        table[at] = crc;
+    }
+    ready = 1;
+}
+static uint32_t crc32(const uint8_t *data, uint32_t length) {
+    uint32_t crc = 0xffffffff;
+    while (length--)
+        crc = table[(crc ^ *data++) & 0xff] ^ crc >> 8;
+    return ~crc;
+}
+int process(const uint8_t *data, uint32_t length) {
+    if (!ready)
+        fill();
+    seen[length < 34 ? 0 : crc32(data + 26, 8) % 64]++;
+    return length & 1;
+}
+"""
+
+
+def test_a_table_is_said_of_what_fills_it_and_not_of_who_calls_that(tmp_path: Path) -> None:
+    file = tmp_path / "table.c"
+    file.write_text(TABLE)
+    proved = {one["function"] for one in examined(file)["proved"]}
+    assert {"fill", "process", "crc32"} <= proved
+    found = engines(reported(file, *TRACED))
+    assert found.keys() == {"fill", "crc32"}
+    assert found["fill"]["title"] == "Leave out fill, whose table a CRC engine does without"
+    assert found["fill"]["reason"].startswith("it fills a CRC-32 (IEEE 802.3) table (")
+    assert "256 random inputs of 1 byte, none" in found["fill"]["sure"]
+
+
+def test_tables_in_a_row_are_said_to_be_none_of_dpdks() -> None:
+    words = ("tests/dpdk/router.c", "--traffic", "examples/insights/nat.pcap")
+    [gap] = unsaid(reported(*words), "accesses to rte_lpm as DPDK has them")
+    assert "DIR-24-8" in gap["why"]
+    assert not unsaid(as_it_is("nat"), "accesses to")
+
+
+@pytest.mark.parametrize("options", [(), TRACED[2:]])
+def test_a_file_without_functions_is_none(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "nothing.c"
+    file.write_text("int x;\n")
+    run = slowpath("insights", file, *options)
+    assert run.returncode == 3
+    assert run.stderr == f"error: {file}: has no function of its own\n"
