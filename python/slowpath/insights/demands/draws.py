@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
 
 from slowpath.insights.demands.packets import Packets
 from slowpath.insights.demands.prices import EMEM, IMEM, LINE, WAY, Price, Prices
@@ -48,6 +47,9 @@ def drawn(
     prices: Prices, packets: Packets, seed: int = 0, draws: int = DRAWS, wider: float = WIDER
 ) -> Draws:
     """Demands of functions: the base of a packet, and counts times prices."""
+    # Only here: processes that try what accelerators could do are forked of one without SciPy.
+    from scipy.special import gammaincinv
+
     base = prices.base
 
     def price(random: np.random.Generator, one: Price) -> Array:
