@@ -146,7 +146,8 @@ class Fate(TypedDict):
     unmade: int
     """Packets that could not be made for lack of a buffer."""
     kept: int
-    """Packets that were neither sent, killed nor given back; those of elements are gone with the next one."""
+    """Packets that were neither sent, killed nor given back; those of elements are gone with the
+    next one."""
     waiting: int
     """Packets of DPDK, neither sent nor freed, that structures of the function have at the end."""
     refused: int
