@@ -135,7 +135,8 @@ class Execution:
             lines = str(problem).splitlines()
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
         variables = variables_of(stated)
-        self._code = Code(stated)
+        # What takes the time is what is recorded, so nothing is gained by better code.
+        self._code = Code(stated, hasty=True)
         layouts = Layouts(text, self._metadata)
         entry = with_given(file, text, functions, entry)
         self._lent = Lent(file, entry, layouts, self._code.address)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(\w*)([({].*[)}])$")
+_NODE = re.compile(r"(?:distinct )?!(\w*)([({].*[)}])")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
 _REFERENCE = re.compile(r"!(\d+)|null")
 _ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
@@ -79,26 +79,40 @@ class Described(NamedTuple):
 
 
 class Metadata:
-    """The nodes of a module."""
+    """The nodes of a module: each is read when it is asked for, as most never are."""
 
     def __init__(self, text: str) -> None:
-        self._nodes = dict(_nodes(text))
+        self._written = dict(_written(text))
+        self._nodes = dict[int, Node | None]()
         self._arguments = dict[int, dict[int, Node]]()
-        units = (one for one in self._nodes.values() if one.kind == "DICompileUnit")
+        units = self._of_kind("DICompileUnit")
         files = (self.node(one.reference("file")) for one in units)
         self._folder = next((one.text("directory") for one in files if one is not None), "")
-        for node in self._nodes.values():
+        for node in self._of_kind("DILocalVariable", "arg: "):
             scope = node.reference("scope")
-            if node.kind == "DILocalVariable" and node.number("arg") and scope is not None:
+            if node.number("arg") and scope is not None:
                 self._arguments.setdefault(scope, {})[node.number("arg")] = node
 
     def node(self, number: int | None) -> Node | None:
         """A node by its number."""
-        return None if number is None else self._nodes.get(number)
+        if number is None:
+            return None
+        if number not in self._nodes:
+            self._nodes[number] = _node(self._written.get(number, ""))
+        return self._nodes[number]
+
+    def _of_kind(self, kind: str, having: str = "") -> Iterator[Node]:
+        """Nodes of a kind whose text has something."""
+        head = f"!{kind}("
+        for number, written in self._written.items():
+            if head in written and having in written:
+                node = self.node(number)
+                if node is not None and node.kind == kind:
+                    yield node
 
     def line(self, location: int) -> Line | None:
         """Where an instruction is from: what was inlined, in its own source."""
-        node = self._nodes.get(location)
+        node = self.node(location)
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
         return Line(self.file(node.reference("scope")), node.number("line"))
@@ -106,7 +120,7 @@ class Metadata:
     def outer_line(self, location: int) -> Line | None:
         """Where an instruction is from: what was inlined, where that was called."""
         for _ in range(_DEEPEST):
-            node = self._nodes.get(location)
+            node = self.node(location)
             further = None if node is None else node.reference("inlinedAt")
             if further is None:
                 break
@@ -115,7 +129,7 @@ class Metadata:
 
     def around(self, location: int) -> set[str]:
         """The symbols of the functions whose code an instruction is: its own, and around that."""
-        found, at = set[str](), self._nodes.get(location)
+        found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:
                 break
@@ -131,7 +145,7 @@ class Metadata:
 
     def qualified(self, function: int) -> str:
         """The name of a function with the classes and namespaces that it is in."""
-        node = self._nodes.get(function)
+        node = self.node(function)
         if node is None:
             return ""
         parts = [node.text("name")]
@@ -175,7 +189,7 @@ class Metadata:
 
     def parameters(self, function: int) -> list[Described]:
         """What a function takes, in order; nothing where debug information does not say it."""
-        node = self._nodes.get(function)
+        node = self.node(function)
         kind = None if node is None else self.node(node.reference("type"))
         types = None if kind is None else self.node(kind.reference("types"))
         if types is None:
@@ -236,17 +250,23 @@ class Metadata:
             yield Member(member.text("name"), member.number("offset") // 8, size, element)
 
 
-def _nodes(text: str) -> Iterator[tuple[int, Node]]:
+def _written(text: str) -> Iterator[tuple[int, str]]:
+    """Nodes by their numbers, as they are written."""
     for line in text.splitlines():
-        if not line.startswith("!"):
-            continue
-        read = _NODE.match(line)
-        if read is None:
-            continue
-        number, kind, rest = int(read[1]), read[2], read[3]
-        if kind:
-            fields = {one[1]: one[2].strip() for one in _FIELD.finditer(rest[1:-1])}
-            yield number, Node(kind, fields, ())
-        else:
-            items = tuple(int(one[1]) if one[1] else None for one in _REFERENCE.finditer(rest))
-            yield number, Node("", {}, items)
+        if line.startswith("!"):
+            number, _, written = line[1:].partition(" = ")
+            if number.isdecimal():
+                yield int(number), written
+
+
+def _node(written: str) -> Node | None:
+    """What is written of a node; None where it is none."""
+    read = _NODE.fullmatch(written)
+    if read is None:
+        return None
+    kind, rest = read[1], read[2]
+    if not kind:
+        items = (int(one[1]) if one[1] else None for one in _REFERENCE.finditer(rest))
+        return Node("", {}, tuple(items))
+    fields = {one[1]: one[2].strip() for one in _FIELD.finditer(rest[1:-1])}
+    return Node(kind, fields, ())

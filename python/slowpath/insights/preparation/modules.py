@@ -26,8 +26,8 @@ _TABLES_SINCE = 22
 
 
 @cache
-def machine() -> Machine:
-    """This machine, as code for it is made."""
+def machine(effort: int = 1) -> Machine:
+    """This machine, as code for it is made: with so much effort, from 0 (in haste) to 3."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     # Headers of the kernel have inline assembly, which is compiled with the rest, and never run.
@@ -36,7 +36,7 @@ def machine() -> Machine:
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=1,
+        opt=effort,
         jit=True,
         reloc="pic",
         codemodel="jitdefault",

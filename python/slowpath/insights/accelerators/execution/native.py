@@ -32,8 +32,8 @@ class Variable(NamedTuple):
 class Code:
     """The machine code of a module, with its variables."""
 
-    def __init__(self, module: Module) -> None:
-        """The module is taken over."""
+    def __init__(self, module: Module, *, hasty: bool = False) -> None:
+        """The module is taken over; `hasty`: what runs is short, and made as it stands."""
         self._outside = settle(module)
         self._module = module
         sizes = {
@@ -49,7 +49,7 @@ class Code:
         for value in module.global_variables:
             if value.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
                 value.linkage = llvm.Linkage.external
-        self._engine = llvm.create_mcjit_compiler(module, machine())
+        self._engine = llvm.create_mcjit_compiler(module, machine(0 if hasty else 1))
         self._engine.finalize_object()
         self._sizes = {name: size for name, size in sizes.items() if name not in constant}
         self._sizes |= {name: one.size for name, one in self._outside.items()}

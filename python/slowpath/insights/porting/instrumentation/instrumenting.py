@@ -18,6 +18,8 @@ BEGINS = 1 << 31
 _LARGEST = (1 << 20) - 1
 """Bytes of an access; larger ones count as so many."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
+_EFFECTS = re.compile(r"\bmemory\([^)]*\)")
+"""What the passes found of the memory that a function accesses, among its attributes."""
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
@@ -81,6 +83,9 @@ def instrument(
             into = None
         elif into is not None:
             lines += into.before(line)
+        elif line.startswith("attributes #"):
+            # All say something now: a call is to be made though nobody takes its result.
+            line = _EFFECTS.sub("", line)  # noqa: PLW2901 - the line as it is to be
         lines.append(line)
     if not re.search(r"^declare .*@llvm\.trap\(", text, re.MULTILINE):
         lines.append("declare void @llvm.trap()")
