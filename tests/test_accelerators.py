@@ -394,3 +394,45 @@ def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
     report = json.loads(run.stdout)
     assert [one["function"] for one in report["proved"]] == ["crc"]
     assert [one["function"] for one in report["alike"]] == suspected
+
+
+FILLED = """
+#include <stdint.h>
+static uint32_t table[256], seen[64];
+static int done;
+
+static void fill(void) {
+    for (uint32_t at = 0; at < 256; at++) {
+        uint32_t crc = at;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+        table[at] = crc;
+    }
+}
+
+void once(void) {
+    if (done)
+        return;
+    fill();
+    done = 1;
+}
+
+uint32_t mark(uint32_t key) {
+    uint32_t place = table[key & 255] % 2048;
+    uint32_t was = seen[place / 32] >> place % 32 & 1;
+    seen[place / 32] |= 1u << place % 32;
+    return was;
+}
+
+void mend(void) {
+    if (table[255] != 0x2d02ef8d)
+        table[255] = 0x2d02ef8d;
+}
+"""
+
+
+def test_what_another_function_has_filled_is_no_table_of_who_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "filled.c"
+    file.write_text(FILLED)
+    proved = {one["function"]: one["algorithm"] for one in examined(file)["proved"]}
+    assert proved == dict.fromkeys(("fill", "once"), "CRC-32 (IEEE 802.3) table")

@@ -33,15 +33,21 @@ class Bench:
         self._natives = dict[str, Native | None]()
         self.image = dict[int, bytes]()
         """What variables have before each call, by address; see `prepare`."""
+        self.fresh = dict[int, bytes]()
+        """What they have before anything was prepared."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
         """Runs what fills variables; in the process that then calls functions, first of all."""
         self.code.construct()
+        self.fresh = self._now()
         for name in before:
             native = self.native(name)
             if native is not None:
                 native([])
-        self.image = {
+        self.image = self._now()
+
+    def _now(self) -> dict[int, bytes]:
+        return {
             one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables()
         }
 
@@ -91,8 +97,9 @@ class Memory:
 class State:
     """Some variables of a module, to be put back as they were when it had been prepared."""
 
-    def __init__(self, bench: Bench, variables: Sequence[Variable]) -> None:
-        self._bench = bench
+    def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
+        """`fresh`: as they were before it was."""
+        self._bench, self._fresh = bench, fresh
         self._variables = variables
 
     def now(self) -> bytes:
@@ -101,8 +108,9 @@ class State:
 
     def restore(self) -> None:
         """Has them as they were."""
+        image = self._bench.fresh if self._fresh else self._bench.image
         for one in self._variables:
-            ctypes.memmove(one.address, self._bench.image[one.address], one.size)
+            ctypes.memmove(one.address, image[one.address], one.size)
 
 
 class Given(NamedTuple):
@@ -116,8 +124,19 @@ class Given(NamedTuple):
 class Bound:
     """A function whose arguments have meanings."""
 
-    def __init__(self, bench: Bench, name: str, binding: Binding, *, blank: bool = False) -> None:
-        """With memories as they may be; `blank`: those that are written have zeros."""
+    def __init__(
+        self,
+        bench: Bench,
+        name: str,
+        binding: Binding,
+        *,
+        blank: bool = False,
+        fresh: bool = False,
+    ) -> None:
+        """With memories as they may be; `blank`: those that are written have zeros.
+
+        `fresh`: with variables as they are before others have prepared them.
+        """
         native = bench.native(name)
         if native is None:
             raise ValueError(f"{name} cannot be called")
@@ -125,7 +144,7 @@ class Bound:
         self.function = bench.functions[name]
         self.binding = binding
         variables = bench.variables(name)
-        self._state = State(bench, variables)
+        self._state = State(bench, variables, fresh=fresh)
         pointing = [at for at, slot in enumerate(binding) if slot.role not in ("number", "length")]
         self._regions = {at: bench.regions[at] for at in pointing}
         written = [at for at in pointing if binding[at].role == "memory"]

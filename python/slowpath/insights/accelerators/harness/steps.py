@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from slowpath.insights.accelerators.harness.bench import Bench, Bound, Memory
+from slowpath.insights.accelerators.execution.memory import WINDOW
+from slowpath.insights.accelerators.harness.bench import Bench, Bound, Given
 from slowpath.insights.accelerators.harness.noise import noise_of
 from slowpath.insights.accelerators.harness.oracles import (
     Place,
@@ -185,7 +186,11 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
-    """Tables of 256 numbers that a function fills, in memory that it is given or in variables."""
+    """Tables of 256 numbers that a function fills, in memory that it is given or in variables.
+
+    Another function may have filled a variable before, so that it is begun with noise there, and
+    once more with all as nobody has prepared it: some fill a table once only.
+    """
     function = bench.functions[name]
     kinds = [one.kind for one in function.parameters]
     if kinds.count("pointer") > 1 or len(kinds) > 2:  # noqa: PLR2004 - a table and a number
@@ -195,17 +200,27 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
             Slot("memory") if one.kind == "pointer" else Slot("number", number_for(one, value))
             for one in function.parameters
         )
-        bound = Bound(bench, name, binding)
-        bound.call()
+        noise = noise_of(29).randbytes(WINDOW)
+        bound, fresh = (Bound(bench, name, binding, fresh=one) for one in (False, True))
         for memory in bound.memories:
-            yield from _tables(memory)
+            before = noise[: memory.size]
+            bound.call(given=[Given(memory, 0, before)])
+            yield from _tables(before, memory.read())
+        for memory in fresh.memories:
+            if memory.parameter is None:
+                before = bench.fresh[memory.address][: memory.size]
+                fresh.call()
+                yield from _tables(before, memory.read())
 
 
-def _tables(memory: Memory) -> Iterator[TableOracle]:
-    text = memory.read()
+def _tables(before: bytes, after: bytes) -> Iterator[TableOracle]:
+    """Tables that something has made of what was there before."""
     for size in (4, 2, 1, 8):
-        if len(text) >= _ENTRIES * size and len(set(_entries(text, size))) > _ENTRIES // 2:
-            yield TableOracle(text[: _ENTRIES * size], size)
+        entries = _entries(after, size)
+        kept = sum(one == other for one, other in zip(entries, _entries(before, size), strict=True))
+        whole = len(after) >= _ENTRIES * size
+        if whole and len(set(entries)) > _ENTRIES // 2 and kept < _ENTRIES // 2:
+            yield TableOracle(after[: _ENTRIES * size], size)
 
 
 def _entries(text: bytes, size: int) -> Sequence[bytes]:
