@@ -108,6 +108,15 @@ def test_values_in_bloom_filters_are_told(tmp_path: Path) -> None:
     assert report["notes"] == [f"{said} ({FILTERS})"]  # none on a random seed, which they lack
 
 
+def test_more_values_than_can_be_put_in_are_refused(tmp_path: Path) -> None:
+    maps, packets = tmp_path / "maps.toml", trace(tmp_path, orders(3, 1))
+    maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
+    source = HERE / "filters.bpf.c"
+    run = slowpath("insights", "counts", source, "--traffic", packets, "--maps", maps)
+    assert run.returncode == 3
+    assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in run.stderr
+
+
 def test_how_many_a_bloom_filter_finds_by_chance_is_told(tmp_path: Path) -> None:
     """Hashes without a seed are one case of those with a random one."""
     source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"

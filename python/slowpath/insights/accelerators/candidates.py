@@ -102,7 +102,7 @@ def why_not(functions: Mapping[str, Function], name: str) -> str | None:
         return "takes any number of arguments"
     if not callable_function(function):
         return "takes or returns what is neither a number nor an address"
-    for inner in sorted(reached(functions, name), key=lambda one: one != name):
+    for inner in sorted(reached(functions, name), key=lambda one: (one != name, one)):
         assembly = functions[inner].assembly
         if assembly is not False:
             whose = "" if inner == name else f"calls {functions[inner].shown}, which "

@@ -1,10 +1,10 @@
 """Calls through pointers: what they may come to, by where addresses of functions stand.
 
 A function comes to those in the initial values of variables that it names, `static const struct
-ops fast = {.hash = f}`, or that are put there, through other variables, too. What is called is not
-followed further than that; where no function of that type has its address anywhere, nobody knows
-what it is. Methods in tables of C++ are no such functions: a method that is called may be that of
-any class.
+ops fast = {.hash = f}`, or that are put or copied there, through other variables, too. What is put
+through a pointer that was given is not followed; where no function of that type is found so, nobody
+knows what is called. Methods in tables of C++ are no such functions: a method that is called may be
+that of any class.
 """
 
 import re
@@ -23,7 +23,10 @@ _NAME = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
 _CALL = re.compile(r"^(?:%\S+ = )?(?:\w+ )*?(?:call|invoke)\b(.*?) (%[\w.$-]+)(\(.*)$")
 _METHODS = "_ZTV"
 """What symbols of tables of methods begin with."""
-_STORE = re.compile(r'^store (?:\w+ )*?ptr (\S+), ptr @("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_REGISTER = re.compile(r"%[\w.$-]+")
+_COPIED = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
+_FOLLOWED = ("select", "phi", "getelementptr", "load")
+"""What makes an address of others, or reads one."""
 _Shape = tuple[str, tuple[str, ...]]
 """Types of what is returned, and of arguments."""
 
@@ -59,17 +62,37 @@ def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]
     return found
 
 
-def _stored(function: Function) -> Iterator[tuple[str, list[str]]]:
-    """What a function puts into variables, where it is an address of the module, or one of some."""
-    chosen = dict[str, list[str]]()
+def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
+    """What a function puts into variables: names of the module whose address that may be.
+
+    Of what is read from a variable, or copied, it is the variable, which leads to what is in it.
+    """
+    known = dict[str, set[str]]()
+
+    def named(operand: str) -> set[str]:
+        names = {name.strip('"') for name in _NAME.findall(operand)}
+        return names.union(*(known.get(one, ()) for one in _REGISTER.findall(operand)))
+
     for block in function.blocks:
         for one in block.instructions:
-            if one.opcode in ("select", "phi"):
-                chosen[one.text.partition(" = ")[0]] = _NAME.findall(one.text)
-            put = _STORE.match(one.text) if one.opcode == "store" else None
-            if put is not None:
-                named = chosen.get(put[1], _NAME.findall(put[1]))
-                yield put[2].strip('"'), [name.strip('"') for name in named]
+            if one.opcode in _FOLLOWED:
+                result, _, made = one.text.partition(" = ")
+                known[result] = named(made)
+            for value, place in _put(one):
+                for variable in named(place):
+                    yield variable, named(value)
+
+
+def _put(one: Instruction) -> Iterator[tuple[str, str]]:
+    """A value that is stored, and the address; both addresses where memory is copied."""
+    if one.opcode == "store":
+        value, place, *_ = separated(one.text.removeprefix("store "))
+        if re.search(r"\bptr\b", value):
+            yield value, place
+    copied = _COPIED.search(one.text) if one.opcode == "call" else None
+    if copied is not None:
+        place, value, *_ = separated(enclosed(copied[1])[1:-1])
+        yield value, place
 
 
 def _initial(text: str) -> dict[str, set[str]]:

@@ -139,6 +139,7 @@ def statics_of(
     own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
     used = uses(functions, metadata, [one.name for one in own])
+    again = recursive({name: functions[name] for name in those})
     return Statics(
         [
             {
@@ -157,11 +158,7 @@ def statics_of(
         [name for name, one in functions.items() if one.inlined],
         through,
         list(unknown(functions, sorted(those), through, text, metadata)),
-        [
-            (one.shown, one.place)
-            for one in own
-            if one.name in recursive({name: functions[name] for name in those})
-        ],
+        [(one.shown, one.place) for one in own if one.name in again],
         [one.name for one in own if _toils(one, metadata, used)],
     )
 

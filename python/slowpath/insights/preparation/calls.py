@@ -81,11 +81,31 @@ def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
 
 def recursive(functions: Mapping[str, Function]) -> set[str]:
     """The functions that may call themselves, through others too."""
+    left = _in_circles(functions)
     return {
         name
-        for name, function in functions.items()
-        if any(name in reached(functions, one) for one in function.calls if one in functions)
+        for name, function in left.items()
+        if any(name in reached(left, one) for one in function.calls if one in left)
     }
+
+
+def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Those that come to a circle: mostly none, and then they are not searched one by one."""
+    callers: dict[str, set[str]] = {name: set() for name in functions}
+    calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}
+    for name, those in calls.items():
+        for one in those:
+            callers[one].add(name)
+    done = [name for name, those in calls.items() if not those]
+    found = dict(functions)
+    while done:
+        name = done.pop()
+        del found[name]
+        for caller in callers[name]:
+            calls[caller].discard(name)
+            if not calls[caller]:
+                done.append(caller)
+    return found
 
 
 def own_of(functions: Mapping[str, Function]) -> list[str]:

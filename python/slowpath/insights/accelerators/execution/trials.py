@@ -83,18 +83,20 @@ class Series:
             start = self._next(start)
             if start >= len(self._attempts):
                 return
+            last = None
             with _Fork((self._attempts, self._fates), start, self._prepare, left) as fork:
                 for message in fork.messages(self._until):
                     if "defect" in message:
                         sys.stderr.write(message["defect"])
                     if "found" in message:
                         yield message["at"], message["found"]
-                    start = message["at"] + 1
+                    last = message["at"]
+                    start = last + 1
             hanging += fork.hung
             self.ended = fork.code
             left -= fork.seconds
-            if start and fork.code in _DIED:
-                self._fates.died(self._attempts[start - 1])
+            if last is not None and fork.code in _DIED:
+                self._fates.died(self._attempts[last])
             if start >= len(self._attempts):
                 return
             if hanging >= _HANGING or left <= 0 or time.monotonic() >= self._until:

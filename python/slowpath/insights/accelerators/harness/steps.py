@@ -195,12 +195,12 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
     kinds = [one.kind for one in function.parameters]
     if kinds.count("pointer") > 1 or len(kinds) > 2:  # noqa: PLR2004 - a table and a number
         return
+    noise = noise_of(29).randbytes(WINDOW)
     for value in (0, 1) if "integer" in kinds else (0,):
         binding = tuple(
             Slot("memory") if one.kind == "pointer" else Slot("number", number_for(one, value))
             for one in function.parameters
         )
-        noise = noise_of(29).randbytes(WINDOW)
         bound, fresh = (Bound(bench, name, binding, fresh=one) for one in (False, True))
         for memory in bound.memories:
             before = noise[: memory.size]

@@ -65,7 +65,7 @@ def _gaps(evidence: Evidence) -> Said:
     if places:
         yield Gap(
             f"what is called through a pointer in {first_few(list(places), _FEW)}",
-            "no function of that type has its address anywhere in the source, so none was "
+            "no function of that type was found in variables that this code names, so none was "
             "examined for it",
             "a trace that comes there: --traffic",
         )

@@ -29,6 +29,8 @@ from slowpath.insights.preparation.functions import Function
 
 _INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
 """What maps in maps of maps may be."""
+_MOST = 1 << 22
+"""Entries that are put into a map: each takes a call of its helper."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 """Of keys and values that are made up; they are those of `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
@@ -167,6 +169,8 @@ class Filling:
 
 def _wrong(table: Table, entries: Entries) -> str | None:
     """Why a map cannot be filled; None where it can."""
+    if _size(entries) > _MOST:
+        return f"more than {_MOST:,} entries are not filled in; fewer `others`"
     if table.kind in (QUEUE, STACK):
         return None
     what, size = (

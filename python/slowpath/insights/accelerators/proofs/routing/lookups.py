@@ -1,6 +1,7 @@
 """Longest prefix match by two functions of a module: one adds a route, one looks an address up."""
 
 import ctypes
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
@@ -35,6 +36,8 @@ _APART = 64
 """Bytes between what a function writes through one pointer and through the next."""
 _REACH = 64
 """Bytes behind an address that is returned in which a next hop is looked for."""
+_SIX = re.compile(r"(?:ip_?v?|lpm|fib|v|look_?up)6", re.IGNORECASE)
+"""In names of functions whose addresses in memory may have more than the bytes that are tried."""
 _CALLS = ("value", "memory")
 """Where next hops come out of ways that do nothing but call functions."""
 
@@ -96,7 +99,10 @@ def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
         said["routes added"] = "from the shortest to the longest"
     if longest < BITS:
         said["longest prefix"] = f"{longest} bits"
-    return lpm_finding(count, len(routes), said)
+    finding = lpm_finding(count, len(routes), said)
+    if way.behind and _SIX.search(roles.look):
+        finding["algorithm"] = f"longest prefix match (IPv6, by the first {BITS} bits)"
+    return finding
 
 
 def _size(bench: Bench, name: str) -> int:
