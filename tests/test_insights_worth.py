@@ -224,3 +224,10 @@ def test_a_file_without_functions_is_none(tmp_path: Path, options: tuple[str, ..
     run = slowpath("insights", file, *options)
     assert run.returncode == 3
     assert run.stderr == f"error: {file}: has no function of its own\n"
+
+
+def test_a_look_up_of_ipv6_is_not_said_to_be_of_ipv4() -> None:
+    file = "tests/dpdk/routes6.c"
+    [found] = json.loads(_said("accelerators", file, "--format", "json"))["proved"]
+    assert found["function"] == "rte_lpm6_lookup"
+    assert found["algorithm"] == "longest prefix match (IPv6, by the first 32 bits)"
