@@ -321,6 +321,27 @@ def test_elements_have_the_ports_that_they_declare(
     assert [one["output"] for one in fate["outputs"]] == list(range(outputs))
 
 
+@pytest.mark.parametrize(("options", "unmade"), [((), 5), (("--cflags=-DSLOWPATH_PACKETS=32",), 0)])
+def test_elements_have_as_many_buffers_as_is_asked(
+    tmp_path: Path, options: tuple[str, ...], unmade: int
+) -> None:
+    source = tmp_path / "flood.cc"
+    source.write_text(
+        "#include <click/element.hh>\n"
+        "class T : public Element { public:\n"
+        'const char *class_name() const { return "T"; }\n'
+        "void push(int, Packet *p) { Packet *made[20]; int i;\n"
+        "for (i = 0; i < 20; i++) made[i] = p->clone();\n"
+        "for (i = 0; i < 20; i++) if (made[i]) made[i]->kill();\n"
+        "p->kill(); } };\n"
+        "EXPORT_ELEMENT(T)\n"
+    )
+    report = counted(source, NAT, "--packets", "1", *options)
+    assert report["fate"]["unmade"] == unmade
+    told = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
+    assert any(note.startswith(told) for note in report["notes"]) == (unmade > 0)
+
+
 @pytest.mark.parametrize(
     ("text", "touched"),
     [

@@ -43,6 +43,31 @@ def test_bursts_are_as_long_as_is_asked(tmp_path: Path, burst: int, times: int) 
     assert structures(report)["received"] == (PACKETS, PACKETS)
 
 
+@pytest.mark.parametrize(
+    ("flags", "times"),
+    [
+        ("-DSLOWPATH_BURST=200", 2),
+        ("-DSLOWPATH_BURST=512", 1),
+        ("-DSLOWPATH_BURST=512 -DSLOWPATH_TURNS=100", 3),
+    ],
+)
+def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) -> None:
+    """No packet of a burst gets the buffer of another one, as no more come than there are."""
+    report = counted(LOOPS, packets(tmp_path, 250), "--entry", "all_at_once", f"--cflags={flags}")
+    assert calls(report)["rte_eth_rx_burst"] == times
+    assert report["fate"]["outputs"] == [{"output": 1, "packets": 250}]
+    assert not [note for note in report["notes"] if "bytes are gone" in note]
+
+
+def test_what_takes_long_before_it_receives_may_take_longer(tmp_path: Path) -> None:
+    sent = packets(tmp_path)
+    ran = slowpath("insights", "counts", LOOPS, "--traffic", sent, "--entry", "takes_long")
+    assert ran.returncode == 3
+    assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in ran.stderr
+    report = counted(LOOPS, sent, "--entry", "takes_long", "--blocks", "200000000")
+    assert report["fate"]["killed"] == PACKETS
+
+
 def test_a_loop_gets_what_is_of_its_core(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "of_a_conf")
     assert calls(report)["rte_eth_rx_burst"] == 25
@@ -62,19 +87,19 @@ def test_a_loop_may_end_before_the_packets_do(tmp_path: Path) -> None:
 def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
     fate = counted(LOOPS, packets(tmp_path), "--entry", "into_a_queue")["fate"]
     assert (fate["waiting"], fate["outputs"], fate["killed"]) == (100, [], 0)
-    report = counted(LOOPS, packets(tmp_path, 200), "--entry", "into_a_queue")
+    words = ("--entry", "into_a_queue", "--cflags=-DSLOWPATH_TURNS=128")
+    report = counted(LOOPS, packets(tmp_path, 200), *words)
     assert report["fate"]["waiting"] == 128
-    assert any(
-        note.startswith("72 packets were neither sent nor freed, and their bytes are gone")
-        for note in report["notes"]
-    )
+    said = "72 packets were neither sent nor freed when later ones got the buffers, so that those "
+    said += "bytes are gone: 128 wait at most (--cflags=-DSLOWPATH_TURNS=...), and there is one "
+    assert any(note.startswith(said) for note in report["notes"])
 
 
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
         ("has_nothing_to_do", "has_nothing_to_do has ended and received no packet (rte_eth_rx"),
-        ("never_receives", "before it has received a packet: a loop does not end, and has rec"),
+        ("never_receives", "before it has received a packet: more than 67,108,864 blocks ran"),
         ("waits", "packets 33 to 40 of the trace: a loop does not end: more blocks ran than a bur"),
         ("reads_nowhere", "packets 9 to 16 of the trace: memory that is not there is accessed"),
         ("asks_for_none", "asks_for_none asks rte_eth_rx_burst for 0 packets, again and again"),
@@ -166,6 +191,22 @@ def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
     report = counted(source, packets(tmp_path))
     assert report["entry"] == "loop"
     assert report["fate"]["killed"] == PACKETS
+
+
+def test_main_does_not_receive(tmp_path: Path) -> None:
+    """Its arguments are those of a command line, and what it sets up is not there."""
+    source = tmp_path / "f.c"
+    source.write_text(
+        "#include <rte_ethdev.h>\n"
+        "int main(int count, char **words)\n{\n\tstruct rte_mbuf *m[8];\n"
+        "\tif (count < 1 || !words) return 1;\n"
+        "\tfor (;;) rte_pktmbuf_free_bulk(m, rte_eth_rx_burst(0, 0, m, 8));\n}\n"
+    )
+    for words in (), ("--entry", "main"):
+        ran = slowpath("insights", "counts", source, "--traffic", packets(tmp_path), *words)
+        assert ran.returncode == 3
+        assert "f.c:2: main receives packets itself, and does not run, as nobody" in ran.stderr
+        assert "have its loop in a function of its own, and in one of RTE_INIT" in ran.stderr
 
 
 def test_ports_say_what_packets_are(tmp_path: Path) -> None:

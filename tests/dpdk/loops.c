@@ -98,6 +98,30 @@ void never_receives(void)
 	}
 }
 
+/* Receives what has come, however much. */
+void all_at_once(void)
+{
+	struct rte_mbuf *packets[512];
+
+	for (;;) {
+		uint16_t count = rte_eth_rx_burst(0, 0, packets, 512);
+
+		rte_eth_tx_burst(1, 0, packets, count);
+	}
+}
+
+/* Has much to set up before. */
+void takes_long(void)
+{
+	struct rte_mbuf *packets[8];
+	uint32_t spent = 0;
+
+	while (!stopped && ++spent < 70u * 1000 * 1000)
+		;
+	for (;;)
+		rte_pktmbuf_free_bulk(packets, rte_eth_rx_burst(0, 0, packets, 8));
+}
+
 /* Receives, and then waits for something that does not come. */
 void waits(void)
 {

@@ -40,6 +40,8 @@ _UNCOUNTED = frozenset(
 )
 _SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
 """Helpers of the kernel that do nothing here."""
+_PIECES = "rte_ip_frag_find"
+"""What looks for a datagram that pieces belong to."""
 _SORTS = ("packet", "metadata", "local", "constant", "other")
 
 
@@ -218,6 +220,8 @@ class Counted:
                 remedy = "max_entries"
             elif self.entry.dpdk:
                 remedy += ", of prefixes -DSLOWPATH_RULES=..."
+                if self._calls(_PIECES.__eq__):
+                    remedy += ", of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
         found += self._left(fate)
         called_there = self._calls(lambda name: name not in self._functions)
@@ -242,9 +246,8 @@ class Counted:
         """What was made and is neither sent nor killed, and what could not be made."""
         found = list[str]()
         if fate["unmade"]:
-            buffers = 256 if self.entry.dpdk else 16
             found.append(
-                f"{fate['unmade']:,} packets could not be made or cloned: there are {buffers} "
+                f"{fate['unmade']:,} packets could not be made or cloned: there are too few "
                 "buffers (--cflags=-DSLOWPATH_PACKETS=...)"
             )
         if fate["kept"] and self.entry.dpdk:

@@ -80,8 +80,11 @@ class Ending:
         self._stated, self._functions, self._metadata = stated, functions, metadata
         self._entry, self._zeros = entry, zeros
 
-    def why(self, code: int, last: Last) -> str:
-        """Why the process ended, with the line where it was."""
+    def why(self, code: int, last: Last, readying: int) -> str:
+        """Why the process ended, with the line where it was.
+
+        `readying` is how many blocks may run before a function receives its first packet itself.
+        """
         there = 0 <= last.block < len(self._stated.blocks)
         line = self.line(last.block) if there else None
         place = self._stated.blocks[last.block].function if line else ""
@@ -96,7 +99,8 @@ class Ending:
             most = "a burst" if last.packets > 1 else "one packet"
             why = f"a loop does not end: more blocks ran than {most} may (--blocks)"
             if last.packet == READYING:
-                why = "a loop does not end, and has received no packet (rte_eth_rx_burst)"
+                why = f"more than {readying:,} blocks ran, and it has asked for no packet "
+                why += "(rte_eth_rx_burst): a loop does not end, or takes long (--blocks)"
                 why += self.unset()
         elif name is not None and code == -signal.SIGILL:
             called_at = self._call(last.block, name) or line

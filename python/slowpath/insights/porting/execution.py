@@ -44,6 +44,7 @@ from slowpath.insights.porting.packets.arriving import (
     one_by_one,
     raw,
 )
+from slowpath.insights.porting.packets.buffers import Buffers
 from slowpath.insights.porting.packets.lent import Lent
 from slowpath.insights.porting.packets.receiving import Receiving
 from slowpath.insights.porting.packets.waiting import NONE, as_note, waiting
@@ -66,7 +67,8 @@ _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _BEFORE = 1 << 31
 """Blocks that may run before the first packet: in constructors, configure and initialize."""
 _READYING = 1 << 26
-"""Blocks that may run before a function receives its first packet itself."""
+"""Blocks that may run before a function receives its first packet itself, or one packet's where
+that is more."""
 _LEFT = 0.25
 """Of the time that there is: what is left of it for the report when no further packet runs."""
 _ROOM = 1 << 20
@@ -125,6 +127,7 @@ class Execution:
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
         self._drain: Callable[[], None] = self._forget
         self._called = ctypes.CFUNCTYPE(None)(self._empty)
+        self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._sought)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
         at = Addresses(begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, drain)
         self.stated = instrument(text, functions, self._is_support, is_allowed, at)
@@ -209,7 +212,9 @@ class Execution:
         series = Series([attempt], SECONDS, until)
         found = series.first()
         if found is None and time.monotonic() < until:
-            raise InputError(self._file, self._ending.why(series.ended, self._last()))
+            raise InputError(
+                self._file, self._ending.why(series.ended, self._last(), _ready_for(setting))
+            )
         if found is not None and "refused" in found:
             raise InputError(self._file, found["refused"])
         if found is None or not found["packets"]:
@@ -266,7 +271,7 @@ class Execution:
         notes += self._said
         self._take(recorder)
         totals = self._totals(reset=False)
-        notes += self._again() + self._overwritten()
+        notes += self._again() + self._given_on()
         left_over = waiting(memory, self._code.address) if self._entry.dpdk else NONE
         notes += as_note(left_over.packets, left_over.where)
         tally = recorder.tally()
@@ -303,7 +308,7 @@ class Execution:
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
         self._say(READYING)
-        self._set_fuel(_READYING)
+        self._set_fuel(_ready_for(setting))
         lent, self._said = self._lent.addresses()
         receiving = Receiving(self._file, self._ready(setting), lent)
         passed = receiving.run(packets, turns)
@@ -357,6 +362,9 @@ class Execution:
             return of_xdp(ready, self.arena)
         if self._region is not None:
             return raw(ready, self._region)
+        if self._entry.dpdk:
+            asked = ctypes.c_void_p.from_address(self._code.address("slowpath_dpdk_seek"))
+            asked.value = ctypes.cast(self._seek, ctypes.c_void_p).value
         lent, self._said = self._lent.addresses()
         return framed(ready, lent)
 
@@ -386,18 +394,34 @@ class Execution:
         times = "once" if again == 1 else f"{again:,} times"
         return [f"{times}, a packet was sent or freed that had been sent or freed before"]
 
-    def _overwritten(self) -> list[str]:
-        """A note on packets that a function has received itself, and has no longer."""
-        if not self._entry.receives:
+    def _given_on(self) -> list[str]:
+        """Notes on packets whose buffers others got while somebody may have had their addresses."""
+        if not self._entry.dpdk:
             return []
-        address = self._code.address("slowpath_dpdk_overwritten")
-        count = ctypes.c_uint64.from_address(address).value
-        if not count:
-            return []
-        return [
-            f"{count:,} packets were neither sent nor freed, and their bytes are gone: 128 wait at "
-            "most, and there is one core, which takes none out of queues for others"
-        ]
+        found = list[str]()
+        overwritten = self._number("slowpath_dpdk_overwritten")
+        if overwritten:
+            turns = Buffers(self.memory, self._code.address).turns
+            why = f"{turns:,} wait at most (--cflags=-DSLOWPATH_TURNS=...)"
+            if self._entry.receives:
+                why += ", and there is one core, which takes none out of queues for others"
+            one = "packet was" if overwritten == 1 else "packets were"
+            said = f"{overwritten:,} {one} neither sent nor freed when later ones got the buffers"
+            found.append(f"{said}, so that those bytes are gone: {why}")
+        stolen = self._number("slowpath_dpdk_stolen")
+        if stolen:
+            one = "buffer was" if stolen == 1 else "buffers were"
+            said = f"{stolen:,} {one} given to later packets that it made while earlier ones may"
+            found.append(f"{said} still have been in use (--cflags=-DSLOWPATH_PACKETS=...)")
+        return found
+
+    def _number(self, name: str) -> int:
+        """What a variable of 64 bits of the headers is."""
+        return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
+
+    def _sought(self, to: int) -> int:
+        """Says of the buffers of DPDK's packets which anybody has, between two packets."""
+        return Buffers(self.memory, self._code.address).seek(to)
 
     def _empty(self) -> None:
         """There is no room for more records."""
@@ -431,6 +455,11 @@ class Execution:
 
     def _is_support(self, symbol: str) -> bool:
         return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
+
+
+def _ready_for(setting: Setting) -> int:
+    """Blocks that may run before a function receives its first packet itself."""
+    return max(_READYING, setting.fuel)
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:

@@ -119,6 +119,10 @@ def choose(
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
     itself = _receives(functions, symbol)
+    if itself and function.shown == "main" and function.parameters:
+        reason = "main receives packets itself, and does not run, as nobody gives its arguments"
+        remedy = "have its loop in a function of its own, and in one of RTE_INIT what that needs"
+        raise InputError(file, f"{function.place}: {reason}; {remedy}")
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
     elif itself:

@@ -10,7 +10,10 @@
 #include <clicknet/tcp.h>
 #include <clicknet/udp.h>
 
+// Packets that are there at once: the one that comes, and those that elements make of it.
+#ifndef SLOWPATH_PACKETS
 #define SLOWPATH_PACKETS 16
+#endif
 #define SLOWPATH_BUFFER 16384
 #define SLOWPATH_HEADROOM 128
 

@@ -41,7 +41,7 @@ SLOWPATH_INLINE uint16_t rte_eth_tx_buffer_flush(uint16_t port, uint16_t queue, 
 /* Of a function whose loop receives packets itself: who brings them, which gives -1 when none is left; and where
  * the function is left for then. Of other functions, packets come one by one, and none here. */
 #ifndef SLOWPATH_BURST
-#define SLOWPATH_BURST 32
+#define SLOWPATH_BURST 32 /* no more than SLOWPATH_TURNS come at once */
 #endif
 SLOWPATH_C SLOWPATH_ONE int32_t (*slowpath_dpdk_poll)(struct rte_mbuf **packets, uint32_t most) = 0;
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_back[64] __attribute__((aligned(16))) = {0}; /* a jmp_buf */
@@ -60,7 +60,8 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int32_t slowpath_dpdk_loop(
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint16_t slowpath_dpdk_received(uint16_t port, struct rte_mbuf **packets,
 										  uint16_t count)
 {
-	int32_t at, found = slowpath_dpdk_poll ? slowpath_dpdk_poll(packets, RTE_MIN(count, SLOWPATH_BURST)) : 0;
+	uint32_t most = RTE_MIN((uint32_t)count, (uint32_t)RTE_MIN(SLOWPATH_BURST, SLOWPATH_TURNS));
+	int32_t at, found = slowpath_dpdk_poll ? slowpath_dpdk_poll(packets, most) : 0;
 
 	if (found < 0)
 		slowpath_xdp_return(slowpath_dpdk_back, 1);

@@ -12,9 +12,12 @@
 #include <rte_mbuf.h>
 
 #ifndef SLOWPATH_DATAGRAMS
-#define SLOWPATH_DATAGRAMS 256 /* a power of two */
+#define SLOWPATH_DATAGRAMS 256 /* a power of two, 4 or more */
 #endif
 #define SLOWPATH_BUCKET 4
+#if SLOWPATH_DATAGRAMS < SLOWPATH_BUCKET
+#error "SLOWPATH_DATAGRAMS is less than a bucket has: take 4 or more"
+#endif
 #define RTE_IP_FRAG_DEATH_ROW_LEN 32
 #define RTE_IP_FRAG_DEATH_ROW_MBUF_LEN (RTE_IP_FRAG_DEATH_ROW_LEN * (RTE_LIBRTE_IP_FRAG_MAX_FRAG + 1))
 #define IP_FRAG_DEATH_ROW_LEN RTE_IP_FRAG_DEATH_ROW_LEN

@@ -12,8 +12,10 @@
 #ifndef SLOWPATH_PACKETS
 #define SLOWPATH_PACKETS 256
 #endif
-/* Packets that come take turns, so that some may wait in arrays of the function. */
-#define SLOWPATH_TURNS 128
+/* Packets that come take turns, so that some may wait in structures of the function. */
+#ifndef SLOWPATH_TURNS
+#define SLOWPATH_TURNS 1024
+#endif
 #define SLOWPATH_BUFFERS (SLOWPATH_TURNS + SLOWPATH_PACKETS)
 #define SLOWPATH_BUFFER 16384
 
@@ -109,10 +111,17 @@ SLOWPATH_C SLOWPATH_ONE struct rte_mempool slowpath_dpdk_pool = {"", SLOWPATH_PA
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf slowpath_dpdk_mbufs[SLOWPATH_BUFFERS] = {{0}};
 SLOWPATH_C SLOWPATH_ONE struct rte_mbuf *slowpath_dpdk_burst[1] = {0};
 SLOWPATH_C SLOWPATH_ONE unsigned slowpath_dpdk_turn = 0;
-SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0}; /* 2: since an earlier packet */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_sizes[2] = {SLOWPATH_TURNS, SLOWPATH_PACKETS};
+/* 2: nobody has its address any more; 3: nor that of the packet that it is a segment of */
+SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_used[SLOWPATH_BUFFERS] = {0};
+/* Addresses of packets that are gone, as others have their buffers: what these send or free is no mistake of theirs. */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_stale[SLOWPATH_BUFFERS] = {0};
 SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken[SLOWPATH_BUFFERS] = {0}; /* when: the last one is taken_last */
 SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_taken_last = 0;
-SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_kept = 0; /* gave up their buffer to others */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_before = 0; /* what was taken until then is of earlier packets */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_made = 0;   /* so many of those that it made are there */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_kept = 0; /* made, lost, and gave up their buffer to others */
+SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_stolen = 0; /* the same, though somebody may have them */
 SLOWPATH_C SLOWPATH_ONE unsigned char slowpath_dpdk_bytes[SLOWPATH_BUFFERS][SLOWPATH_BUFFER] = {{0}};
 
 #define rte_pktmbuf_mtod_offset(m, type, offset) ((type)((char *)(m)->buf_addr + (m)->data_off + (offset)))
@@ -129,6 +138,7 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 		if (slowpath_dpdk_used[at])
 			continue;
 		slowpath_dpdk_used[at] = 1;
+		slowpath_dpdk_made += at >= SLOWPATH_TURNS;
 		slowpath_dpdk_taken[at] = ++slowpath_dpdk_taken_last;
 		memset(m, 0, sizeof(*m));
 		m->buf_addr = slowpath_dpdk_bytes[at];
@@ -141,21 +151,53 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 	return 0;
 }
 
-/* The same for a packet that is made; where no buffer is left, that of the oldest which was made for an earlier
- * packet, and kept. */
+/* A buffer is free. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_free(unsigned at)
+{
+	slowpath_dpdk_made -= at >= SLOWPATH_TURNS && slowpath_dpdk_used[at];
+	slowpath_dpdk_used[at] = 0;
+}
+
+/* Ends a packet that nobody has sent or freed, so that another gets its buffer; with the segments behind it, where
+ * nobody has these either. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_end(unsigned at)
+{
+	struct rte_mbuf *m = &slowpath_dpdk_mbufs[at], *next;
+
+	do {
+		next = m->next;
+		at = (unsigned)(m - slowpath_dpdk_mbufs);
+		if (slowpath_dpdk_used[at] < 2)
+			slowpath_dpdk_stale[at] += m->refcnt;
+		slowpath_dpdk_free(at);
+		m->refcnt = 0;
+		m->next = 0;
+		m = next;
+	} while (m && slowpath_dpdk_used[m - slowpath_dpdk_mbufs] == 3);
+}
+
+/* The same for a packet that is made; where no buffer is left, that of one which is lost, and else of the oldest which
+ * was made for an earlier packet. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk_make(void)
 {
 	struct rte_mbuf *m = slowpath_dpdk_take(SLOWPATH_TURNS);
-	unsigned at, oldest = SLOWPATH_BUFFERS;
+	unsigned at, oldest = SLOWPATH_BUFFERS, is_lost, lost = 0;
 
-	for (at = SLOWPATH_TURNS; !m && at < SLOWPATH_BUFFERS; at++)
-		if (slowpath_dpdk_used[at] == 2 &&
-		    (oldest == SLOWPATH_BUFFERS || slowpath_dpdk_taken[at] < slowpath_dpdk_taken[oldest]))
-			oldest = at;
+	for (at = SLOWPATH_TURNS; !m && at < SLOWPATH_BUFFERS; at++) {
+		is_lost = slowpath_dpdk_used[at] == 2;
+		if (slowpath_dpdk_taken[at] > slowpath_dpdk_before || is_lost < lost ||
+		    (is_lost == lost && oldest < SLOWPATH_BUFFERS && slowpath_dpdk_taken[at] > slowpath_dpdk_taken[oldest]))
+			continue;
+		oldest = at;
+		lost = is_lost;
+	}
 	if (m || oldest == SLOWPATH_BUFFERS)
 		return m;
-	slowpath_dpdk_used[oldest] = 0;
-	slowpath_dpdk_kept++;
+	if (lost)
+		slowpath_dpdk_kept++;
+	else
+		slowpath_dpdk_stolen++;
+	slowpath_dpdk_end(oldest);
 	return slowpath_dpdk_take(oldest);
 }
 
@@ -164,14 +206,17 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) struct rte_mbuf *slowpath_dpdk
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) int slowpath_dpdk_gone(struct rte_mbuf *m)
 {
 	if (!m->refcnt) {
-		slowpath_dpdk_totals.again++;
+		if (slowpath_dpdk_stale[m - slowpath_dpdk_mbufs])
+			slowpath_dpdk_stale[m - slowpath_dpdk_mbufs]--;
+		else
+			slowpath_dpdk_totals.again++;
 		return 0;
 	}
 	if (--m->refcnt)
 		return 0;
 	m->next = 0;
 	m->nb_segs = 1;
-	slowpath_dpdk_used[m - slowpath_dpdk_mbufs] = 0;
+	slowpath_dpdk_free((unsigned)(m - slowpath_dpdk_mbufs));
 	return 1;
 }
 /* The same of a packet, with the segments behind its first one. */

@@ -51,21 +51,79 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_type(co
 /* Packets that were neither sent nor freed when others got their buffers. */
 SLOWPATH_C SLOWPATH_ONE uint64_t slowpath_dpdk_overwritten = 0;
 
+/* Where packets come one by one: says of each buffer whether anybody has the address of what is in it (1), or only of
+ * a packet that it is a segment of, and that nobody has (2). */
+SLOWPATH_C SLOWPATH_ONE int32_t (*slowpath_dpdk_seek)(uint8_t *there) = 0;
+SLOWPATH_C SLOWPATH_ONE uint8_t slowpath_dpdk_there[SLOWPATH_BUFFERS] = {0};
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_sought = 0; /* so many packets ago */
+SLOWPATH_C SLOWPATH_ONE uint32_t slowpath_dpdk_given_up = 1; /* nobody had them then */
+
+/* The next turn whose packet is gone (0), or that nobody has (2), or (1) that was there before the ones which come
+ * now; SLOWPATH_TURNS: there is none. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_next(unsigned which)
+{
+	unsigned tries, at = slowpath_dpdk_turn;
+
+	for (tries = 0; tries < SLOWPATH_TURNS; tries++) {
+		at = (at + 1) % SLOWPATH_TURNS;
+		if (which == 0 ? !slowpath_dpdk_mbufs[at].refcnt
+			       : which == 2 ? slowpath_dpdk_used[at] == 2
+					    : slowpath_dpdk_taken[at] <= slowpath_dpdk_before)
+			return at;
+	}
+	return SLOWPATH_TURNS;
+}
+
+/* Marks buffers whose packets nobody has: these were given back, or are lost. No function runs now, so that all that
+ * it has is in its structures. Looking there takes its time, so that it is not done for each packet. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void slowpath_dpdk_look(int is_full)
+{
+	unsigned at, is_due = slowpath_dpdk_sought++ >= SLOWPATH_TURNS / 16;
+
+	if (!slowpath_dpdk_seek || !(is_due || (is_full && slowpath_dpdk_given_up)) ||
+	    !slowpath_dpdk_seek(slowpath_dpdk_there))
+		return;
+	slowpath_dpdk_sought = slowpath_dpdk_given_up = 0;
+	for (at = 0; at < SLOWPATH_BUFFERS; at++) {
+		if (!slowpath_dpdk_used[at] || slowpath_dpdk_taken[at] > slowpath_dpdk_before)
+			continue;
+		slowpath_dpdk_used[at] = slowpath_dpdk_there[at] == 1 ? 1 : slowpath_dpdk_there[at] ? 3 : 2;
+		slowpath_dpdk_given_up += at < SLOWPATH_TURNS && slowpath_dpdk_used[at] == 2;
+	}
+}
+
+/* A buffer for what comes: of a packet that is gone, else of one that nobody has, else of the oldest. */
+SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) unsigned slowpath_dpdk_room(void)
+{
+	unsigned at = slowpath_dpdk_next(0);
+
+	if (slowpath_dpdk_made > SLOWPATH_PACKETS / 2)
+		slowpath_dpdk_look(0);
+	if (at < SLOWPATH_TURNS)
+		return at;
+	at = slowpath_dpdk_next(2);
+	if (at == SLOWPATH_TURNS) {
+		slowpath_dpdk_look(1);
+		at = slowpath_dpdk_next(2);
+	}
+	if (at == SLOWPATH_TURNS) {
+		at = slowpath_dpdk_next(1);
+		slowpath_dpdk_overwritten++;
+	}
+	slowpath_dpdk_end(at);
+	return at;
+}
+
 /* The next packet of the trace, with what a port says of it. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(const unsigned char *bytes, uint32_t captured,
 									   uint32_t length, uint64_t now,
 									   uint32_t strip)
 {
-	unsigned tries = SLOWPATH_TURNS + 1;
 	struct rte_mbuf *m;
 
 	slowpath_dpdk_now = now;
-	/* The buffer of a packet that is gone; else the oldest, as packets that are given back look like ones that
-	 * wait. */
-	do
-		slowpath_dpdk_turn = (slowpath_dpdk_turn + 1) % SLOWPATH_TURNS;
-	while (slowpath_dpdk_mbufs[slowpath_dpdk_turn].refcnt && --tries);
-	slowpath_dpdk_overwritten += slowpath_dpdk_mbufs[slowpath_dpdk_turn].refcnt != 0;
+	slowpath_dpdk_turn = slowpath_dpdk_room();
+	slowpath_dpdk_used[slowpath_dpdk_turn] = 0;
 	m = slowpath_dpdk_take(slowpath_dpdk_turn);
 	memcpy(rte_pktmbuf_mtod(m, void *), bytes, captured);
 	memset(rte_pktmbuf_mtod_offset(m, char *, captured), 0, length - captured);
@@ -77,15 +135,12 @@ SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) void *slowpath_dpdk_arrive(con
 	return m;
 }
 
-/* When packets are done: gives those that were kept, and whose buffers others have now. Buffers of those that came
- * are for the next ones, which take turns. */
+/* When packets are done: gives those that it made and lost, and whose buffers others have now. */
 SLOWPATH_C SLOWPATH_ONE __attribute__((noinline)) uint32_t slowpath_dpdk_left(void)
 {
 	uint32_t left = slowpath_dpdk_kept;
-	unsigned at;
 
-	for (at = 0; at < SLOWPATH_BUFFERS; at++)
-		slowpath_dpdk_used[at] = at >= SLOWPATH_TURNS && slowpath_dpdk_used[at] ? 2 : 0;
+	slowpath_dpdk_before = slowpath_dpdk_taken_last;
 	slowpath_dpdk_kept = 0;
 	return left;
 }
