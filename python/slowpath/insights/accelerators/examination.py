@@ -149,26 +149,16 @@ def _work(
         yield ("stopped", "deadline")
 
 
-def _calls(identification: Any, name: str) -> list[Called]:  # noqa: ANN401
-    """Where a source calls a function of the headers; of its own, nowhere."""
-    from slowpath.insights.accelerators.calling import places
-
-    if name not in identification.headers:
-        return []
-    return places(identification.functions, identification.uses, name)
-
-
 def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
     function = identification.functions[found["function"]]
     part = found["part_of"]
     shown = identification.functions
-    calls = _calls(identification, function.name)
-    file, line = function.line or ("", 0)
+    file, line, calls = _place(identification, function.name)
     return {
         "function": function.shown,
         "symbol": function.name,
-        "file": calls[0]["file"] if calls else file,
-        "line": calls[0]["line"] if calls else line,
+        "file": file,
+        "line": line,
         "calls": calls,
         "kind": found["kind"],
         "algorithm": found["algorithm"],
@@ -197,13 +187,23 @@ def _alike(identification: Any, name: str, kind: Any, confidence: float) -> Alik
 
 def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # noqa: ANN401
     function = identification.functions[name]
-    calls = _calls(identification, name)
-    file, line = function.line or ("", 0)
+    file, line, calls = _place(identification, name)
     return {
         "function": function.shown,
         "symbol": function.name,
-        "file": calls[0]["file"] if calls else file,
-        "line": calls[0]["line"] if calls else line,
+        "file": file,
+        "line": line,
         "calls": calls,
         "reason": reason,
     }
+
+
+def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
+    """Where a function is, of the headers where the source calls it first, and all those calls."""
+    from slowpath.insights.accelerators.calling import places
+
+    if name in identification.headers:
+        calls = places(identification.functions, identification.uses, name)
+        if calls:
+            return calls[0]["file"], calls[0]["line"], calls
+    return *(identification.functions[name].line or ("", 0)), []
