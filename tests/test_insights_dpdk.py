@@ -6,29 +6,16 @@ import shutil
 import struct
 import subprocess
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import oracles
 from calibrating import needs_dpdk
 from compiler import needs_clang
 from insights_counted import EXAMPLES, calls, counted, structures, trace
-from slowpath.engine.captures import Captured
-from slowpath.insights.porting.execution import Execution
-from slowpath.insights.porting.setting import Setting
-from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.framework import FIND
-from slowpath.insights.preparation.sources import load_source
-from slowpath.insights.program import Program
-from slowpath.programs.sources import Clang
 from support import ROOT, slowpath
 from test_insights_counts import frames_of
 
@@ -38,7 +25,6 @@ pytestmark = pytest.mark.usefixtures("with_clang")
 FOLDER = ROOT / "tests/dpdk"
 ROUTER = FOLDER / "router.c"
 NAT = EXAMPLES / "nat.pcap"
-NO_ENTRY, INVALID, NO_SPACE = -2, -22, -28
 
 
 def compiler() -> str:
@@ -486,152 +472,6 @@ def test_what_nobody_has_set_is_said_where_a_run_ends(
     assert (remedy in ran.stderr) == said.endswith((";", "no", "packets"))
 
 
-@pytest.mark.parametrize(
-    ("entry", "outputs", "killed", "where"),
-    [("that_hold", {3: 20}, 0, "confs"), ("that_queue", {}, 7, "rte_ring")],
-)
-def test_packets_that_wait_when_the_trace_is_over(
-    tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, where: str
-) -> None:
-    sent = trace(tmp_path, [bytes(64)] * 22)
-    report = counted(FURTHER, sent, "--entry", entry)
-    fate = report["fate"]
-    left = 22 - sum(outputs.values()) - killed
-    assert {one["output"]: one["packets"] for one in fate["outputs"]} == outputs
-    assert (fate["killed"], fate["kept"], fate["waiting"]) == (killed, 0, left)
-    told = f"{left} packets wait in {where} when the trace is over: neither sent nor freed"
-    assert any(told in note for note in report["notes"])
-
-
-SLOW = """#include <rte_ethdev.h>
-static struct rte_mbuf *first;
-void handle(struct rte_mbuf *m)
-{
-	if (!first)
-		first = m;  /* waits while hundreds of others come and go */
-	else
-		rte_eth_tx_burst(1, 0, &m, 1);
-}
-"""
-
-
-def test_the_buffer_of_a_packet_that_waits_is_no_other_packets(tmp_path: Path) -> None:
-    file = tmp_path / "slow.c"
-    file.write_text(SLOW)
-    report = counted(file, NAT)
-    fate, came = report["fate"], report["traffic"]["packets"]
-    assert came > 300
-    assert (fate["outputs"][0]["packets"], fate["waiting"]) == (came - 1, 1)
-    assert not any("before" in note for note in report["notes"])
-
-
-DELAYS = FOLDER / "delays.c"
-
-
-def in_turns(folder: Path, period: int, count: int = 1200) -> Path:
-    """Packets whose first byte, and no other, says which of a period they are, nearly."""
-    return trace(folder, [bytes([at % period % 251]) + bytes(63) for at in range(count)])
-
-
-def outputs_of(report: dict[str, Any]) -> dict[int, int]:
-    return {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
-
-
-def test_hundreds_of_packets_may_wait(tmp_path: Path) -> None:
-    report = counted(DELAYS, in_turns(tmp_path, 200), "--entry", "delayed")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({0: 1000}, 200)
-    [told] = report["notes"]
-    assert told.startswith("200 packets wait in line")
-
-
-def test_packets_that_find_no_room_to_wait_are_told(tmp_path: Path) -> None:
-    """All are in some number, and the function has sent none of them twice."""
-    words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
-    report = counted(DELAYS, in_turns(tmp_path, 200), *words)
-    gone, waiting = report["notes"]
-    assert gone.startswith("73 packets were neither sent nor freed when later ones got the buffers")
-    assert gone.endswith("128 wait at most (--cflags=-DSLOWPATH_TURNS=...)")
-    assert waiting.startswith("127 packets wait in line")
-    assert sum(outputs_of(report).values()) + 73 + 127 == 1200
-
-
-def test_packets_that_are_given_back_leave_room_for_one_that_waits(tmp_path: Path) -> None:
-    """It waits behind another one, whose address alone is in a variable."""
-    sent = trace(tmp_path, [bytes([at == 1]) + bytes(63) for at in range(3000)])
-    report = counted(DELAYS, sent, "--entry", "given_back")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({1: 1}, 1)
-    [told] = report["notes"]
-    assert told.startswith("1 packet waits in one")
-
-
-def test_copies_that_give_way_while_somebody_has_them_are_told(tmp_path: Path) -> None:
-    sent = in_turns(tmp_path, 300)
-    report = counted(DELAYS, sent, "--entry", "copied")
-    assert (report["fate"]["kept"], report["fate"]["waiting"]) == (0, 255)
-    assert report["notes"][0].startswith(
-        "45 buffers were given to later packets that it made while earlier ones may still have been"
-    )
-    assert sum(outputs_of(report).values()) + 255 + 45 == 1200
-    report = counted(DELAYS, sent, "--entry", "copied", "--cflags=-DSLOWPATH_PACKETS=400")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({0: 900}, 300)
-    assert len(report["notes"]) == 1
-
-
-def test_copies_that_nobody_has_are_lost(tmp_path: Path) -> None:
-    report = counted(DELAYS, in_turns(tmp_path, 7), "--entry", "lost")
-    assert report["fate"]["kept"] == 1200
-    assert report["notes"] == [
-        "1,200 packets that it made were neither sent nor freed, and no structure has them"
-    ]
-
-
-def test_how_many_buffers_there_are_is_not_said_wrongly(tmp_path: Path) -> None:
-    sent = in_turns(tmp_path, 7, 1)
-    for packets_, unmade in (256, 44), (280, 20), (300, 0):
-        words = ("--entry", "flooded", f"--cflags=-DSLOWPATH_PACKETS={packets_}")
-        report = counted(DELAYS, sent, *words)
-        assert report["fate"]["unmade"] == unmade
-        told = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
-        assert [note.startswith(told) for note in report["notes"]] == [True] * (unmade > 0)
-
-
-DATAGRAMS = """#include <rte_ethdev.h>
-#include <rte_ip_frag.h>
-static struct rte_ip_frag_tbl *table;
-static struct rte_ip_frag_death_row dead;
-static uint16_t came;
-RTE_INIT(start) { table = rte_ip_frag_table_create(1024, 4, 1024, 1000000000, 0); }
-void join(struct rte_mbuf *m)
-{
-	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
-	m->l3_len = 20;
-	ip->total_length = rte_cpu_to_be_16(60);
-	ip->packet_id = came++;
-	ip->fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG);
-	rte_ipv4_frag_reassemble_packet(table, &dead, m, rte_rdtsc(), ip);
-	rte_ip_frag_free_death_row(&dead, 0);
-}
-"""
-
-
-def test_datagrams_that_find_no_room(tmp_path: Path) -> None:
-    source = tmp_path / "f.c"
-    source.write_text(DATAGRAMS)
-    sent = in_turns(tmp_path, 1, 400)
-    report = counted(source, sent)
-    refused = report["fate"]["refused"]
-    assert refused + report["fate"]["waiting"] == 400
-    said = "of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
-    assert said in report["notes"][0]
-    more = counted(source, sent, "--cflags=-DSLOWPATH_DATAGRAMS=8192")
-    assert more["fate"]["refused"] < refused / 4
-    ran = slowpath(
-        "insights", "counts", source, "--traffic", sent, "--cflags=-DSLOWPATH_DATAGRAMS=2"
-    )
-    assert ran.returncode == 3
-    assert "SLOWPATH_DATAGRAMS is less than a bucket has: take 4 or more" in ran.stderr
-
-
 def test_further_functions_compile_with_dpdk(tmp_path: Path) -> None:
     names = ("further", "unmade", "timers", "segments", "bursts", "loops", "called_back", "delays")
     for name in names:
@@ -710,89 +550,3 @@ def test_headers_of_an_installation_are_refused(tmp_path: Path) -> None:
     assert re.search(
         r"f\.c:2: f takes packets of DPDK, whose headers come along: leave", ran.stderr
     )
-
-
-class _Tables:
-    """A hash table and prefixes, as their users see them."""
-
-    def __init__(self) -> None:
-        self.keys = set[bytes]()
-        self.prefixes = dict[tuple[int, int], int]()
-
-    def may_return(self, one: bytes, found: int) -> bool:
-        """Whether this can be what a packet leads to, which then has happened."""
-        return (self._of_keys if one[0] < 3 else self._of_prefixes)(one, found)
-
-    def _of_keys(self, one: bytes, found: int) -> bool:
-        key = one[1:6]
-        there = key in self.keys
-        if one[0] == 0:
-            if found == NO_SPACE:  # buckets of four are full before ten keys are there
-                return not there and len(self.keys) >= 4
-            self.keys.add(key)
-            return found == len(self.keys) <= 10
-        if one[0] == 1:
-            self.keys.discard(key)
-        return found == (len(self.keys) if there else NO_ENTRY)
-
-    def _of_prefixes(self, one: bytes, found: int) -> bool:
-        depth, hop, ip = one[1], one[2], int.from_bytes(one[6:10], "little")
-        if one[0] == 5:
-            known = sorted(self.prefixes.items())
-            fit = [to for (bits, top), to in known if ip >> 32 - bits == top]
-            return found == (fit[-1] if fit else -1)
-        if not 1 <= depth <= 32:
-            return found == INVALID
-        prefix = depth, ip >> 32 - depth
-        if one[0] == 4:
-            return found == (INVALID if self.prefixes.pop(prefix, None) is None else 0)
-        if prefix not in self.prefixes and len(self.prefixes) == 4:
-            return found == NO_SPACE
-        self.prefixes[prefix] = hop
-        return found == 0
-
-
-_IPS = st.sampled_from([b"\1\0\0\n", b"\2\0\0\n", b"\1\0\1\n", b"\1\2\3\xc0", b"\0\0\0\0"])
-_OPERATIONS = st.lists(
-    st.builds(
-        lambda kind, key, ip: bytes([kind]) + key + ip + bytes(50),
-        st.integers(0, 5),
-        st.one_of(
-            st.builds(lambda one: bytes([one, 0, 0, 0, 0]), st.integers(0, 30)),
-            st.builds(
-                lambda depth, hop: bytes([depth, hop, 0, 0, 0]),
-                st.integers(0, 33),
-                st.integers(0, 9),
-            ),
-        ),
-        _IPS,
-    ),
-    min_size=1,
-    max_size=60,
-)
-
-
-@cache
-def tables_run() -> Execution:
-    """`touch`, ready to run; forks of this process run it, each with tables of its own."""
-    source = load_source(str(FOLDER / "tables.cc"), Clang(()))
-    program = Program(source)
-    chosen = choose(source.file, program.functions, None)
-    return Execution(source.file, program.module, program.functions, chosen)
-
-
-def results_of(sent: list[bytes]) -> list[int | None]:
-    """What `touch` returns, packet by packet."""
-    return list(tables_run().each([Captured(one, len(one), None) for one in sent], Setting()))
-
-
-@settings(max_examples=20, deadline=None)
-@given(sent=_OPERATIONS)
-def test_tables_are_what_their_users_see(sent: list[bytes]) -> None:
-    tables_run()
-    with ProcessPoolExecutor(1, get_context("fork")) as pool:
-        results = pool.submit(results_of, sent).result()
-    tables = _Tables()
-    for one, found in zip(sent, results, strict=True):
-        assert found is not None
-        assert tables.may_return(one, found), (one, found)

@@ -14,7 +14,7 @@ from slowpath.insights.accelerators.examination import examine
 from slowpath.insights.accelerators.libraries import Use
 from slowpath.insights.advising.card.counted import work_of
 from slowpath.insights.advising.evidence import Evidence, Placed, Traced
-from slowpath.insights.advising.pointers import Unknown, led_to
+from slowpath.insights.advising.pointers import Unknown
 from slowpath.insights.advising.statics import Statics, begun, statics_of
 from slowpath.insights.blocks.traced.rows import Executed
 from slowpath.insights.blocks.traced.running import Trace, executed, in_llvm
@@ -29,7 +29,7 @@ from slowpath.insights.porting.placement import CAPACITIES
 from slowpath.insights.porting.running import Run, run_source
 from slowpath.insights.porting.setting import Allowance, Setting
 from slowpath.insights.porting.xdp.sources import load_runnable
-from slowpath.insights.preparation.calls import own_of
+from slowpath.insights.preparation.calls import led_to, own_of
 from slowpath.insights.preparation.kernel import is_xdp
 from slowpath.insights.preparation.sources import Source
 from slowpath.programs.sources import Clang
@@ -81,7 +81,7 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         first = [one["symbol"] for one in run.report["functions"]]
     # What only pointers lead to is examined, too; where packets may come to anything, all is.
-    first = sorted(led_to(first, statics.calls, statics.through)) if first else []
+    first = sorted(led_to(statics.calls, first, statics.through)) if first else []
     left = _left(until)
     seconds = left if left is None or run is None else _EXAMINING * left
     accelerators = examine(whole.source, None, seconds, asked.memory, stopping, first)

@@ -8,7 +8,7 @@ that of any class.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -101,22 +101,6 @@ def _initial(text: str) -> dict[str, set[str]]:
         one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
         for one in _VARIABLE.finditer(text)
     }
-
-
-def led_to(
-    begun: Iterable[str],
-    calls: Mapping[str, Collection[str]],
-    through: Mapping[str, Collection[str]],
-) -> set[str]:
-    """The functions that some come to, by calls and through pointers; themselves, too."""
-    left = [name for name in begun if name in calls]
-    found = set(left)
-    while left:
-        name = left.pop()
-        new = {one for one in (*calls[name], *through.get(name, ())) if one in calls} - found
-        found |= new
-        left += new
-    return found
 
 
 def unknown(

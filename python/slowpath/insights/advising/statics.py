@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypedDict
 
 from slowpath.cli.errors import InputError
 from slowpath.insights.accelerators.libraries import Use, uses
-from slowpath.insights.advising.pointers import Unknown, led_to, pointed, unknown
+from slowpath.insights.advising.pointers import Unknown, pointed, unknown
 from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.memory import Structure, survey
 from slowpath.insights.porting.xdp.maps import tables_of
-from slowpath.insights.preparation.calls import own_of, recursive
+from slowpath.insights.preparation.calls import led_to, own_of, recursive
 from slowpath.insights.preparation.entry import choose
 from slowpath.insights.preparation.framework import is_ours
 from slowpath.insights.preparation.functions import Function
@@ -135,7 +135,7 @@ def statics_of(
         at += size
     through = pointed(text, functions)
     calls = {name: sorted(one.calls) for name, one in functions.items()}
-    those = set(functions) if entry is None else led_to([entry], calls, through)
+    those = set(functions) if entry is None else led_to(calls, [entry], through)
     own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
     used = uses(functions, metadata, [one.name for one in own])

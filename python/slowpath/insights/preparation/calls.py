@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.lists import first_few
@@ -38,17 +39,28 @@ def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozens
     `calls` are, by symbol of a function with a body, those that it calls, with bodies or without.
     """
     called = {name for of in calls.values() for name in of}
-    others = _led_to(calls, {name for name in calls if name not in called} - {function}, function)
-    return frozenset(_led_to(calls, {function}, None) - others) | {function}
+    first = {name for name in calls if name not in called} - {function}
+    return frozenset(led_to(calls, [function]) - led_to(calls, first, but=function)) | {function}
 
 
-def _led_to(calls: Mapping[str, Collection[str]], begun: set[str], but: str | None) -> set[str]:
-    found, left = set(begun), list(begun)
+def led_to(
+    calls: Mapping[str, Collection[str]],
+    begun: Collection[str],
+    through: Mapping[str, Collection[str]] = MappingProxyType({}),
+    *,
+    but: str | None = None,
+) -> set[str]:
+    """The functions with bodies that some come to, by calls and `through` pointers; those, too.
+
+    `calls` are as above; nothing is followed through the function `but`.
+    """
+    found = {name for name in begun if name in calls}
+    left = list(found)
     while left:
-        these = calls.get(left.pop(), ())
-        new = {name for name in these if name in calls and name != but} - found
+        name = left.pop()
+        new = {one for one in (*calls[name], *through.get(name, ())) if one in calls and one != but}
+        left += new - found
         found |= new
-        left += new
     return found
 
 

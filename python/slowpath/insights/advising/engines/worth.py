@@ -6,8 +6,7 @@ None of this changes what is proved or suspected: `slowpath insights accelerator
 from slowpath.insights.accelerators.documents import Accelerated, Alike
 from slowpath.insights.advising.engines.parts import at_line, of_function
 from slowpath.insights.advising.evidence import Evidence
-from slowpath.insights.advising.pointers import led_to
-from slowpath.insights.preparation.calls import only_through
+from slowpath.insights.preparation.calls import led_to, only_through
 
 _TABLE = " table"
 
@@ -25,7 +24,7 @@ def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
     if not is_table(one) and "result" not in one["parameters"]:
         return False
     statics = evidence.statics
-    inside = led_to([one["symbol"]], statics.calls, {}) - {one["symbol"]}
+    inside = led_to(statics.calls, [one["symbol"]]) - {one["symbol"]}
     return any(
         (other["symbol"] in inside or other["function"] in one["together"])
         and other["symbol"] != one["symbol"]
@@ -47,7 +46,7 @@ def is_slight(evidence: Evidence, one: Alike) -> bool:
     proved = [each for each in evidence.accelerators["proved"] if each["symbol"] != symbol]
     known = {each["symbol"] for each in proved}
     around = {name: [] if name in known else calls for name, calls in statics.calls.items()}
-    inside = led_to([symbol], around, {})
+    inside = led_to(around, [symbol])
     if not (inside - known) & set(statics.toiling):
         return True
     part = of_function(evidence, symbol, one["line"])
