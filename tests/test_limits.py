@@ -17,8 +17,10 @@ import pytest
 
 from assemble import hashes, rounds, shifts, small, straight, write_object
 from slowpath.cli.exit_codes import ExitCode
+from slowpath.report.single import full_report
+from slowpath.schema.results import NO_DETAIL
 from slowpath.work.memory import default_limit, parse_size
-from support import ROOT, heed_interrupts, slowpath
+from support import ROOT, heed_interrupts, make_bound, make_path, make_result, slowpath
 
 COUNT = ("--target", "ebpf")
 CARD = ("--target", "agilio-cx-2x40")
@@ -57,6 +59,16 @@ def test_a_deadline_ends_every_stage(
     assert result["error"].startswith("deadline while "), result["error"]
     assert stage in result["error"]
     assert result["error"].endswith(": there is no bound yet")
+
+
+@pytest.mark.parametrize("found", [True, False])
+@pytest.mark.parametrize("verbose", [True, False])
+def test_paths_that_nobody_described_are_counted(*, found: bool, verbose: bool) -> None:
+    verdict = "exact" if found else "bound"
+    guarantee = make_bound(verdict=verdict, exact=found, stopped="deadline")
+    result = make_result(guarantee=guarantee, paths=[make_path(), make_path()])
+    lines = [line.text for line in full_report(result, NO_DETAIL, verbose=verbose)]
+    assert any(line.startswith("2 more satisfiable paths") for line in lines), lines
 
 
 def test_a_deadline_ends_the_search_with_a_bound(tmp_path: Path) -> None:

@@ -77,12 +77,14 @@ def all_paths(
     if not result["paths"]:
         yield Line("")
         yield Line("No satisfiable path is known yet: there is no witness.")
-    for index in range(min(len(result["paths"]), DESCRIBED_PATHS)):
+    # An analysis that was ended by force has described none of its paths.
+    described = detail["paths"][: min(len(result["paths"]), DESCRIBED_PATHS)]
+    for index, each in enumerate(described):
         yield Line("")
-        yield from one_path(result, index, detail["paths"][index])
+        yield from one_path(result, index, each)
         if verbose:
-            yield from listing_lines(detail["paths"][index])
-    more = result["paths"][DESCRIBED_PATHS:]
+            yield from listing_lines(each)
+    more = result["paths"][len(described) :]
     if more:
         first, last = value(more[0]), value(more[-1])
         values = first if first == last else f"from {first} to {last}"
