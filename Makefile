@@ -29,6 +29,8 @@ RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
+# Prints the command of clang, if there is one that is new enough.
+COMPILER := python/slowpath/programs/compilers.py
 CARGO_DENY := 0.20.2
 
 # A toolchain of rustup that is not in the PATH yet.
@@ -99,7 +101,10 @@ oracle: | system
 	@missing=()
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
-	compgen -c | grep -E '^clang(-[0-9]+)?$$' >/dev/null || missing+=(clang-16)
+	if ! $(PYTHON) $(COMPILER) >/dev/null 2>&1; then
+		if [[ -n $${CLANG-} ]]; then $(PYTHON) $(COMPILER) >/dev/null; fi
+		missing+=(clang-16)
+	fi
 	[[ -e /usr/include/bpf/bpf_endian.h ]] || missing+=(libbpf-dev)
 	$(install_missing)
 

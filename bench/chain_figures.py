@@ -20,6 +20,8 @@ from chains import fused, growth, walk_through
 from figures import Row
 from measure import ROOT
 
+from slowpath.programs.compilers import find_compiler
+
 PAGE = ROOT / "docs/chains.md"
 FOLDER = ROOT / "docs/chains"
 
@@ -47,7 +49,12 @@ class Renewal:
         return f"{first}\n\n{figures.markdown(done, walk_through.BOUNDS)}"
 
     def _fused(self) -> str:
-        rows = fused.rows(self.python, self.given.clang, self.given.repeat, self.given.rounds)
+        rows = fused.rows(
+            self.python,
+            self.given.clang or find_compiler().command[0],
+            self.given.repeat,
+            self.given.rounds,
+        )
         return figures.markdown(self._written("fused", rows), fused.COLUMNS)
 
     def _growth(self) -> str:
@@ -77,7 +84,7 @@ def main() -> int:
     arguments.add_argument("--repeat", type=int, default=3, metavar="N")
     arguments.add_argument("--rounds", type=int, default=21, metavar="N", help="of timed turns")
     arguments.add_argument("--packets", type=int, default=100_000, metavar="N")
-    arguments.add_argument("--clang", default="clang-16")
+    arguments.add_argument("--clang", help="[default: as slowpath finds it]")
     arguments.add_argument("--plots", action="store_true", help="draw the plot too")
     renewal = Renewal(arguments.parse_args())
     chosen = renewal.given.sections or list(renewal.sections)

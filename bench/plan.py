@@ -20,6 +20,8 @@ from figures import Column, Row
 from measure import TOOL
 from topologies import Network, Programs, write
 
+from slowpath.programs.compilers import find_compiler
+
 NODES = (10, 20, 50, 100, 200, 500)
 # Another program on each node that runs one.
 LARGE = Network(140, 20, 100)
@@ -116,7 +118,7 @@ def draw(rows: list[Row], file: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tool", default=str(TOOL), help="the command, as words")
-    parser.add_argument("--clang", default="clang-16")
+    parser.add_argument("--clang", help="[default: as slowpath finds it]")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--nodes", type=int, nargs="*", default=NODES)
     parser.add_argument("--programs", type=int, default=20, help="different ones (default: 20)")
@@ -131,7 +133,7 @@ def main() -> None:
         networks = [LARGE]
     rows = list[Row]()
     with tempfile.TemporaryDirectory() as temporary:
-        programs = Programs(Path(temporary), given.clang)
+        programs = Programs(Path(temporary), given.clang or find_compiler().command[0])
         for network in networks:
             rows.append(measure(network, programs, given.tool.split(), given.repeat, given.options))
     print(figures.markdown(rows, COLUMNS) if given.markdown else figures.aligned(rows, COLUMNS))

@@ -1,12 +1,12 @@
 """The compiler of C sources, for tests that cannot do without."""
 
 from oracles import missing
-from slowpath.programs import clang
+from slowpath.programs.compilers import CompilerError, find_compiler
 
 
 def needs_clang() -> list[str]:
-    """The command that is clang; without one, the test is left out."""
-    found = clang._find_clang()
-    if found is None:
-        missing("clang", "there is no clang in PATH or $CLANG (apt install clang-16)")
-    return found
+    """Return the command that is clang; without one, the test is left out."""
+    try:
+        return list(find_compiler().command)
+    except CompilerError as problem:
+        missing("clang", str(problem))

@@ -12,6 +12,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NotRequired,
     TypedDict,
     Union,
     get_args,
@@ -53,6 +54,8 @@ class AnnotateDocument(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     annotations: list[Annotation]
     """In the order of the command line."""
 
@@ -90,6 +93,8 @@ class MeasureDocument(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     environment: Environment
     """Where it was measured, and what happened there meanwhile."""
     disturbances: list[Disturbance]

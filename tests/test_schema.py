@@ -18,7 +18,7 @@ from slowpath.schema.shapes import ShapeError, check_shape
 from slowpath.schema.shown import BpfObject
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
-WRAPPING = {"slowpath", "target", "verification"}
+WRAPPING = {"slowpath", "compiler", "target", "verification"}
 """Keys that `compile` adds to what it compiled."""
 
 LATER: dict[str, object] = {"Instruction": Instruction}

@@ -16,6 +16,7 @@ import pytest
 import oracles
 from compiler import needs_clang
 from slowpath.programs import clang
+from slowpath.programs.compilers import CompilerError, find_compiler, usable_compilers
 from slowpath.programs.sources import kind_of
 from support import ROOT, heed_interrupts, slowpath
 
@@ -45,10 +46,11 @@ def source(tmp_path: Path) -> Path:
     return file
 
 
-def stand_in(folder: Path, script: str) -> Path:
+def stand_in(folder: Path, script: str, version: str = "clang version 19.1.7") -> Path:
     """A program that stands for clang, in Python; `object` is a path, `result` where it goes."""
     file = folder / "clang"
     head = f"#!{sys.executable}\nimport sys, shutil, time, os, pathlib\nobject = {str(OBJECT)!r}\n"
+    head += f"if '--version' in sys.argv: print({version!r}), sys.exit()\n"
     file.write_text(head + "result = sys.argv[sys.argv.index('-o') + 1]\n" + script)
     file.chmod(0o755)
     return file
@@ -210,21 +212,116 @@ def test_no_clang(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     run = slowpath("bound", source)
     assert run.returncode == 3
-    text = (
-        "is C source, and there is no clang in PATH or $CLANG to compile it: clang -O2 -g -target"
-    )
-    assert text in run.stderr
+    text = "is C source, and there is no clang in PATH or $CLANG: version 16 or newer is needed; "
+    assert text + "apt install clang-16, or set CLANG: clang -O2 -g -target" in run.stderr
 
 
-def test_a_version_of_clang_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = stand_in(tmp_path, "")
+VERSIONS = {
+    "clang": "Debian clang version 14.0.6",
+    "clang-15": "Ubuntu clang version 15.0.7",
+    "clang-16": "clang version 16.0.6 (https://example.com 7cbf1a2)",
+    "clang-19": "Debian clang version 19.1.7 (3~deb12u1)",
+}
+
+
+def install(folder: Path, name: str, version: str) -> None:
+    stand_in(folder, "", version).rename(folder / f"{name}.new")
+    (folder / f"{name}.new").rename(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("installed", "found"),
+    [
+        (["clang"], None),
+        (["clang-15"], None),
+        (["clang", "clang-15"], None),
+        (["clang-16"], "clang-16"),
+        (["clang", "clang-16"], "clang-16"),
+        (["clang", "clang-16", "clang-19"], "clang-19"),
+    ],
+)
+def test_the_newest_clang_is_found(
+    installed: list[str], found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in installed:
+        install(tmp_path, name, VERSIONS[name])
     monkeypatch.delenv("CLANG", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert clang._find_clang() == ["clang"]
-    script.rename(tmp_path / "clang-15")
-    assert clang._find_clang() == ["clang-15"]
-    shutil.copy(tmp_path / "clang-15", tmp_path / "clang-19")
-    assert clang._find_clang() == ["clang-19"]
+    if found is not None:
+        assert find_compiler().command == (found,)
+        assert find_compiler().banner == VERSIONS[found]
+        return
+    newest = installed[-1]
+    with pytest.raises(CompilerError) as refused:
+        find_compiler()
+    remedy = "version 16 or newer is needed; apt install clang-16, or set CLANG"
+    assert str(refused.value) == f"{newest} is too old ({VERSIONS[newest]}): {remedy}"
+
+
+def test_an_unversioned_clang_counts_by_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLANG", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    install(tmp_path, "clang-16", VERSIONS["clang-16"])
+    install(tmp_path, "clang", "clang version 21.1.0")
+    assert find_compiler()[:2] == (("clang",), 21)
+    install(tmp_path, "clang-22", "clang version 22.1.0")
+    assert find_compiler()[:2] == (("clang-22",), 22)
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("Debian clang version 14.0.6", "is too old (Debian clang version 14.0.6): version 16 or"),
+        ("cc (Debian 12.2.0) 12.2.0", "--version prints no version of clang: version 16 or newer"),
+    ],
+)
+def test_an_unfit_clang_is_refused_by_name(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, reason: str
+) -> None:
+    named = stand_in(tmp_path, "", version)
+    monkeypatch.setenv("CLANG", f"{named} --first")
+    for command in ("bound", "show", "compile"):
+        run = slowpath(command, source)
+        assert (run.returncode, run.stdout.count("guarantee")) == (3, 0)
+        assert f"error: {source}: {named} --first {reason}" in run.stderr
+        assert "apt install clang-16, or set CLANG" in run.stderr
+    script = str(ROOT / "python/slowpath/programs/compilers.py")
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert f"error: {named} --first {reason}" in run.stderr
+
+
+@pytest.mark.usefixtures("compiler")
+def test_documents_name_the_compiler(source: Path) -> None:
+    banner = find_compiler().banner
+    for command in ("bound", "annotate", "show", "compile"):
+        run = slowpath(command, source, "--cflags=-DVALUE=1", "--format", "json")
+        assert json.loads(run.stdout)["compiler"] == banner
+        run = slowpath(command, source, "--cflags=-DVALUE=1")
+        assert f"compiled by {banner}\n" in run.stdout + run.stderr
+        run = slowpath(command, OBJECT, "--format", "json")
+        assert "compiler" not in json.loads(run.stdout)
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.bpf.c"))
+
+
+@pytest.mark.usefixtures("compiler")
+def test_every_clang_compiles_what_bound_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All examples, with each installed version that is accepted."""
+    compilers = usable_compilers()
+    for one in compilers:
+        monkeypatch.setenv("CLANG", one.command[0])
+        flags = "-fno-unroll-loops -DHASHES=4"
+        run = slowpath("bound", *EXAMPLES, *COUNT, "--cflags", flags, "--format", "json")
+        document = json.loads(run.stdout)
+        assert (run.returncode, document["compiler"]) == (0, one.banner)
+        found = {result["file"]: result["guarantee"] for result in document["results"]}
+        assert len(found) == len(EXAMPLES)
+        assert [file for file, guarantee in found.items() if guarantee is None] == []
+        oracles.compared("clang", len(found), "examples of each version")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -19,6 +19,10 @@ use std::path::Path;
 struct BoundDocument {
     /// Version of slowpath.
     slowpath: String,
+    /// Version of clang, as it prints it; absent where nothing was compiled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    compiler: Option<String>,
     /// In the order of the command line, one for each program, also for those that could not be
     /// analysed.
     results: Vec<ProgramResult>,
@@ -31,6 +35,10 @@ struct BoundDocument {
 struct ShowDocument {
     /// Version of slowpath.
     slowpath: String,
+    /// Version of clang, as it prints it; absent where nothing was compiled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    compiler: Option<String>,
     /// In the order of the command line.
     objects: Vec<ShownObject>,
 }
@@ -41,6 +49,10 @@ struct ShowDocument {
 struct CompileDocument {
     /// Version of slowpath.
     slowpath: String,
+    /// Version of clang, as it prints it; absent where nothing was compiled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    compiler: Option<String>,
     /// Name of the target.
     target: String,
     #[serde(flatten)]

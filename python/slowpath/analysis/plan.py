@@ -16,7 +16,7 @@ from slowpath.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.rates import METRICS, Requirement
 
 
@@ -54,6 +54,7 @@ class Task(NamedTuple):
     error: str | None = None  # why there is nothing to analyse
     stopped: bool = False  # whether that is for want of time
     data: bytes | None = None  # the file, or what was compiled; None: other programs made it
+    compiled: bool = False  # whether C sources were compiled for it
 
     @property
     def label(self) -> str:
@@ -111,7 +112,7 @@ def _tasks(
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.reason, stopped=stopped)
         return
-    task = task._replace(object=found, size=len(data), data=data)
+    task = task._replace(object=found, size=len(data), data=data, compiled=is_c(file))
     programs = objects.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))

@@ -19,6 +19,7 @@ from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
 from slowpath.measurements.timing.statistics import quantile
+from slowpath.programs.clang import provenance
 from slowpath.work.stopping import Stopping
 
 _USUAL, _ALONE = 0.9, 0.95
@@ -199,6 +200,7 @@ class _Running:
         self._into.keep(
             {
                 "slowpath": identity.version(),
+                **provenance(compiled=any(self._job.folder.glob("*.bpf.c"))),
                 "testbed": bed.name,
                 "target": bed.target,
                 "metric": self._job.metric,

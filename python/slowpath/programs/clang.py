@@ -8,7 +8,6 @@ import os
 import re
 import resource
 import shlex
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -22,15 +21,19 @@ from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.cli.inputs import read_program
+from slowpath.programs.compilers import (
+    Compiler,
+    CompilerError,
+    MissingCompilerError,
+    find_compiler,
+)
 from slowpath.programs.sources import Clang
+from slowpath.schema.provenance import Provenance
 from slowpath.work.memory import default_limit
 
 _SECONDS = 60.0
 """Time that clang has where no deadline is given."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_NEWEST, _OLDEST = 40, 10
-"""Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
-objects have BTF as it is today."""
 _WIDTHS = re.compile(r"'gnu/stubs-32\.h' file not found")
 """What the C library's headers want where no machine is named, as for BPF."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
@@ -67,11 +70,11 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
     """What clang makes of a C source: an object, or in which form it is asked for.
 
     Raises:
-        InputError: when there is no clang, it takes too long, or finds errors.
+        InputError: when there is no clang that can be used, it takes too long, or finds errors.
         StoppedError: when the time for all work ends before.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
     """
-    program = _need_clang(file, clang, form)
+    program = _need_clang(file, clang, form).command
     command = shown_command(file, clang, form=form)
     with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
@@ -100,19 +103,27 @@ def check_clang(file: str, clang: Clang) -> None:
     """Finds out before the work whether a C source can be compiled.
 
     Raises:
-        InputError: when there is no clang.
+        InputError: when there is no clang that can be used.
     """
     _need_clang(file, clang)
 
 
-def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> list[str]:
-    program = _find_clang()
-    if program is None:
+def provenance(*, compiled: bool) -> Provenance:
+    """Return the keys of a document that tell which compiler made its programs, if one did."""
+    if compiled:
+        with suppress(CompilerError):
+            return {"compiler": find_compiler().banner}
+    return {}
+
+
+def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
+    try:
+        return find_compiler()
+    except MissingCompilerError as problem:
         command = shown_command(file, clang, form=form)
-        raise InputError(
-            file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
-        )
-    return program
+        raise InputError(file, f"is C source, and {problem}: {command}") from None
+    except CompilerError as problem:
+        raise InputError(file, str(problem)) from None
 
 
 def _left(clang: Clang) -> float:
@@ -124,7 +135,10 @@ def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = 
     """The command for a user's shell; `search` for kernel headers too."""
     name = file.removesuffix(Path(file).suffix)
     made = form.extension if form is not OBJECT or name.endswith(".bpf") else "bpf.o"
-    program = _find_clang() or ["clang"]
+    try:
+        program: Sequence[str] = find_compiler().command
+    except CompilerError:
+        program = ["clang"]
     words = _words(file, clang, form, search=search)
     return shlex.join([*program, *words, "-o", f"{name}.{made}"])
 
@@ -140,15 +154,6 @@ def _headers() -> Iterator[str]:
     folder = f"/usr/include/{os.uname().machine}-linux-gnu"
     if Path(folder).is_dir():
         yield from ("-idirafter", folder)
-
-
-def _find_clang() -> list[str] | None:
-    """The command that is clang: as `$CLANG` has it, else as it is found in PATH."""
-    named = os.environ.get("CLANG")
-    if named:
-        return shlex.split(named)
-    names = ["clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))]
-    return next(([name] for name in names if shutil.which(name)), None)
 
 
 @contextmanager

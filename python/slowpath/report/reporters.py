@@ -11,12 +11,14 @@ from slowpath.cli.printable import json_ascii, json_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.engine import identity
 from slowpath.schema.derived import is_count
+from slowpath.schema.provenance import provenance_lines
 from slowpath.schema.rates import as_metric
 from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result
 
 if TYPE_CHECKING:
     from slowpath.report.counts import CountTable
     from slowpath.report.table import CompactTable
+    from slowpath.schema.provenance import Provenance
 
 
 class Reporter(ABC):
@@ -29,6 +31,7 @@ class Reporter(ABC):
         """For programs that are called so, which results will come for."""
         self._labels = labels
         self._verbose = verbose
+        self.provenance: Provenance = {}  # of the programs
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
         """Imports what a result with this metric will need.
@@ -69,7 +72,8 @@ class JsonReporter(Reporter):
 
     def start(self) -> Iterable[Line]:
         """The head of the document."""
-        return [Line(f'{{"slowpath": {json_line(identity.version())}, "results": [')]
+        head = {"slowpath": identity.version(), **self.provenance}
+        return [Line(f'{json_line(head)[:-1]}, "results": [')]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """The result as it is."""
@@ -98,7 +102,15 @@ class CsvReporter(Reporter):
         return [Line(csv_row(result))]
 
 
-class FullReporter(Reporter):
+class TextReporter(Reporter):
+    """Text for people, which ends with the tools that made the programs."""
+
+    def finish(self) -> Iterable[Line]:
+        """The version of the compiler, if programs were compiled."""
+        return provenance_lines(self.provenance)
+
+
+class FullReporter(TextReporter):
     """Everything that is known, for people."""
 
     described_paths = DESCRIBED_PATHS
@@ -121,7 +133,7 @@ class FullReporter(Reporter):
         return full_report(result, detail, verbose=self._verbose)
 
 
-class TableReporter(Reporter):
+class TableReporter(TextReporter):
     """Rows with a header above those of the same kind: rates, or counts of the same component.
 
     Where programs are told apart by their targets, each target has tables of its own.

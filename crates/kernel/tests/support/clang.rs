@@ -5,22 +5,33 @@ use std::process::{Command, Stdio};
 
 use slowpath_oracle::Oracle;
 
-/// Names under which clang is installed.
-const NAMES: [&str; 9] = [
-    "clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16",
-    "clang-15",
-];
+/// The rule that finds the compiler, which the package and the Makefiles follow, too.
+const RULE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/programs/compilers.py");
 
-/// The compiler.
-pub struct Clang(&'static str);
+/// The compiler: words of a command.
+pub struct Clang(Vec<String>);
 
-/// The compiler; without one that has BPF, says why the test does without.
+/// Returns the compiler; without one, reports why the test does without.
 pub fn clang() -> Option<Clang> {
-    let found = NAMES.into_iter().map(Clang).find(|clang| clang.compile("int x;").is_ok());
-    if found.is_none() {
-        Oracle::Clang.missing("there is no clang with target bpf; try apt-get install clang");
+    match found() {
+        Ok(clang) => Some(clang),
+        Err(why) => {
+            Oracle::Clang.missing(&why);
+            None
+        }
     }
-    found
+}
+
+/// Returns the compiler that the rule finds, or why there is none.
+fn found() -> Result<Clang, String> {
+    let run = Command::new("python3").arg(RULE).output().map_err(|e| format!("python3: {e}"))?;
+    if !run.status.success() {
+        return Err(String::from_utf8_lossy(&run.stderr).trim().to_owned());
+    }
+    let words = String::from_utf8_lossy(&run.stdout);
+    let clang = Clang(words.split_whitespace().map(str::to_owned).collect());
+    clang.compile("int x;").map(|_| clang)
 }
 
 impl Clang {
@@ -31,14 +42,18 @@ impl Clang {
     pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
         const FLAGS: [&str; 11] =
             ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-x", "c", "-c", "-o", "-"];
-        let child = Command::new(self.0)
+        let Some((program, words)) = self.0.split_first() else {
+            return Err("the compiler has no name".to_owned());
+        };
+        let child = Command::new(program)
+            .args(words)
             .args(FLAGS)
             .arg("-")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn();
-        let mut child = child.map_err(|e| format!("{}: {e}", self.0))?;
+        let mut child = child.map_err(|e| format!("{program}: {e}"))?;
         if let Some(mut input) = child.stdin.take() {
             input.write_all(text.as_bytes()).map_err(|e| e.to_string())?;
         }

@@ -19,6 +19,9 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.annotate.report import annotation_report, headline
 from slowpath.engine import identity
+from slowpath.programs.clang import provenance
+from slowpath.programs.sources import is_c
+from slowpath.schema.provenance import provenance_lines
 from slowpath.work.stopping import heeding_signals
 
 
@@ -46,8 +49,10 @@ def annotate(request: Request, output: Output) -> ExitCode:
 def _annotate(output: Output, analyses: Iterator[Analysed], request: Request) -> ExitCode:
     codes, unmatched = list[ExitCode](), Unmatched()
     complaints = Complaints(request, unmatched)
+    made = provenance(compiled=any(is_c(file) for file in request.files))
     if output.form == "json":
-        out(f'{{"slowpath": {json_line(identity.version())}, "annotations": [')
+        head = {"slowpath": identity.version(), **made}
+        out(f'{json_line(head)[:-1]}, "annotations": [')
     for number, analysed in enumerate(analyses):
         annotated = annotation(analysed.result, analysed.detail)
         if output.form == "json":
@@ -59,6 +64,8 @@ def _annotate(output: Output, analyses: Iterator[Analysed], request: Request) ->
         codes.append(complaints.add(analysed))
     if output.form == "json":
         out("]}")
+    else:
+        out_lines(provenance_lines(made))
     return worst([*codes, unmatched.complain()])
 
 

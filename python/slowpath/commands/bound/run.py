@@ -15,6 +15,7 @@ from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import write_error
 from slowpath.cli.terminal import error, note, out_lines
+from slowpath.programs.clang import provenance
 from slowpath.report.reporters import MakeReporter, Reporter
 from slowpath.schema.results import Result
 from slowpath.work.stopping import Stopping, heeding_signals
@@ -95,6 +96,8 @@ def _note_remarks(parts: Parts) -> None:
 def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
+    compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    reporter.provenance = provenance(compiled=compiled)
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # they are told apart by their targets
     say = _sayer if several else lambda _target, _said: error

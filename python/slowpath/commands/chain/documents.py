@@ -305,6 +305,8 @@ class ChainReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     seconds: float
     """Wall-clock time of all."""
     stopped: str | None

@@ -23,6 +23,7 @@ class LoadedChain(NamedTuple):
     members: list[tuple[objects.Object, int]]  # each with the number of its program there
     size: int  # of all objects, in bytes
     needs_kernel: bool  # whether a program depends on the types of the kernel
+    compiled: bool  # whether a program is C source
 
     @property
     def label(self) -> str:
@@ -42,7 +43,8 @@ def load_chain(file: str, clang: Clang) -> LoadedChain:
     members = [(member.object, member.program) for member in loaded]
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
-    return LoadedChain(file, chain, members, size, needs_kernel)
+    compiled = any(is_c(place) for _, place, _ in chain.members)
+    return LoadedChain(file, chain, members, size, needs_kernel, compiled)
 
 
 class Described(Protocol):
@@ -136,7 +138,8 @@ def task_of(
     else:
         found = chains.combine(subject, name, device, compiled, known)
     (entry,) = objects.programs(found) or []
-    return Task(file, found, loaded.size, entry, request.target.name, request.metric)
+    target, metric = request.target.name, request.metric
+    return Task(file, found, loaded.size, entry, target, metric, compiled=loaded.compiled)
 
 
 def _program(

@@ -22,8 +22,10 @@ from slowpath.commands.chain.report import facts_report, optimized_report
 from slowpath.engine import chains, identity
 from slowpath.engine.errors import MapsFile
 from slowpath.engine.meanwhile import Doing
+from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
+from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals
@@ -65,6 +67,7 @@ def find_facts(job: Job) -> ExitCode:
         _write_json(report)
     else:
         out_lines(facts_report(report))
+        out_lines(provenance_lines(report))
     _write_page(job, loaded, found, None)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
@@ -90,6 +93,7 @@ def optimize(job: Job) -> ExitCode:
         _write_json(report)
     else:
         out_lines(optimized_report(report, files, whole))
+        out_lines(provenance_lines(report))
     _write_page(job, loaded, found, (files, whole))
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
@@ -147,7 +151,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             error(job.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = found[-1]
-        report: ChainReport = json.loads(text) | {"slowpath": identity.version()}
+        head = {"slowpath": identity.version(), **provenance(compiled=loaded.compiled)}
+        report: ChainReport = json.loads(text) | head
         # Of work that had to be killed, what it had said before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):

@@ -15,6 +15,7 @@ from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved
 from slowpath.commands.compile.verdict import judge, undecided, verdict
 from slowpath.engine import analyses, identity, objects, targets
+from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import (
@@ -25,8 +26,9 @@ from slowpath.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.compiled import Compiled, Verification
+from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals
@@ -69,6 +71,9 @@ def compile_object(job: Job) -> ExitCode:
     if results.compiled is None:
         error(job.file, stopped or "it could not be compiled")
         return ExitCode.UNDECIDED
+    if job.form != "json":
+        for made in provenance_lines(provenance(compiled=is_c(job.file))):
+            note(made.text)
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
         verification = undecided(stopped or "nothing is known")
@@ -175,6 +180,7 @@ def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
 def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
     document = {
         "slowpath": identity.version(),
+        **provenance(compiled=is_c(job.file)),
         "target": job.target.name,
         **compiled,
         "verification": verification,

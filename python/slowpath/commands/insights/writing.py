@@ -10,6 +10,7 @@ from slowpath.cli.inputs import write_text
 from slowpath.cli.lists import first_few
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import Line, note, out_lines
+from slowpath.schema.provenance import provenance_lines
 
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
@@ -53,7 +54,10 @@ def write(given: Namespace, forms: Forms[Report], report: Report) -> None:
 
 
 def _lines(form: str, forms: Forms[Report], report: Report) -> Iterable[Line | str]:
-    return [json_line(report)] if form == "json" else forms[form](report)
+    if form == "json":
+        return [json_line(report)]
+    made = provenance_lines(report) if form != "csv" and isinstance(report, Mapping) else ()
+    return [*forms[form](report), *made]
 
 
 def warn_of_guesses(file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]) -> None:

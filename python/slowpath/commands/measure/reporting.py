@@ -17,6 +17,9 @@ from slowpath.measurements import disturbances
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
+from slowpath.programs.clang import provenance
+from slowpath.programs.sources import is_c
+from slowpath.schema.provenance import provenance_lines
 
 
 class Found(NamedTuple):
@@ -46,6 +49,7 @@ def report(found: Found, settings: Settings) -> ExitCode:
 def _document(found: Found, disturbed: Sequence[Disturbance]) -> dict[str, object]:
     return {
         "slowpath": identity.version(),
+        **provenance(compiled=any(is_c(file) for file in found.files)),
         "environment": found.where,
         "disturbances": disturbed,
         "results": found.records,
@@ -69,6 +73,7 @@ def _tell(found: Found, settings: Settings, disturbed: Sequence[Disturbance]) ->
         out_lines(text_report(records, where, verbose=verbose, cold=settings.cache == "cold"))
     out_lines(trace_report(records))
     out_lines(comparison_report(found.comparison or ()))
+    out_lines(provenance_lines(provenance(compiled=any(is_c(file) for file in found.files))))
     for each in disturbed:
         if each["severity"] == "warning" or verbose:
             note(f"{each['severity']}: {each['what']} {each['advice']}")

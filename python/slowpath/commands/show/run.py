@@ -10,10 +10,12 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
 from slowpath.engine import identity, objects
+from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, list_programs, no_match
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, is_c
+from slowpath.schema.provenance import provenance_lines
 from slowpath.schema.shown import BpfObject, failed_object
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
@@ -57,8 +59,10 @@ def _show(
     chosen: Sequence[_Chosen], options: ShowOptions, btf: KernelBtf, stopping: Stopping
 ) -> ExitCode:
     codes = list[ExitCode]()
+    made = provenance(compiled=any(is_c(choice.file) for choice in chosen))
     if options.form == "json":
-        out(f'{{"slowpath": {json_line(identity.version())}, "objects": [')
+        head = {"slowpath": identity.version(), **made}
+        out(f'{json_line(head)[:-1]}, "objects": [')
     for index, choice in enumerate(chosen):
         shown = _shown(choice, options, btf, stopping)
         if options.form == "json":
@@ -70,6 +74,8 @@ def _show(
         codes.append(_judge(choice.file, shown))
     if options.form == "json":
         out("]}")
+    else:
+        out_lines(provenance_lines(made))
     return worst(codes)
 
 

@@ -1,6 +1,6 @@
 """The shape of what a sweep comes to."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.environment import Environment
@@ -83,6 +83,8 @@ class Sweep(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     file: str
     """The C source as the user named it."""
     definitions: list[SweptDefinition]

@@ -21,7 +21,9 @@ from slowpath.commands.sweep.sweeping import Sweeping, Swept
 from slowpath.engine import identity
 from slowpath.measurements import disturbances
 from slowpath.measurements.environment import Environment
+from slowpath.programs.clang import provenance
 from slowpath.report.picture import check_picture
+from slowpath.schema.provenance import provenance_lines
 from slowpath.work.stopping import Stopping, heeding_signals
 
 _SECONDS = 20.0
@@ -63,6 +65,7 @@ class _Run:
         self._codes: list[ExitCode] = [] if why is None else [ExitCode.INPUT]
         self.document: Sweep = {
             "slowpath": identity.version(),
+            **provenance(compiled=True),
             "file": asked.file,
             "definitions": [
                 {"name": one.name, "values": list(one.values)} for one in asked.definitions
@@ -198,6 +201,7 @@ def _report(form: str, document: Sweep) -> None:
         out_lines(csv_report(document))
     else:
         out_lines(text_report(document))
+        out_lines(provenance_lines(document))
         for each in document["disturbances"]:
             if each["severity"] == "warning":
                 note(f"warning: {each['what']} {each['advice']}")

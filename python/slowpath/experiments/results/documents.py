@@ -1,6 +1,6 @@
 """The shape of what is known of an experiment that ran; `calibrate` writes it as JSON."""
 
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath.experiments.specification.documents import Metric
 from slowpath.models.documents import FittedModel
@@ -54,6 +54,8 @@ class Measurement(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     testbed: str
     """Where it was measured or computed."""
     target: str

@@ -1,6 +1,6 @@
 """The shape of what `slowpath insights accelerators --format json` writes."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 Kind = Literal["crc", "checksum", "hash", "cipher", "lpm"]
 
@@ -105,6 +105,8 @@ class AcceleratorsReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     file: str
     """The file as the user named it."""
     llvm: str

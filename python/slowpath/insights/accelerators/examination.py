@@ -13,7 +13,8 @@ from slowpath.insights.accelerators.documents import (
     Unexamined,
 )
 from slowpath.insights.errands import attempt
-from slowpath.insights.preparation.sources import Source
+from slowpath.insights.preparation.sources import Source, is_source
+from slowpath.programs.clang import provenance
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -40,6 +41,7 @@ def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
     """
     report: AcceleratorsReport = {
         "slowpath": identity.version(),
+        **provenance(compiled=is_source(source.file)),
         "file": source.file,
         "llvm": "",
         "functions": 0,

@@ -1,6 +1,6 @@
 """The shape of what `slowpath insights FILE --format json` writes."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from slowpath.insights.accelerators.documents import Unexamined
 from slowpath.insights.advising.statics import StaticAccess, StaticLoop, StaticStructure
@@ -129,6 +129,8 @@ class AdviceReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     file: str
     """The source as the user named it."""
     target: str

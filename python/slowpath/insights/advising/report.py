@@ -24,6 +24,8 @@ from slowpath.insights.advising.placing import placing
 from slowpath.insights.advising.unsaid import unsaid
 from slowpath.insights.advising.weight import assumptions, cycles, instructions, unit
 from slowpath.insights.porting.documents import CountedStructure
+from slowpath.insights.preparation.sources import is_source
+from slowpath.programs.clang import provenance
 
 _ADVISING: Sequence[Callable[[Evidence], Said]] = (
     accelerating,
@@ -44,6 +46,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     advice = sorted((_given(one, whole) for one in said if isinstance(one, Advice)), key=_order)
     return {
         "slowpath": identity.version(),
+        **provenance(compiled=is_source(evidence.file)),
         "file": evidence.file,
         "target": target,
         "traffic": None if traced is None else _traffic(traced, whole),

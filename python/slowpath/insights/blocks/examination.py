@@ -7,6 +7,8 @@ from slowpath.engine import identity
 from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.blocks.predictions.question import TARGET, Question
 from slowpath.insights.errands import attempt
+from slowpath.insights.preparation.sources import is_source
+from slowpath.programs.clang import provenance
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 
@@ -23,6 +25,7 @@ def examine(
     """
     report: BlocksReport = {
         "slowpath": identity.version(),
+        **provenance(compiled=is_source(question.file)),
         "file": question.file,
         "target": TARGET,
         "map_abi": question.map_abi,

@@ -23,6 +23,8 @@ from slowpath.insights.preparation.entry import Entry
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import descend
 from slowpath.insights.preparation.metadata import Line
+from slowpath.insights.preparation.sources import is_source
+from slowpath.programs.clang import provenance
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 """By what an XDP program returns (include/uapi/linux/bpf.h)."""
@@ -75,6 +77,7 @@ class Counted:
         fate = self._fate()
         return {
             "slowpath": identity.version(),
+            **provenance(compiled=is_source(file)),
             "file": file,
             "entry": self.entry.function.shown,
             "traffic": of_trace,

@@ -160,6 +160,8 @@ class CountsReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     file: str
     """The source as the user named it."""
     entry: str

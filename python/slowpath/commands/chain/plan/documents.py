@@ -1,6 +1,6 @@
 """What `slowpath chain plan` finds out, as JSON has it."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from slowpath.commands.chain.documents import Fact, Guard
 
@@ -88,6 +88,8 @@ class PlanReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     seconds: float
     """Wall-clock time of all."""
     stopped: str | None

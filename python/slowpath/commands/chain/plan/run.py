@@ -18,8 +18,10 @@ from slowpath.commands.chain.plan.documents import HotSpot, PlanReport
 from slowpath.commands.chain.plan.report import plan_report
 from slowpath.engine import identity, topologies
 from slowpath.engine.meanwhile import Doing
+from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, is_c
+from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals
@@ -71,6 +73,7 @@ def plan(asked: Planned) -> ExitCode:
         out(json_line(report))
     else:
         out_lines(plan_report(report))
+        out_lines(provenance_lines(report))
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -124,7 +127,9 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
         error(asked.file, stopped or "nothing is known")
         return None
     (_, text, written) = found[0]
-    report: PlanReport = json.loads(text) | {"slowpath": identity.version()}
+    compiled = any(is_c(place) for _, place, _ in topology.members)
+    head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+    report: PlanReport = json.loads(text) | head
     return report, written
 
 

@@ -6,11 +6,9 @@ from argparse import Namespace
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import check_output, write_text
-from slowpath.cli.printable import json_line
-from slowpath.cli.terminal import out, out_lines
 from slowpath.commands.insights.compiling import read_work
 from slowpath.commands.insights.traces import read_maps
-from slowpath.commands.insights.writing import warn
+from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
 
@@ -44,12 +42,9 @@ def run(given: Namespace) -> ExitCode:
         else:
             _write(given.coalescing_out, found.coalescing)
     report = found.report
-    if given.format == "json":
-        out(json_line(report))
-    else:
-        from slowpath.commands.insights.counts.report import counts_csv, counts_text
+    from slowpath.commands.insights.counts.report import counts_csv, counts_text
 
-        out_lines(counts_csv(report) if given.format == "csv" else counts_text(report))
+    show(given, {"csv": counts_csv, "table": counts_text}, report)
     for note in report["notes"]:
         warn(given.file, note)
     return ExitCode.FINE

@@ -1,6 +1,6 @@
 """The shape of what `slowpath insights blocks --format json` writes."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class Accesses(TypedDict):
@@ -102,6 +102,8 @@ class BlocksReport(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
+    compiler: NotRequired[str]
+    """Version of clang, as it prints it; absent where nothing was compiled."""
     file: str
     """The file as the user named it."""
     target: str
