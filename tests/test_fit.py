@@ -2,12 +2,15 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from slowpath.analysis import progress
+from slowpath.app import app
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_schema import check
 
@@ -18,7 +21,8 @@ QUERY = "bytes\n100\n4096\n36000\n5e6\n1e12\n"
 
 def fitted(*words: str) -> str:
     run = slowpath("fit", DATA, *COLUMNS, *words)
-    assert (run.returncode, run.stderr) == (0, "")
+    assert run.returncode == 0
+    assert all(" so far, model " in line for line in run.stderr.splitlines())  # on slow machines
     return run.stdout
 
 
@@ -74,6 +78,10 @@ BAD = {
     "x,y\n1,2\n2\n": "line 3, column y: there is no value; fill it in or remove the line",
     "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
     "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
+    "1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
+    "# x,y,z\n1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
+    "# x,y\n1\n2\n3\n": "its first line is numbers; fit needs a line of names",
+    "# 0,0\n1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
     "x,y\n": "0 different values of x; a model takes at least 3",
     "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, which is too large; values go up to 1e+60, so take",
 }
@@ -96,6 +104,41 @@ def test_other_separators_comments_and_duplicates_are_read(tmp_path: Path) -> No
     run = slowpath("fit", file, "--x", "x", "--y", "y")
     assert (run.returncode, run.stderr) == (0, "")
     assert "5 points, y over x from 1 to 4" in run.stdout
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_commented_line_of_names_is_the_header(tmp_path: Path, separator: str) -> None:
+    file = tmp_path / "data.csv"
+    lines = ["# numpy's savetxt", "# queues, small, large", "1, 1000000, 900000"]
+    lines += ["2, 2010000, 1400000", "3, 2990000, 1410000", "4, 4020000, 1400000"]
+    lines += ["5, 4980000, 1405000"]
+    file.write_text("".join(line.replace(", ", separator) + "\n" for line in lines))
+    for column, formula in (("small", "9.998e+05*queues"), ("large", "min(1.404e+06, 9e+05*")):
+        run = slowpath("fit", file, "--x", "queues", "--y", column)
+        assert (run.returncode, run.stderr) == (0, "")
+        assert f"5 points, {column} over queues from 1 to 5" in run.stdout
+        assert formula in run.stdout
+
+
+def test_mape_stands_beside_smape() -> None:
+    text = fitted()
+    head = text.splitlines()[2]
+    assert head.split()[-2:] == ["sMAPE", "MAPE"]
+    assert text.count("MAPE ") >= 4  # both, for points fitted to and for those left out
+    head = fitted("--metric", "rmse").splitlines()[2]
+    assert head.split()[-3:] == ["RMSE", "sMAPE", "MAPE"]
+
+
+def test_long_work_tells_how_far_it_is_and_how_to_stop_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    words = ["fit", DATA, *COLUMNS]
+    monkeypatch.chdir(ROOT)
+    assert app(words) == 0
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert re.match(rf"note: {DATA}: \d+ s so far, model 1 of up to 12, .*; Ctrl-C stops it", said)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import points_of
 from slowpath.models.templates.batch import Floats
-from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES
+from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.models.templates.terms import NAME
 from support import BLESS, GOLDEN
 
@@ -56,9 +56,10 @@ def of_templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
     """One segment with each function."""
     x = np.geomspace(20, 3000, 16)
     y = (9 + 2 * np.log(x) + 0.002 * x + 100 / x) * noise(1, 16)
-    for template in TEMPLATES:
+    for template in (*TEMPLATES, *WHOLE):
         with monkeypatch.context() as patched:
-            patched.setattr(derivation, "TEMPLATES", (template,))
+            patched.setattr(derivation, "TEMPLATES", () if template.whole else (template,))
+            patched.setattr(derivation, "WHOLE", (template,) if template.whole else ())
             model = derived({"n": x, "ns": y}, QUICK._replace(segments=1))
         yield Case(template.name, model | {"widening": 1.25}, around(x))
 

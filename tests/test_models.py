@@ -164,6 +164,71 @@ def test_functions_without_noise_are_found(name: str) -> None:
     assert evaluate(model, between).y == pytest.approx(SHAPES[name](between), rel=1e-5)
 
 
+CORES = [1, 2, 3, 4, 6, 8, 12, 16]
+SIZES = [64, 128, 256, 512, 1024, 1518]
+LIMITED: dict[str, tuple[list[int], Callable[[Floats], Floats]]] = {
+    "min-proportional": (CORES, lambda x: np.minimum(14.88, 3.1 * x)),
+    "min-reciprocal": (SIZES, lambda x: np.minimum(9.9, 1250 / x)),
+    "max-proportional": (SIZES, lambda x: np.maximum(110, 0.8 * x)),
+    "max-reciprocal": (CORES, lambda x: np.maximum(20, 90 / x)),
+    "min-line": ([*range(1, 10)], lambda x: np.minimum(40, 12 + 6 * x)),
+    "max-line": ([*range(1, 10)], lambda x: np.maximum(10, 8 * x - 25)),
+    "inverse-max-line": (SIZES, lambda x: 1 / np.maximum(0.12, 0.02 + x / 1250)),
+}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", LIMITED)
+def test_few_points_that_run_into_a_limit_are_that(name: str, seed: int) -> None:
+    places, truth = LIMITED[name]
+    x = np.array(places, dtype=float)
+    model = fit(points(x, truth(x) * (1 + 0.1 * (noise(seed, len(x)) - 1))))
+    assert [segment["template"] for segment in model["segments"]] in ([name], ["min-reciprocal"])
+    between = np.geomspace(x[0], x[-1], 50)
+    off = np.abs(evaluate(model, between).y / truth(between) - 1)
+    assert off.mean() < (0.01 if model["segments"][0]["template"] == name else 0.05)
+
+
+def test_random_limits_of_few_points_become_no_exponential() -> None:
+    """Held against the truth between the points, which nobody measured."""
+    draw = np.random.default_rng(3)
+    for _ in range(30):
+        x = np.array(CORES[: draw.integers(6, 9)], dtype=float)
+        knee = draw.uniform(x[1], x[-3])
+        falling = bool(draw.integers(2))
+        between = np.geomspace(x[0], x[-1], 50)
+        truth, expected = (
+            1 / np.maximum(at, knee) if falling else np.minimum(at, knee) for at in (x, between)
+        )
+        model = fit(points(x, 7 * truth * (1 + 0.01 * draw.standard_normal(len(x)))))
+        assert "exponential" not in {one["template"] for one in model["segments"]}
+        assert np.abs(evaluate(model, between).y / (7 * expected) - 1).mean() < 0.03
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_proportion_has_no_limit(seed: int) -> None:
+    x = np.arange(1.0, 9.0)
+    (segment,) = fit(points(x, 3 * x * noise(seed, 8)))["segments"]
+    assert not segment["template"].startswith(("min-", "max-"))
+
+
+def test_limits_of_long_curves_are_found_between_two_points() -> None:
+    x = np.linspace(1, 50, 400)
+    truth = np.minimum(60.0, 2 * x)
+    (segment,) = fit(points(x, truth * noise(2, 400)))["segments"]
+    assert segment["template"] == "min-proportional"
+    assert [one["value"] for one in segment["parameters"]] == pytest.approx([60, 2], rel=0.005)
+
+
+def test_who_watches_learns_how_far_it_is() -> None:
+    x = np.geomspace(1, 1e3, 150)
+    seen: list[tuple[int, int]] = []
+    fit(points(x, (5 + np.log(x)) * noise(1, 150)), watch=lambda *now: seen.append(now))
+    assert [number for number, _ in seen] == sorted(number for number, _ in seen)
+    assert {most for _, most in seen} == {12}
+    assert 6 <= seen[-1][0] <= 12
+
+
 def test_a_step_is_found_where_it_is() -> None:
     x = np.geomspace(10, 1e6, 60)
     y = np.where(x < 2000, 20.0, 5 + 6 * np.log(x)) * noise(1, 60)

@@ -13,6 +13,46 @@ pub enum Shape {
     Hyperbola,
     /// `a + b exp(c x)`.
     Exponential,
+    /// A constant `a` and a function, of which the lesser or the larger one counts.
+    Limited(Way, Side),
+}
+
+/// Which of a constant and a function counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The lesser one.
+    Min,
+    /// The larger one.
+    Max,
+}
+
+/// A function that has a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// `b x`.
+    Proportional,
+    /// `b / x`.
+    Reciprocal,
+    /// `b + c x`.
+    Line,
+}
+
+impl Shape {
+    /// A shape of a name such as `min-line`, and how many parameters it has.
+    fn limited(name: &str) -> Option<(Shape, usize)> {
+        let (way, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
+            (Some(rest), _) => (Way::Min, rest),
+            (None, Some(rest)) => (Way::Max, rest),
+            (None, None) => return None,
+        };
+        let (side, parameters) = match name {
+            "proportional" => (Side::Proportional, 2),
+            "reciprocal" => (Side::Reciprocal, 2),
+            "line" => (Side::Line, 3),
+            _ => return None,
+        };
+        Some((Shape::Limited(way, side), parameters))
+    }
 }
 
 /// A function template, such as `inverse-polynomial-1`.
@@ -40,10 +80,13 @@ impl Template {
             "logarithm" => (Shape::Logarithm, 2),
             "hyperbola" => (Shape::Hyperbola, 2),
             "exponential" => (Shape::Exponential, 3),
-            _ => {
-                let degree: usize = name.strip_prefix("polynomial-")?.parse().ok()?;
-                (Shape::Polynomial, degree.checked_add(1)?)
-            }
+            _ => match Shape::limited(name) {
+                Some(found) => found,
+                None => {
+                    let degree: usize = name.strip_prefix("polynomial-")?.parse().ok()?;
+                    (Shape::Polynomial, degree.checked_add(1)?)
+                }
+            },
         };
         let known = shape != Shape::Polynomial || parameters <= Self::DEGREES + 1;
         known.then_some(Template { shape, inverse, parameters })
@@ -58,6 +101,18 @@ impl Template {
             Shape::Logarithm => p(0) + p(1) * x.ln(),
             Shape::Hyperbola => p(0) + p(1) / x,
             Shape::Exponential => p(0) + p(1) * (p(2) * x).exp(),
+            Shape::Limited(_, Side::Reciprocal) if x <= 0.0 => f64::NAN,
+            Shape::Limited(way, side) => {
+                let function = match side {
+                    Side::Proportional => p(1) * x,
+                    Side::Reciprocal => p(1) / x,
+                    Side::Line => p(1) + p(2) * x,
+                };
+                match way {
+                    Way::Min => p(0).min(function),
+                    Way::Max => p(0).max(function),
+                }
+            }
         };
         match self.inverse {
             false => value,

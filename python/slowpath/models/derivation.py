@@ -1,6 +1,6 @@
 """From a curve to segments with functions: search, selection, outliers; no intervals yet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,12 @@ from slowpath.models.search.frontier import Found
 from slowpath.models.search.rules import Rules
 from slowpath.models.selection import criterion, few, margins
 from slowpath.models.templates.cap import Cap
-from slowpath.models.templates.catalogue import TEMPLATES
+from slowpath.models.templates.catalogue import TEMPLATES, WHOLE
 from slowpath.models.templates.terms import templates_over
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
+_MORE = 2
+"""So many more segments than a rougher search found are looked for."""
 _ROUNDS = 3
 """How often outliers, and the usual spread, are looked for."""
 
@@ -35,11 +37,19 @@ class Derived(NamedTuple):
     outliers: int
 
 
-def derive(series: Series, options: Options) -> Derived:
-    """The model of a curve."""
+Look = Callable[[], None]
+"""Called between steps, each of which takes less than a second."""
+
+
+def _away() -> None:
+    """Look at nothing."""
+
+
+def derive(series: Series, options: Options, look: Look = _away) -> Derived:
+    """Return the model of a curve; `look` is called between steps."""
     counts = outliers.alone(series)
     now = series._replace(scale=series.scale / counts)
-    parts = _segments(now, options)
+    parts = _segments(now, options, look)
     for _ in range(_ROUNDS):
         lengths = [part.piece.end - part.piece.begin for part in parts]
         again = outliers.of_model(fitted_at_points(parts, series), series, lengths)
@@ -47,12 +57,13 @@ def derive(series: Series, options: Options) -> Derived:
             break
         counts = again
         now = series._replace(scale=series.scale / counts)
-        parts = _segments(now, options)
+        parts = _segments(now, options, look)
     return Derived(parts, now, int((counts < 1).sum()))
 
 
-def _segments(series: Series, options: Options) -> tuple[Part, ...]:
+def _segments(series: Series, options: Options, look: Look) -> tuple[Part, ...]:
     """The best segments; with very many points, first roughly, then ever closer."""
+    look()
     cuts = all_cuts(series.curve)
     some = most_cuts(len(series.x))
     if options.search == "extrema":
@@ -61,16 +72,24 @@ def _segments(series: Series, options: Options) -> tuple[Part, ...]:
         return _best(series, cuts, options)
     step = len(cuts) // (some // 2)
     tried = {*spread_out(cuts, some // 2), *extrema(series.curve, cuts, near=0)}
+    found: list[int] = []
     while True:
-        parts = _best(series, sorted(tried), options)
+        parts = _best(series, sorted(tried), options, found)
         if step == 1:
             return parts
+        look()
         step = max(1, step // 3)
-        tried = set(closer(cuts, [part.piece.begin for part in parts], step))
+        found = [part.piece.begin for part in parts]
+        tried = set(closer(cuts, found, step))
 
 
-def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, ...]:
-    """The best segments with these cuts, whose functions make sense between the points."""
+def _best(
+    series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
+) -> tuple[Part, ...]:
+    """The best segments with these cuts, whose functions make sense between the points.
+
+    `found` are the cuts of a rougher search.
+    """
     rules = Rules(
         metric_named(options.metric) if options.select == "margins" else None,
         0 if options.monotone is None else _SIGNS[options.monotone],
@@ -78,15 +97,19 @@ def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, 
         _cap(series, options.least_parameter),
     )
     others = series.others
-    templates = TEMPLATES if others is None else templates_over(1 + others.shape[1])
-    costs = Costs(series.curve, cuts, templates, rules)
+    limited = options.select != "margins" and len(found) <= 1  # the paper has none with a limit
+    curves = (*TEMPLATES, *WHOLE) if limited else TEMPLATES
+    templates = curves if others is None else templates_over(1 + others.shape[1])
+    costs = Costs(series.curve, cuts, templates, rules, found)
     if options.detailed:
         costs.known = DETAILED
     # Between points, a function is believed whose parameters cost ln n each.
+    if found:
+        options = options._replace(most_segments=min(options.most_segments, len(found) + _MORE))
     weighed = options.select != "margins" and not options.detailed and len(series.x) > few.FEW
     while True:
-        found = _select(costs, options)
-        parts = tuple(part_of(series, one, templates[one.template], rules) for one in found.pieces)
+        pieces = _select(costs, options).pieces
+        parts = tuple(part_of(series, one, templates[one.template], rules) for one in pieces)
         strange = [
             part.piece
             for part in parts

@@ -46,8 +46,9 @@ class Segment(_Ends):
     points: int
     """How many values of x it was fitted to."""
     template: str
-    """Which function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`, and, with
-    `inverse-` in front, one divided by it; with several x columns, `terms`."""
+    """Which function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`; of a whole
+    curve also `min-` or `max-` with `proportional`, `reciprocal` or `line`; with `inverse-` in
+    front, one divided by it; with several x columns, `terms`."""
     rank: int
     """How many free parameters it has."""
     formula: str

@@ -1,7 +1,7 @@
 """The way from points to a model as a document."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
 from slowpath.models.evaluation import evaluate
-from slowpath.models.held_out import HeldOut, errors, held_out, judged, left_out
+from slowpath.models.held_out import FOLDS, HeldOut, errors, held_out, judged, left_out
 from slowpath.models.intervals import Spread, spread_of
 from slowpath.models.options import Options
 from slowpath.models.parts import Part
@@ -32,8 +32,33 @@ _AS_WELL = 1.1
 """An error so many times the least is nearly as small."""
 
 
-def fit(points: Points, options: Options | None = None) -> FittedModel:
-    """The model of the points.
+Watch = Callable[[int, int], None]
+"""Called between steps with the number of the model that is derived, and the most there can be."""
+
+
+class _Steps:
+    """Counts models, of the whole and with points left out, for somebody who watches."""
+
+    def __init__(self, watch: Watch | None, options: Options) -> None:
+        self._watch = watch
+        self._done = 0
+        each = FOLDS if options.hold_out else 0
+        self._most = 2 * (each + 1)
+        if options.select == "held-out" and options.segments is None:
+            self._most += options.most_segments * each
+
+    def begin(self) -> None:
+        """Count another model."""
+        self._done += 1
+
+    def look(self) -> None:
+        """Tell how far it is."""
+        if self._watch is not None:
+            self._watch(self._done, self._most)
+
+
+def fit(points: Points, options: Options | None = None, watch: Watch | None = None) -> FittedModel:
+    """Return the model of the points.
 
     Raises:
         PointsError: when there are too few.
@@ -45,14 +70,15 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     if chosen.least_parameter and len(points.names) > 1:
         raise PointsError("parameters of a model of several x columns cannot have a least size")
     table = ordered(points)
+    steps = _Steps(watch, chosen)
     if chosen.select == "held-out" and chosen.segments is None:
-        chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
-    model, others = _judged(_model(table, chosen), table, chosen)
+        chosen = chosen._replace(segments=_segments_by_held_out(table, chosen, steps))
+    model, others = _judged(_model(table, chosen, steps), table, chosen, steps)
     if others is not None and _may_be_detailed(chosen, table):
         more = chosen._replace(detailed=True)
-        detailed = _model(table, more)
+        detailed = _model(table, more, steps)
         if _shape(detailed) != _shape(model):
-            detailed, again = _judged(detailed, table, more)
+            detailed, again = _judged(detailed, table, more, steps)
             if again is not None and _is_preferred(again, others, model):
                 model, others = detailed, again
     if others is not None:
@@ -73,13 +99,14 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 
 
 def _judged(
-    model: FittedModel, points: Points, options: Options
+    model: FittedModel, points: Points, options: Options, steps: _Steps
 ) -> tuple[FittedModel, HeldOut | None]:
     """The model, and what such models say of points that are left out.
 
     Residuals stay a part of it where the noise is known, or such points are clearly nearer with it.
     """
-    folds = left_out(points, partial(_model, options=options)) if options.hold_out else None
+    derive_again = partial(_model, options=options, steps=steps)
+    folds = left_out(points, derive_again) if options.hold_out else None
     others = None if folds is None else judged(folds)
     if noise_is_known(points):
         return model, others
@@ -100,9 +127,10 @@ def _shape(model: FittedModel) -> list[tuple[str, float]]:
     return [(one["template"], one["to"]) for one in model["segments"]]
 
 
-def _model(points: Points, options: Options) -> FittedModel:
+def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
     series = series_of(points)
-    derived = derive(series, options)
+    steps.begin()
+    derived = derive(series, options, steps.look)
     spread = spread_of(derived.parts, derived.series, points, options)
     model = _document(points, options, derived, spread)
     found = evaluate(model, points.x).y
@@ -229,14 +257,15 @@ def _segment(
     }
 
 
-def _segments_by_held_out(points: Points, options: Options) -> int | None:
+def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
     """The number of segments that predicts points best that were left out; None: too few points.
 
     A smaller one is taken where it does so nearly as well.
     """
     found: list[float] = []
     for number in range(1, options.most_segments + 1):
-        others = held_out(points, partial(_model, options=options._replace(segments=number)))
+        these = options._replace(segments=number)
+        others = held_out(points, partial(_model, options=these, steps=steps))
         if others is None:
             return None
         one = others.errors()

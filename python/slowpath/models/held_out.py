@@ -18,7 +18,8 @@ from slowpath.models.points import Points
 from slowpath.models.templates.batch import Floats
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
-_FOLDS = 5
+FOLDS = 5
+"""Each point is left out in one of so many models."""
 _SURE = 1.64
 """Standard errors that chance exceeds once in twenty times."""
 _WORTH = 0.05
@@ -92,9 +93,9 @@ def left_out(points: Points, derive: Derive) -> list[Fold] | None:
     if len(different) < _FEWEST:
         return None
     # With several columns, a fold must not have all points of one value of the last.
-    fold = (row if len(points.names) == 1 else row + row // _FOLDS) % _FOLDS
+    fold = (row if len(points.names) == 1 else row + row // FOLDS) % FOLDS
     inner = (column > different[0]) & (column < different[-1])
-    outs = [out for number in range(_FOLDS) if (out := inner & (fold == number)).any()]
+    outs = [out for number in range(FOLDS) if (out := inner & (fold == number)).any()]
     return [Fold(derive(points.rows(~out)), points.x[out], points.y[out]) for out in outs]
 
 

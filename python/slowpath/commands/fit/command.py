@@ -23,16 +23,21 @@ FIT = Command(
     (
         "Derive a model of measurements: how a number grows with another one.",
         "The curve is cut into segments, each with the function that fits it best: constant, line, "
-        "polynomial, logarithm, hyperbola, exponential, or one of these inverted. How many "
-        "segments there are, and which functions, follows from the data. Relative differences "
-        "count, and single wrong values do little.",
+        "polynomial, logarithm, hyperbola, exponential, or one of these inverted; or the whole "
+        "curve is a function that runs into a limit. How many segments there are, and which "
+        "functions, follows from the data. Relative differences count, and single wrong values do "
+        "little.",
         "With --predict, standard output is a CSV of what the model says at the rows of a file.",
         "Needs the extra `models`: pip install slowpath[models].",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or no model be "
         "derived from it.",
     ),
     (
-        argument("FILE", "CSV file with a header line; each further line is a measurement."),
+        argument(
+            "FILE",
+            "CSV file with a line of names, which may be a comment; each further line is a "
+            "measurement.",
+        ),
         option(
             DATA,
             "--x",

@@ -2,7 +2,9 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from slowpath.analysis.progress import Shown
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_error
@@ -12,6 +14,10 @@ from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files.reading import Table, read_table
 from slowpath.models.packages import need
 from slowpath.report.picture import check_picture
+
+if TYPE_CHECKING:
+    from slowpath.models.options import Options
+    from slowpath.models.points import Points
 
 _SHOWN = 3
 
@@ -45,7 +51,6 @@ def _derive(
     given: Namespace, columns: Sequence[str], table: Table, query: Table | None
 ) -> ExitCode:
     from slowpath.models.files import saved
-    from slowpath.models.fitting import fit as derive
     from slowpath.models.options import Options
     from slowpath.models.points import PointsError, points_of
     from slowpath.models.reports.rows import csv_report
@@ -67,7 +72,7 @@ def _derive(
         points = points_of(
             table.columns, columns, given.y, weight=given.weight, spread=given.spread
         )
-        model = derive(points, options)
+        model = _watched(given, points, options)
     except PointsError as problem:
         raise InputError(given.file, str(problem)) from None
     if given.plot is not None:
@@ -92,6 +97,27 @@ def _derive(
     if rows is not None:
         _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
     return ExitCode.FINE
+
+
+def _watched(given: Namespace, points: "Points", options: "Options") -> FittedModel:
+    """Derive the model; standard error shows how far that is."""
+    from slowpath.models.fitting import fit as derive
+
+    shown = Shown(given.file)
+    faster = "" if given.search == "extrema" else ", --search extrema is faster"
+
+    def look(number: int, most: int) -> None:
+        state = f"model {number} of up to {most}, most of them to judge points left out"
+        shown.show(
+            lambda elapsed: f"{state}, {elapsed:.1f} s",
+            lambda elapsed: f"{elapsed:.0f} s so far, {state}; Ctrl-C stops it{faster}",
+            after=1.0,
+        )
+
+    try:
+        return derive(points, options, look)
+    finally:
+        shown.close()
 
 
 def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list[Predicted]:

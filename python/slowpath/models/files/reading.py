@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -23,18 +24,29 @@ class Table(NamedTuple):
 
 
 def read_table(file: str, names: Sequence[str]) -> Table:
-    """The columns of these names; empty lines and lines that begin with `#` are left out.
+    """Return the columns of these names.
+
+    Empty lines and comments, which begin with `#`, are left out. Where the first line has numbers
+    only, the last comment before it names the columns if it has as many fields, as numpy's
+    `savetxt` and gnuplot write it.
 
     Raises:
-        InputError: when a column or a number is missing, or a line has more values than columns.
+        InputError: when a column, a name or a number is missing, or a line has more values than
+            columns.
     """
     text = read_text(file).removeprefix("\ufeff")
-    starts = (line for line in text.split("\n") if line.strip() and line[0] != "#")
-    head = next(starts, None)
+    comment, head = _first_lines(text)
     if head is None:
         raise InputError(file, "is empty; the first line has to name the columns")
-    rows = _rows(file, text, max(_SEPARATORS, key=head.count))
-    header = [name.strip() for name in next(rows)[1]]
+    separator = max(_SEPARATORS, key=head.count)
+    rows = _rows(file, text, separator)
+    first, header = next(rows)
+    if all(map(_is_number, header)):
+        named = next(csv.reader([comment], delimiter=separator), [])
+        if len(named) != len(header) or any(map(_is_number, named)):
+            raise InputError(file, "its first line is numbers; fit needs a line of names")
+        rows, header = chain([(first, header)], rows), named
+    header = [name.strip() for name in header]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
     for number, cells in rows:
@@ -45,6 +57,25 @@ def read_table(file: str, names: Sequence[str]) -> Table:
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
     return Table(file, columns)
+
+
+def _first_lines(text: str) -> tuple[str, str | None]:
+    """Return the first line that is neither empty nor a comment, and the comment before it."""
+    comment = ""
+    for line in text.split("\n"):
+        if line.startswith("#"):
+            comment = line.lstrip("#").strip()
+        elif line.strip():
+            return comment, line
+    return comment, None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:

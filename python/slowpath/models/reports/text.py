@@ -23,22 +23,28 @@ def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
     begin = "" if file is None else f"{file}: "
     yield Line(f"{begin}{model['points']:,} points, {y} over {over}")
     yield Line("")
-    error = _WORDS[model["metric"]]
+    shown = _shown(model["metric"])
     rows = [
         [
             _n(segment["from"]),
             _n(segment["to"]),
             str(segment["points"]),
             written(segment, model["x"]),
-            _error(segment["errors"], model["metric"]),
+            *(_error(segment["errors"], metric) for metric in shown),
         ]
         for segment in model["segments"]
     ]
-    head = (f"{x} from", "to", "points", f"{y} =", error)
-    yield from grid(head, rows, right={f"{x} from", "to", "points", error})
+    errors = [_WORDS[metric] for metric in shown]
+    head = (f"{x} from", "to", "points", f"{y} =", *errors)
+    yield from grid(head, rows, right={f"{x} from", "to", "points", *errors})
     yield Line("")
     for sentence in sentences(model):
         yield Line(sentence)
+
+
+def _shown(metric: str) -> tuple[str, ...]:
+    """The errors to report: that of the user's choice, and MAPE, which most people know."""
+    return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
 
 
 def written(segment: Segment, names: Sequence[str]) -> str:
@@ -68,15 +74,15 @@ def sentences(model: FittedModel) -> Iterator[str]:
             "joins the two."
         )
     yield from _residuals(model)
-    word = _WORDS[model["metric"]]
-    told = _error(model["errors"], model["metric"])
+    shown = _shown(model["metric"])
+    told = _errors(model["errors"], shown)
     held = model["held_out"]
     left_out = (
         "not known for others: there are too few to leave some out"
         if held is None
-        else f"{_error(held, model['metric'])} for points that were left out"
+        else f"{_errors(held, shown)} for points that were left out"
     )
-    yield f"The error ({word}) is {told} for the points that it was fitted to, and {left_out}."
+    yield f"The error is {told} for the points that it was fitted to, and {left_out}."
     share = model["confidence"]
     below, above = (
         max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
@@ -109,6 +115,11 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
         for side, end, segment in (("below", low, first), ("above", high, last))
     ]
     return f"Nothing was measured beyond, and what it says is a guess: {', '.join(ends)} ({x})."
+
+
+def _errors(errors: Errors, metrics: Sequence[str]) -> str:
+    """Such as `sMAPE 1.2 %, MAPE 2.4 %`."""
+    return ", ".join(f"{_WORDS[metric]} {_error(errors, metric)}" for metric in metrics)
 
 
 def _error(errors: Errors, metric: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from slowpath.models.search.evidence import FINEST, USUAL, surprise, usual_spread
 from slowpath.models.search.rules import FEWEST, Rules, enough, on_the_way
-from slowpath.models.templates.batch import Curve, Floats, Indices, pieces_of
+from slowpath.models.templates.batch import Batch, Curve, Floats, Indices, pieces_of
 from slowpath.models.templates.template import Template
 
 _EQUAL = 1e-9
@@ -16,6 +16,8 @@ _MANY = 2_000_000
 """Points of all pieces together that are worked on at a time; it keeps the memory small."""
 
 
+_INSIDE = 2
+"""Cuts of an earlier search that a piece may have inside, such as those near its ends."""
 _NO_RULES = Rules()
 
 
@@ -39,17 +41,32 @@ class Costs:
         cuts: Sequence[int],
         templates: Sequence[Template],
         rules: Rules = _NO_RULES,
+        found: Sequence[int] = (),
     ) -> None:
+        """Fits all templates to all pieces.
+
+        Args:
+            curve: the points.
+            cuts: where pieces may begin and end.
+            templates: functions to choose from.
+            rules: which of these are allowed.
+            found: cuts of an earlier search; pieces with more than `_INSIDE` of them are left out.
+        """
         self.cuts, self.templates = list(cuts), templates
         self._rules, self._points = rules, len(curve.x)
         between = np.append(0, np.cumsum(on_the_way(curve)))
         least = min(FEWEST, len(curve.x))
+        rank = np.searchsorted(np.sort(found), self.cuts)
+        whole = (0, len(self.cuts) - 1)
         self.pairs = [
             (at, to)
             for at, begin in enumerate(self.cuts)
             for to, end in enumerate(self.cuts)
-            if end - begin >= least
-            or (end > begin and between[end] - between[begin] == end - begin)
+            if (
+                end - begin >= least
+                or (end > begin and between[end] - between[begin] == end - begin)
+            )
+            and (rank[to] - rank[at] <= _INSIDE or (at, to) == whole)
         ]
         self._place = {pair: number for number, pair in enumerate(self.pairs)}
         rows = [self._of(curve, part) for part in self._parts()]
@@ -81,7 +98,7 @@ class Costs:
         losses, errors = [], []
         for order, template in enumerate(self.templates):
             with np.errstate(all="ignore"):
-                fitted = self._rules.fitted(template, batch)
+                fitted = self._fitted(template, batch)
                 loss = np.maximum(batch.losses(fitted), floor) * (1 + order * _EQUAL)
                 allowed = enough(template, batch, self._points) & np.isfinite(loss)
                 allowed &= self._rules.allows(batch, fitted)
@@ -91,6 +108,17 @@ class Costs:
                     each = np.array([metric.whole(one) for one in np.where(allowed, mean, 0.0)])
                     errors.append(np.where(allowed, each, np.inf))
         return np.array(losses), np.array(errors) if errors else np.zeros((0, len(pieces)))
+
+    def _fitted(self, template: Template, batch: Batch) -> Floats:
+        """Values of a template at the points of each piece; not numbers where it has no place."""
+        if not template.whole:
+            return self._rules.fitted(template, batch)
+        values = np.full(len(batch.x), np.nan)
+        for start in batch.starts[batch.lengths == self._points]:
+            inside = slice(start, start + self._points)
+            curve = Curve(batch.x[inside], batch.y[inside], batch.scale[inside])
+            values[inside] = self._rules.fitted(template, pieces_of(curve, [(0, self._points)]))
+        return values
 
     def forbid(self, piece: Piece) -> None:
         """Takes a template out of the choice for a segment."""

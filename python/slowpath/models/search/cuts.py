@@ -19,7 +19,7 @@ _SMOOTHED = 0, 2, 5
 """How many neighbours on each side are averaged."""
 _NEAR = 2
 """So many points beside each of them are taken, too (the paper's j)."""
-_AROUND = 3
+_AROUND = 2
 
 
 def all_cuts(curve: Curve) -> list[int]:

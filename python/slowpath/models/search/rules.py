@@ -12,6 +12,8 @@ from slowpath.models.templates.template import Template
 
 FEWEST = 3
 """Points of a segment, but for those on the way between two others."""
+FEWEST_MET = 5
+"""Points of a curve that runs into a limit."""
 _SIMPLE = 2
 """Up to this rank one more point than parameters is enough, else two: a shape has to be seen."""
 _FLAT = 1e-9
@@ -55,6 +57,8 @@ def enough(template: Template, batch: Batch, points: int) -> NDArray[np.bool_]:
     """Which pieces have points enough for a template."""
     if template.rank == 1:
         return batch.lengths >= 1
+    if template.whole:
+        return batch.lengths >= FEWEST_MET
     spare = 1 if template.rank <= _SIMPLE else 2
     least = min(max(FEWEST, template.rank + spare), max(points, template.rank))
     return batch.lengths >= least

@@ -15,6 +15,10 @@ Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 
 
+_LONG = 100
+"""So many points of a piece tell a shape well enough to search for one parameter of it."""
+
+
 class Curve(NamedTuple):
     """Points, ascending by x; residuals are differences of y, divided by `scale`."""
 
@@ -67,6 +71,14 @@ class Batch:
             self._kept[name] = make(self)
         return self._kept[name]
 
+    def thinned(self) -> "Batch":
+        """The same pieces; of each long one, points at even distances, with both ends."""
+        if self.lengths.max() <= _LONG:
+            return self
+        found = self.keep("thinned", _thinned)
+        assert isinstance(found, Batch)  # noqa: S101 - what `_thinned` makes
+        return found
+
     def inverted(self) -> "Batch":
         """The same pieces with 1/y, such that residuals are worth what they were, if small."""
         found = self.keep("inverted", _inverted)
@@ -78,6 +90,15 @@ def _inverted(batch: Batch) -> Batch:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         safe = np.where(batch.y > 0, batch.y, np.nan)
         return Batch(Curve(batch.x, 1 / safe, batch.scale / safe**2), batch.starts)
+
+
+def _thinned(batch: Batch) -> Batch:
+    kept = np.minimum(batch.lengths, _LONG)
+    starts = np.cumsum(kept) - kept
+    at = np.arange(kept.sum()) - np.repeat(starts, kept)
+    step = (batch.lengths - 1) / np.maximum(kept - 1, 1)
+    places = np.repeat(batch.starts, kept) + np.rint(at * np.repeat(step, kept)).astype(np.intp)
+    return Batch(Curve(batch.x[places], batch.y[places], batch.scale[places]), starts)
 
 
 def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:

@@ -1,7 +1,11 @@
-"""All templates: those of the paper (§ 2.2), and the hyperbola, which caches call for."""
+"""All templates: those of the paper (§ 2.2), the hyperbola, and functions with a limit.
+
+Caches call for the hyperbola, benchmarks that run into a limit for the others.
+"""
 
 from slowpath.models.templates.exponential import Exponential
 from slowpath.models.templates.inverse import Inverse
+from slowpath.models.templates.limited import LINE, PROPORTIONAL, RECIPROCAL, Limited
 from slowpath.models.templates.logarithm import Hyperbola, Logarithm
 from slowpath.models.templates.polynomial import DEGREES, Polynomial
 from slowpath.models.templates.template import Template
@@ -19,5 +23,13 @@ TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
 """Simple ones first. The inverse of a constant would be a constant."""
-BY_NAME = {template.name: template for template in TEMPLATES}
+_LIMITED: tuple[Template, ...] = tuple(
+    Limited(way, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for way in ("min", "max")
+)
+WHOLE: tuple[Template, ...] = (
+    *_LIMITED,
+    *(Inverse(one) for one in _LIMITED if one.name.endswith(LINE.name)),
+)
+"""Shapes of whole curves. The inverse of a limited proportion is a limited reciprocal, and back."""
+BY_NAME = {template.name: template for template in (*TEMPLATES, *WHOLE)}
 """By the names that documents have."""

@@ -22,6 +22,7 @@ class Inverse:
         self.rank = other.rank
         self.parameters = other.parameters
         self.origin_at_start = other.origin_at_start
+        self.whole = other.whole
 
     def fitted(self, batch: Batch) -> Floats:
         """Not finite where the divisor is not positive."""

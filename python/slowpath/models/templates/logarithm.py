@@ -4,8 +4,6 @@ Where x is the size of a table, and c of it fit into a cache, c/x of the look-up
 hit: their mean time is linear in 1/x. What is paid once for x bytes is so, too, byte by byte.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from slowpath.models.templates.batch import Batch, Floats
@@ -17,14 +15,7 @@ class _OfPositive(Separable):
     parameters: tuple[str, ...] = ("a", "b")
     origin_at_start = False
     simple = True
-
-    def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:  # noqa: ARG002 - there is no c
-        """None."""
-        return ()
-
-    def change(self, batch: Batch, basis: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Nothing."""
-        return np.zeros_like(basis)
+    nonlinear = False
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - they are
         """As they are, without c."""

@@ -14,6 +14,7 @@ class Polynomial:
     """p0 + p1 x + p2 x² and so on."""
 
     exact = True
+    whole = False
 
     def __init__(self, degree: int) -> None:
         self.degree = degree

@@ -6,6 +6,7 @@ c is searched: first on a grid, then by steps from the best there.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,23 @@ _STEPS = 6
 """Steps of Gauss and Newton after the grid."""
 _SHORTER = 0.2
 """What is tried of a step that leads to nothing better."""
+
+
+class _Moments(NamedTuple):
+    """Sums that do not depend on the basis."""
+
+    weight: Floats
+    whole: Floats  # of weights
+    centred: Floats  # distance of y from the mean of its piece, times the weight
+    square: Floats  # weighted sum of squares of these distances
+
+
+def _moments(batch: Batch) -> _Moments:
+    weight = 1 / batch.scale**2
+    whole = batch.sums(weight)
+    apart = batch.y - batch.spread(batch.sums(weight * batch.y) / whole)
+    centred = weight * apart
+    return _Moments(weight, whole, centred, batch.sums(centred * apart))
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
@@ -40,19 +58,23 @@ class Separable(ABC):
     parameters: tuple[str, ...]
     origin_at_start: bool
     exact = True
+    whole = False
     simple: bool
 
-    @abstractmethod
+    nonlinear = True
+    """Whether there is a c."""
+
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Ascending values of c, for each piece one; several such rows. Empty: there is no c."""
+        """Ascending values of c, for each piece one; several such rows."""
+        raise NotImplementedError
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
         """The function g at all points, for a c of each piece; not finite where there is none."""
 
-    @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
         """How that changes with c."""
+        raise NotImplementedError
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
@@ -60,17 +82,22 @@ class Separable(ABC):
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         """For each piece, a, b and c."""
+        chosen = self._searched(batch.thinned()) if self.nonlinear else np.zeros(len(batch.starts))
+        return *straight(batch, self.basis(batch, chosen)), chosen
+
+    def _searched(self, batch: Batch) -> Floats:
+        """For each piece, c."""
         best = np.full(len(batch.starts), np.inf)
         chosen = np.zeros_like(best)
         rows = self.grids(batch)
         for c in (c for row in rows for c in row):
             best, chosen = _better(best, chosen, self._loss(batch, c), c)
-        for _ in range(_STEPS if rows else 0):
+        for _ in range(_STEPS):
             step = self._step(batch, chosen)
             for share in (1.0, _SHORTER):
                 c = np.clip(chosen + share * step, rows[0][0], rows[-1][-1])
                 best, chosen = _better(best, chosen, self._loss(batch, c), c)
-        return *straight(batch, self.basis(batch, chosen)), chosen
+        return chosen
 
     def _step(self, batch: Batch, c: Floats) -> Floats:
         """How far to go from c: by what a small change of c adds, but for what a and b can do.
@@ -89,9 +116,16 @@ class Separable(ABC):
         return np.where((square > 0) & np.isfinite(move), move, 0.0)
 
     def _loss(self, batch: Batch, c: Floats) -> Floats:
+        """Sum of squared residuals of the best a and b: of y, less the share that g explains."""
+        moments = batch.keep("moments", _moments)
+        assert isinstance(moments, _Moments)  # noqa: S101 - what `_moments` makes
         basis = self.basis(batch, c)
-        level, slope = straight(batch, basis)
-        return batch.losses(batch.spread(level) + batch.spread(slope) * basis)
+        apart = basis - batch.spread(batch.sums(moments.weight * basis) / moments.whole)
+        square = batch.sums(moments.weight * apart**2)
+        along = batch.sums(moments.centred * apart)
+        explained = np.where(square > 0, along**2 / np.where(square > 0, square, 1.0), 0.0)
+        loss = np.maximum(moments.square - explained, 0.0)
+        return np.where(np.isfinite(loss), loss, np.inf)
 
     def fitted(self, batch: Batch) -> Floats:
         """As the protocol has it."""

@@ -25,6 +25,8 @@ class Template(Protocol):
     """Whether x counts from the start of the segment, and not from zero."""
     exact: bool
     """Whether `each` yields the best parameters, and not only good ones to start from."""
+    whole: bool
+    """Whether it is a shape of whole curves only, and not of a segment among others."""
     simple: bool
     """Whether it may go on beyond what was measured; others keep their last value there."""
 

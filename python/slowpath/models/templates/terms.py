@@ -38,6 +38,7 @@ class Terms:
     name = NAME
     origin_at_start = False
     exact = True
+    whole = False
 
     def __init__(self, terms: Sequence[Sequence[str]]) -> None:
         self.terms = tuple(tuple(term) for term in terms)
