@@ -1,6 +1,9 @@
 """The headers in the manners of Click and DPDK, and what of a module is theirs."""
 
+import os
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
@@ -14,6 +17,10 @@ _KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
 _EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)
 _BITS, _INCLUDED = "/bits/", "/include/"
+_STRUCTURED = re.compile(rb"\b(rte_ip6\.h|rte_ipv6_addr|RTE_IPV6)\b")
+_QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
+_MOST_HEADERS = 200
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
 """How clang finds the headers, in C, too."""
 FLAGS = (
@@ -32,6 +39,42 @@ def aliases(source: bytes) -> tuple[str, ...]:
     if len(exported) != 1 or len(exported[0].split()) == 1:
         return ()
     return (f"-DSLOWPATH_ELEMENT={exported[0].split()[0].decode()}",)
+
+
+def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags of clang for a source that has IPv6 addresses as DPDK 24.11 has them.
+
+    They are a structure there, and bytes in release 22.11, of headers of packets too. The source
+    tells by the names it uses, or that its own headers use: those in quotes, found beside it or by
+    `-I`.
+    """
+    named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
+    named += [word for flag, word in pairwise(flags) if flag == "-I"]
+    texts = [(Path(file).parent, source)]
+    seen = set[Path]()
+    while texts and len(seen) < _MOST_HEADERS:
+        folder, text = texts.pop()
+        if _STRUCTURED.search(text):
+            return ("-DSLOWPATH_DPDK_IPV6",)
+        for name in _QUOTED.findall(text):
+            beside = (Path(one, os.fsdecode(name)) for one in (folder, *named))
+            found = next((path for path in beside if path.is_file()), None)
+            if found is not None and found.resolve() not in seen:
+                seen.add(found.resolve())
+                texts.append((found.parent, found.read_bytes()))
+    return ()
+
+
+def missing_header(reason: str) -> str:
+    """Return a sentence on a header of DPDK that clang does not find; else nothing."""
+    found = _MISSING.search(reason)
+    if found is None:
+        return ""
+    there = ", ".join(sorted(path.stem[4:] for path in (HEADERS / "dpdk").glob("rte_*.h")))
+    return (
+        f"; headers of slowpath stand in for those of DPDK 22.11, and {found[1]} is not among them"
+        f" (rte_*.h of {there}): --cflags=-IFOLDER adds a folder with one of your own"
+    )
 
 
 def is_ours(file: str) -> bool:

@@ -5,7 +5,13 @@ from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_program
-from slowpath.insights.preparation.framework import FIND, FLAGS, aliases
+from slowpath.insights.preparation.framework import (
+    FIND,
+    FLAGS,
+    address_form,
+    aliases,
+    missing_header,
+)
 from slowpath.programs.clang import BITCODE, compile_c
 from slowpath.programs.sources import Clang, kind_of
 
@@ -39,6 +45,7 @@ def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
     """
     extension = Path(file).suffix
     own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
+    own = (*own, *address_form(file, data, clang.flags))
     return clang._replace(flags=(*_COMPILED.get(extension, ()), *own, *clang.flags))
 
 
@@ -53,7 +60,13 @@ def load_source(file: str, clang: Clang) -> Source:
     if data.startswith(_BITCODE):
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):
-        made = compile_c(file, compiler_for(file, data, clang), BITCODE)
+        try:
+            made = compile_c(file, compiler_for(file, data, clang), BITCODE)
+        except InputError as problem:
+            more = missing_header(problem.reason)
+            if not more:
+                raise
+            raise InputError(file, problem.reason + more) from None
         return Source(file, made, "bitcode", compiled=True)
     if Path(file).suffix == ".ll" or kind_of(file, data) == "ll":
         return Source(file, data, "text", compiled=False)

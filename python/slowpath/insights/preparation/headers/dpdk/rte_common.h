@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#ifndef __cplusplus
+#include <stdalign.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +33,8 @@
 #define __rte_noinline __attribute__((noinline))
 #define __rte_unused __attribute__((unused))
 #define __rte_packed __attribute__((packed))
+#define __rte_packed_begin
+#define __rte_packed_end __rte_packed
 #define __rte_aligned(x) __attribute__((aligned(x)))
 #define __rte_cache_aligned __rte_aligned(RTE_CACHE_LINE_SIZE)
 #define __rte_cache_min_aligned __rte_aligned(RTE_CACHE_LINE_MIN_SIZE)

@@ -11,4 +11,5 @@
 #define RTE_MAX_QUEUES_PER_PORT 1024
 #define RTE_LIBRTE_IP_FRAG_MAX_FRAG 8
 #define RTE_ARCH_64 1
+#define RTE_LIB_EVENTDEV 1
 #endif

@@ -1,6 +1,7 @@
 /* Ports: what is sent is counted; what is received are the packets of the trace. */
 #ifndef SLOWPATH_DPDK_ETHDEV_H
 #define SLOWPATH_DPDK_ETHDEV_H
+#include <rte_string_fns.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_eth_ports.h>

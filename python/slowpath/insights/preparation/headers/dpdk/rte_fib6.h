@@ -1,6 +1,7 @@
 /* As rte_fib.h, for IPv6. */
 #ifndef SLOWPATH_DPDK_FIB6_H
 #define SLOWPATH_DPDK_FIB6_H
+#include <slowpath_ipv6.h>
 #include <slowpath_prefixes.h>
 
 #define RTE_FIB6_IPV6_ADDR_SIZE 16
@@ -52,7 +53,7 @@ SLOWPATH_KEPT struct rte_fib6 *rte_fib6_started(struct rte_fib6 *table, const st
 	rte_fib6_started(&rte_fib6, config); \
 })
 
-SLOWPATH_KEPT int rte_fib6_add(struct rte_fib6 *table, const uint8_t *address, uint8_t depth, uint64_t next_hop)
+SLOWPATH_KEPT int rte_fib6_add(struct rte_fib6 *table, const slowpath_ipv6 *address, uint8_t depth, uint64_t next_hop)
 {
 	uint64_t ip[2];
 	uint32_t at;
@@ -68,7 +69,7 @@ SLOWPATH_KEPT int rte_fib6_add(struct rte_fib6 *table, const uint8_t *address, u
 	table->rules[at].next_hop = next_hop;
 	return 0;
 }
-SLOWPATH_KEPT int rte_fib6_delete(struct rte_fib6 *table, const uint8_t *address, uint8_t depth)
+SLOWPATH_KEPT int rte_fib6_delete(struct rte_fib6 *table, const slowpath_ipv6 *address, uint8_t depth)
 {
 	uint64_t ip[2];
 	uint32_t at;
@@ -82,7 +83,7 @@ SLOWPATH_KEPT int rte_fib6_delete(struct rte_fib6 *table, const uint8_t *address
 	table->rules[at].length = 0;
 	return 0;
 }
-SLOWPATH_KEPT int rte_fib6_lookup_bulk(struct rte_fib6 *table, uint8_t ips[][RTE_FIB6_IPV6_ADDR_SIZE], uint64_t *hops,
+SLOWPATH_KEPT int rte_fib6_lookup_bulk(struct rte_fib6 *table, slowpath_ipv6_row *ips, uint64_t *hops,
 				       int count)
 {
 	uint32_t at, best;
@@ -92,7 +93,7 @@ SLOWPATH_KEPT int rte_fib6_lookup_bulk(struct rte_fib6 *table, uint8_t ips[][RTE
 	if (!table || !ips || !hops)
 		return -EINVAL;
 	SLOWPATH_LOOP for (packet = 0; packet < count; packet++) {
-		memcpy(ip, ips[packet], sizeof(ip));
+		memcpy(ip, &ips[packet], sizeof(ip));
 		hops[packet] = table->default_nh;
 		best = 0;
 		SLOWPATH_LOOP for (at = 0; at < table->used; at++)

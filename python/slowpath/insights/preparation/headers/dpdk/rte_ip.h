@@ -3,6 +3,7 @@
 #define SLOWPATH_DPDK_IP_H
 #include <netinet/in.h>
 #include <rte_byteorder.h>
+#include <rte_ip6.h>
 #include <rte_mbuf.h>
 
 struct rte_ipv4_hdr {
@@ -22,15 +23,6 @@ struct rte_ipv4_hdr {
 	rte_be16_t hdr_checksum;
 	rte_be32_t src_addr;
 	rte_be32_t dst_addr;
-} __rte_packed;
-
-struct rte_ipv6_hdr {
-	rte_be32_t vtc_flow;
-	rte_be16_t payload_len;
-	uint8_t proto;
-	uint8_t hop_limits;
-	uint8_t src_addr[16];
-	uint8_t dst_addr[16];
 } __rte_packed;
 
 struct rte_ipv6_fragment_ext {
@@ -57,7 +49,6 @@ struct rte_ipv6_fragment_ext {
 #define RTE_IPV4_HDR_OPT_MAX_LEN 40
 #define RTE_IPV4_MIN_IHL 0x5
 #define RTE_IPV4_VHL_DEF ((4 << 4) | RTE_IPV4_MIN_IHL)
-#define RTE_IPV6_MIN_MTU 1280
 #define RTE_IPV6_EHDR_MF_SHIFT 0
 #define RTE_IPV6_EHDR_MF_MASK 1
 #define RTE_IPV6_EHDR_FO_SHIFT 3
@@ -146,7 +137,7 @@ SLOWPATH_INLINE int rte_ipv4_udptcp_cksum_verify(const struct rte_ipv4_hdr *head
 
 SLOWPATH_INLINE uint16_t rte_ipv6_phdr_cksum(const struct rte_ipv6_hdr *header, uint64_t flags)
 {
-	uint64_t sum = rte_raw_cksum(header->src_addr, 32);
+	uint64_t sum = rte_raw_cksum(&header->src_addr, 32);
 	uint32_t length = flags & RTE_MBUF_F_TX_TCP_SEG ? 0 : header->payload_len;
 
 	return slowpath_dpdk_fold(sum + length + rte_cpu_to_be_16(header->proto));

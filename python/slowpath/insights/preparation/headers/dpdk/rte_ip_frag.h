@@ -429,7 +429,7 @@ SLOWPATH_KEPT struct rte_mbuf *rte_ipv6_frag_reassemble_packet(struct rte_ip_fra
 	uint64_t addresses[4];
 	uint32_t whole;
 
-	memcpy(addresses, ip->src_addr, sizeof(addresses));
+	memcpy(addresses, &ip->src_addr, sizeof(addresses));
 	one = rte_ip_frag_packet(table, row, m, addresses, 4, piece->id, now, length);
 	if (!one)
 		return 0;

@@ -1,6 +1,7 @@
 /* As rte_lpm.h, for IPv6. */
 #ifndef SLOWPATH_DPDK_LPM6_H
 #define SLOWPATH_DPDK_LPM6_H
+#include <slowpath_ipv6.h>
 #include <slowpath_prefixes.h>
 
 #define RTE_LPM6_MAX_DEPTH 128
@@ -32,7 +33,7 @@ SLOWPATH_KEPT struct rte_lpm6 *rte_lpm6_started(struct rte_lpm6 *table, const st
 
 SLOWPATH_PREFIXES(rte_lpm6, const uint64_t *ip, SLOWPATH_UNDER6)
 
-SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth, uint32_t next_hop)
+SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const slowpath_ipv6 *address, uint8_t depth, uint32_t next_hop)
 {
 	uint64_t ip[2];
 	uint32_t at;
@@ -48,7 +49,7 @@ SLOWPATH_KEPT int rte_lpm6_add(struct rte_lpm6 *table, const uint8_t *address, u
 	table->rules[at].length = depth;
 	return 0;
 }
-SLOWPATH_KEPT int rte_lpm6_delete(struct rte_lpm6 *table, const uint8_t *address, uint8_t depth)
+SLOWPATH_KEPT int rte_lpm6_delete(struct rte_lpm6 *table, const slowpath_ipv6 *address, uint8_t depth)
 {
 	uint64_t ip[2];
 	uint32_t at;
@@ -62,7 +63,7 @@ SLOWPATH_KEPT int rte_lpm6_delete(struct rte_lpm6 *table, const uint8_t *address
 	table->rules[at].length = 0;
 	return 0;
 }
-SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const uint8_t *address, uint32_t *next_hop)
+SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const slowpath_ipv6 *address, uint32_t *next_hop)
 {
 	uint32_t at, best = 0, hop = 0;
 	uint64_t ip[2];
@@ -78,14 +79,14 @@ SLOWPATH_KEPT int rte_lpm6_lookup(const struct rte_lpm6 *table, const uint8_t *a
 	*next_hop = hop;
 	return 0;
 }
-SLOWPATH_INLINE int rte_lpm6_lookup_bulk_func(const struct rte_lpm6 *table, uint8_t ips[][RTE_LPM6_IPV6_ADDR_SIZE],
+SLOWPATH_INLINE int rte_lpm6_lookup_bulk_func(const struct rte_lpm6 *table, slowpath_ipv6_row *ips,
 					      int32_t *hops, unsigned count)
 {
 	unsigned at;
 	uint32_t hop;
 
 	SLOWPATH_LOOP for (at = 0; at < count; at++)
-		hops[at] = rte_lpm6_lookup(table, ips[at], &hop) == 0 ? (int32_t)hop : -1;
+		hops[at] = rte_lpm6_lookup(table, (const slowpath_ipv6 *)&ips[at], &hop) == 0 ? (int32_t)hop : -1;
 	return 0;
 }
 SLOWPATH_INLINE void rte_lpm6_free(struct rte_lpm6 *table) { (void)table; }

@@ -1,6 +1,7 @@
 /* Texts, of which packets have none. */
 #ifndef SLOWPATH_DPDK_STRING_FNS_H
 #define SLOWPATH_DPDK_STRING_FNS_H
+#include <ctype.h>
 #include <rte_common.h>
 SLOWPATH_INLINE size_t rte_strlcpy(char *to, const char *from, size_t size)
 {
