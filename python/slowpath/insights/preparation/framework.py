@@ -57,7 +57,7 @@ def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, .
         if _STRUCTURED.search(text):
             return ("-DSLOWPATH_DPDK_IPV6",)
         for name in _QUOTED.findall(text):
-            beside = (Path(one, os.fsdecode(name)) for one in (folder, *named))
+            beside = (Path(one) / os.fsdecode(name) for one in (str(folder), *named))
             found = next((path for path in beside if path.is_file()), None)
             if found is not None and found.resolve() not in seen:
                 seen.add(found.resolve())
