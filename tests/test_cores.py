@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +11,13 @@ pytest.importorskip("scipy", reason="the extra `models` is not installed")
 
 from slowpath.engine import estimates, targets
 from slowpath.experiments.cores.description import Machine, target_text, timing_text
-from slowpath.experiments.cores.fitting import fit
-from slowpath.experiments.cores.observations import Observation
+from slowpath.experiments.cores.fitting import ends, fit
+from slowpath.experiments.cores.observations import Observation, observations
 from slowpath.experiments.cores.parameters import PARAMETERS, clipped, first
+from slowpath.experiments.results.documents import Measurement, Sample
+from slowpath.experiments.results.folder import ExperimentFolder
+from slowpath.experiments.shipped import shipped_experiment
+from slowpath.schema.results import USUAL_ENDS
 
 MACHINE: Machine = {"machine": 'a "machine"\n', "date": "2026-01-01", "clock_hz": 2_000_000_000}
 CALLS = {
@@ -109,3 +114,73 @@ def test_a_path_that_is_none_is_refused() -> None:
         estimates.flow_of('{"steps": [["alu", [99], 0, false, null, null]], "calls": []}')
     with pytest.raises(ValueError, match="expected"):
         estimates.flow_of("nothing")
+
+
+def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
+    """The directory of an experiment that came to these samples."""
+    into = ExperimentFolder(folder)
+    into.begin(shipped_experiment("arithmetic-add"))
+    measurement: Measurement = {
+        "slowpath": "",
+        "testbed": "linux-xdp",
+        "target": "linux-xdp",
+        "metric": "ns",
+        "state": "complete",
+        "exact": False,
+        "date": "2026-01-01T00:00:00Z",
+        "seconds": 1.0,
+        "blocks": 1,
+        "points": [8, 16, 24],
+        "errors": [],
+        "notes": [],
+        "samples_sha256": None,
+    }
+    into.keep(measurement, samples, [None], flows)
+    return into
+
+
+def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
+    """A mean of both would be 15 ns, which is true neither alone nor beside another CPU."""
+    samples = [
+        *(Sample(8, number, 10.0, 8.0, 1) for number in range(3)),
+        *(Sample(8, number, 20.0, 13.0, 1) for number in range(3, 6)),
+        *(Sample(16, number, 30.0, 13.0, 1) for number in range(6)),
+    ]
+    flows = {
+        f"{which}-{value}": chain("alu", size, dependent=True).text()
+        for value in (8, 16)
+        for which, size in (("component", value), ("baseline", 1))
+    }
+    into = kept(tmp_path / "arithmetic-add", samples, flows)
+    seen = [(one.flow.text(), one.ns) for one in observations({"arithmetic-add": into})]
+    assert seen == [(flows["component-8"], 10.0), (flows["baseline-8"], 8.0)]
+
+
+def test_another_experiment_tells_what_a_baseline_takes_alone(tmp_path: Path) -> None:
+    flows = {
+        "component-8": chain("alu", 8, dependent=True).text(),
+        "baseline-8": chain("alu", 1, dependent=True).text(),
+    }
+    shared = [Sample(8, number, 20.0, 13.0, 1) for number in range(4)]
+    alone = [Sample(8, number, 10.0, 8.0, 1) for number in range(4)]
+    folders = {
+        "shared": kept(tmp_path / "shared", shared, flows),
+        "alone": kept(tmp_path / "alone", alone, flows),
+    }
+    assert {one.experiment for one in observations(folders)} == {"alone"}
+
+
+def test_intervals_widen_to_what_check_programs_show(truth: targets.Target) -> None:
+    assert ends([0.97, 1.0, 1.02]) == USUAL_ENDS
+    assert ends([0.5, 0.5, 1.0, 2.0, 2.0]) == (0.5, 2.0)
+    names, seen = zip(*flows(), strict=True)
+    times = estimates.nanoseconds(seen, truth)
+    observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
+    checks = [one._replace(ns=2 * one.ns) for one in observed[::3]]
+    looks = iter(range(5))
+    fitted = fit(observed, MACHINE, lambda _: next(looks, None) is not None, checks)
+    low, high = (
+        float(fitted.text.partition(f"\n{end} = ")[2].split()[0]) for end in ("low", "high")
+    )
+    assert low <= USUAL_ENDS[0]
+    assert high > 1.8

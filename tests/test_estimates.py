@@ -65,6 +65,14 @@ def test_text_never_calls_it_guaranteed() -> None:
     assert "no guarantee" in table
 
 
+def test_wide_intervals_are_told() -> None:
+    said = "check programs of the calibration disagree with it"
+    assert said not in slowpath("bound", FIREWALL, *TARGET).stdout
+    text = targets.target_text("linux-xdp") or ""
+    keep_calibration(re.sub(r"(?m)^high = .*$", "high = 1.4", text))
+    assert said in slowpath("bound", FIREWALL, *TARGET).stdout
+
+
 def test_paths_come_slowest_first_by_their_estimates() -> None:
     result = analysed(FIREWALL, *TARGET, "--paths", "all")
     times = [path["estimate"]["ns"] for path in result["paths"]]

@@ -1,6 +1,7 @@
 """What is predicted of a path before it is measured: by the target `linux-xdp`."""
 
 from functools import cache
+from typing import NamedTuple
 
 from slowpath.analysis.options import choose_target
 from slowpath.cli.calibration import CALIBRATED
@@ -13,10 +14,25 @@ def _target() -> targets.Target:
     return choose_target(CALIBRATED)
 
 
-def predicted(case: stations.Case) -> float | None:
-    """Nanoseconds of one run of a path; None where the path depends on answers of the kernel."""
+class Predicted(NamedTuple):
+    """What a path is predicted to take, in nanoseconds."""
+
+    run: float  # a turn of the kernel's loop with the program in it
+    program: float  # what the program adds to a turn
+
+
+def predicted(case: stations.Case) -> Predicted | None:
+    """What one run of a path takes; None where the path depends on answers of the kernel."""
     flow = estimates.flow(case)
-    return None if flow is None else estimates.nanoseconds([flow], _target())[0]
+    if flow is None:
+        return None
+    run, empty = estimates.nanoseconds([flow, _empty()], _target())
+    return Predicted(run, max(0.0, run - empty))
+
+
+@cache
+def _empty() -> estimates.Flow:
+    return estimates.flow_of('{"steps": [], "calls": []}')
 
 
 def predicted_for() -> str | None:

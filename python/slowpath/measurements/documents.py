@@ -1,6 +1,6 @@
 """The shape of measurements: what `slowpath measure --format json` writes."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from slowpath.measurements.live_documents import LivePath
 from slowpath.measurements.stretches.documents import Breakdown
@@ -61,7 +61,10 @@ class MeasuredPath(TypedDict):
     """Its place among the paths that were found, 1 for the slowest; null where it has none."""
     predicted_ns: float | None
     """Nanoseconds that the target `linux-xdp` estimates for the path, see `predicted_for`; null
-    where it depends on answers that the kernel was made to give."""
+    where it depends on answers that the kernel was made to give. It predicts `measured_ns`: the
+    kernel's loop is part of both."""
+    predicted_program_ns: NotRequired[float | None]
+    """Of `predicted_ns`, what the program takes beyond an empty one: it predicts `program_ns`."""
     measured_ns: float | None
     """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the mean
     over all loads but outliers. Null where it could not be measured, see `error`."""

@@ -98,6 +98,7 @@ def _prepare_path(
     row: MeasuredPath = {
         "rank": rank,
         "predicted_ns": None,
+        "predicted_program_ns": None,
         "measured_ns": None,
         "spread_ns": None,
         "low_ns": None,
@@ -132,7 +133,9 @@ def _prepare_path(
         row["error"] = problem.reason
         return
     row["action"] = action_name(case.action)
-    row["predicted_ns"] = predicted(case)
+    prediction = predicted(case)
+    if prediction is not None:
+        row["predicted_ns"], row["predicted_program_ns"] = prediction
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
     row["drained"] = case.drained
     if case.later is not None:

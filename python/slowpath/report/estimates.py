@@ -6,9 +6,11 @@ from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.report.path import count_of, labelled
 from slowpath.schema.rates import format_packetrate
-from slowpath.schema.results import PathEstimate, Result
+from slowpath.schema.results import USUAL_ENDS, PathEstimate, Result
 
 _LARGE = 100.0
+_ROUNDED = 0.002
+"""Ends of intervals are whole thousandths of an estimate, which is in picoseconds."""
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
@@ -22,10 +24,19 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     )
     yield labelled("", f"of these, the program takes {format_ns(estimate['program_ns'])}")
     yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
+    if is_wide(estimate):
+        yield labelled("", "a wide interval: check programs of the calibration disagree with it")
     if estimate["entries"] > 1:
         entries = f"{estimate['entries']:,} entries in each map that has room for them"
         yield labelled("", f"with {entries}, packets spread over all")
     yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
+
+
+def is_wide(estimate: PathEstimate) -> bool:
+    """Whether the interval is wider than that of a calibration that explains its check programs."""
+    low, high = (estimate["ns"] * end for end in USUAL_ENDS)
+    slack = _ROUNDED * estimate["ns"]
+    return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
 
 
 def _looked_at(candidates: int, stopped: str | None) -> str:

@@ -130,6 +130,11 @@ class PathLine(TypedDict):
     instructions: int
 
 
+USUAL_ENDS = (0.92, 1.14)
+"""Between these parts of its estimate a whole program takes 90 of 100 times, where a calibration
+explains its check programs: those of `bench/estimates.py` did."""
+
+
 class PathEstimate(TypedDict):
     """What a path is estimated to take on one core, hot, in the kernel's loop for test runs."""
 

@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from slowpath.experiments.cores.description import Machine
 from slowpath.experiments.cores.fitting import Fitted, fit
 from slowpath.experiments.cores.models import models_text
-from slowpath.experiments.cores.observations import Observation, observations
+from slowpath.experiments.cores.observations import observations
 from slowpath.experiments.results.documents import ModelDocument
-from slowpath.experiments.results.folder import RunFolder, write
+from slowpath.experiments.results.folder import ExperimentFolder, RunFolder, write
 
 if TYPE_CHECKING:
     from slowpath.measurements.environment import Environment
 
 _FEWEST = 200
 """Programs that it takes at least to tell parameters apart."""
+_CHECKS = (
+    "checksum-update",
+    "copy-many-bytes",
+    "mixture-parse-turn",
+    "mixture-write",
+    "parser-fields",
+    "table-ternary-linear-repeats",
+    "table-ternary-tuples-key-bytes",
+    "table-ternary-tuples-repeats",
+)
+"""Experiments that nothing is fitted to: loops, stores, loads and calls go together in them as they
+do in whole programs, and others tell the price of each."""
 
 
 class Derived(NamedTuple):
@@ -35,23 +47,25 @@ def derive(
     Raises:
         InputError: when a file is damaged, or cannot be written.
     """
-    seen, places, dates = list[Observation](), list["Environment"](), list[str]()
-    spread = set[str]()
+    places, dates = list["Environment"](), list[str]()
+    spread, folders = set[str](), dict[str, ExperimentFolder]()
     for document in documents:
         name = document["experiment"]
         into = folder.of(name)
-        found = list(observations(name, into))
         where = [one for one in into.environments() if one is not None]
-        if found and where:
-            seen += found
+        if where and into.flows():
+            folders[name] = into
             places += cast("list[Environment]", where)
             dates.append(into.measurement()["date"])
         if into.experiment()["traffic"]["vary"]:
             spread.add(name)
     machine = _machine(places, dates)
+    observed = list(observations(folders))
+    seen = [one for one in observed if one.experiment not in _CHECKS]
+    checks = [one for one in observed if one.experiment in _CHECKS]
     if len(seen) < _FEWEST or machine is None:
         return None
-    fitted: Fitted = fit(seen, machine, go_on)
+    fitted: Fitted = fit(seen, machine, go_on, checks)
     file = folder.path / "linux-xdp.toml"
     text = fitted.text + models_text(documents, frozenset(spread))
     write(file, text)

@@ -7,6 +7,7 @@ error in parts of the time, large ones counting less than their square. The same
 the same parameters.
 """
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from slowpath.experiments.cores.description import (
 from slowpath.experiments.cores.observations import Observation
 from slowpath.experiments.cores.parameters import PARAMETERS, Parameters, clipped, first
 from slowpath.experiments.cores.prices import Prices
+from slowpath.measurements.timing.statistics import quantile
+from slowpath.schema.results import USUAL_ENDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +33,15 @@ if TYPE_CHECKING:
 _USUAL_ERROR = 0.03
 """Errors above this part count less than their square."""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.3, 0.01, 0.6
-_RESTARTS = 6
+_BETTER = 1e-6
+_RESTARTS = 2
 _SHAKE = 0.25
-_ERROR = (0.92, 1.14)
-"""Between these parts of the estimates are 90 of 100 measurements of whole programs: those of
-`bench/estimates.py`. Experiments by themselves are nearer."""
+_SETTLING = 4
+"""Times that prices are found anew until they go with how calls overlap."""
+_PRIOR = 0.1
+"""What a parameter costs that is e times what is usual: one that no experiment tells stays so."""
+_OUTSIDE = 0.05
+"""The part of check programs beyond either end of the interval."""
 
 
 class Fitted(NamedTuple):
@@ -59,70 +66,109 @@ class _Fit:
         shares = np.array([many[one.experiment] for one in seen])
         # Of an experiment with many points, each counts less.
         self._weights = 1 / self._cycles / shares**0.25
-        self._free = self._prices.free()
 
     def _in_cycles(self, nanoseconds: Sequence[float]) -> "np.ndarray":
         import numpy as np
 
         return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
 
-    def solve(self, parameters: Parameters) -> tuple[list[float], list[float]]:
-        """The prices of calls, and the error of each observation."""
+    def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
+        """The target's description."""
+        calls = self._prices.named(prices.tolist())
+        return target_text(timing_text(self._machine, parameters, calls, error))
+
+    def _predicted(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
+        text = self.text(parameters, prices, USUAL_ENDS)
+        target = targets.described_target("fitted", text)
+        return self._in_cycles(estimates.nanoseconds(self._flows, target))
+
+    def errors(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
+        """Of each observation, in parts of its time."""
+        found: np.ndarray = self._predicted(parameters, prices) / self._cycles - 1
+        return found
+
+    def solve(
+        self, parameters: Parameters, prices: "np.ndarray"
+    ) -> tuple["np.ndarray", "np.ndarray"]:
+        """Better prices of calls, and the error of each observation.
+
+        As if a path took longer by what a call in it does, which is nearly so: calls that overlap
+        what is around them take the same of the core's width.
+        """
         from scipy.optimize import nnls
 
-        text = target_text(timing_text(self._machine, parameters, self._free, _ERROR))
-        target = targets.described_target("fitted", text)
-        without = self._in_cycles(estimates.nanoseconds(self._flows, target))
+        without = self._predicted(parameters, prices) - self._matrix @ prices
         left = (self._cycles - without) * self._weights
         matrix = self._matrix * self._weights[:, None]
         # Three turns for each price, as it has them by itself, are too few now and then.
-        prices, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
-        predicted = without + self._matrix @ prices
-        return list(prices), list((predicted - self._cycles) / self._cycles)
+        better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
+        return better, (without + self._matrix @ better - self._cycles) / self._cycles
 
-    def loss(self, parameters: Parameters) -> float:
-        """How far off the model is."""
-        _, errors = self.solve(parameters)
-        parts = (((1 + (error / _USUAL_ERROR) ** 2) ** 0.5) - 1 for error in errors)
-        return float(sum(parts) / len(errors))
+    def settled(self, parameters: Parameters) -> tuple["np.ndarray", float]:
+        """Prices that go with the parameters, and how far off the model is with them."""
+        import numpy as np
 
-    def descend(
-        self, start: Parameters, go_on: Callable[[float], bool]
-    ) -> tuple[Parameters, float]:
+        prices = np.zeros(self._matrix.shape[1])
+        found = list[tuple[float, np.ndarray]]()
+        for _ in range(_SETTLING):
+            prices, _ = self.solve(parameters, prices)
+            found.append((self.loss(parameters, self.errors(parameters, prices)), prices))
+        least, prices = min(found, key=lambda one: one[0])
+        return prices, least
+
+    def loss(self, parameters: Parameters, errors: "np.ndarray") -> float:
+        """How far off the model is, and how unusual."""
+        parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
+        unusual = sum(
+            math.log(parameters[name] / known.first) ** 2
+            for name, known in PARAMETERS.items()
+            if not known.fixed
+        )
+        return float(parts.mean()) + _PRIOR * unusual
+
+    def descend(self, start: Parameters, go_on: Callable[[float], bool]) -> "_Found":
         """The best parameters near some; until all steps are small."""
-        best, least = start, self.loss(start)
+        best = _Found(start, *self.settled(start))
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
                 if step < _LEAST_STEP:
                     continue
-                if not go_on(least):
-                    return best, least
-                better = self._along(best, least, name, step)
+                if not go_on(best.loss):
+                    return best
+                better = self._along(best, name, step)
                 if better is None:
                     steps[name] = step * 0.6
                 else:
-                    best, least = better
+                    best = better
                     steps[name] = min(_MOST_STEP, step * 1.5)
-        return best, least
+        return best
 
-    def _along(
-        self, best: Parameters, least: float, name: str, step: float
-    ) -> tuple[Parameters, float] | None:
+    def _along(self, best: "_Found", name: str, step: float) -> "_Found | None":
         for factor in (1 + step, 1 / (1 + step)):
-            tried = {**best, name: clipped(name, best[name] * factor)}
-            if tried[name] == best[name]:
+            tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
+            if tried[name] == best.parameters[name]:
                 continue
-            loss = self.loss(tried)
-            if loss < least - 1e-7:
-                return tried, loss
+            prices, errors = self.solve(tried, best.prices)
+            if self.loss(tried, errors) >= best.loss - _BETTER:
+                continue
+            loss = self.loss(tried, self.errors(tried, prices))
+            if loss < best.loss - _BETTER:
+                return _Found(tried, prices, loss)
         return None
 
-    def described(self, parameters: Parameters) -> Fitted:
-        prices, errors = self.solve(parameters)
-        calls = self._prices.named(prices)
-        text = target_text(timing_text(self._machine, parameters, calls, _ERROR))
-        return Fitted(text, parameters, calls, errors)
+    def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
+        """What was found, as a target."""
+        errors = self.errors(found.parameters, found.prices).tolist()
+        calls = self._prices.named(found.prices.tolist())
+        text = self.text(found.parameters, found.prices, error)
+        return Fitted(text, found.parameters, calls, errors)
+
+
+class _Found(NamedTuple):
+    parameters: Parameters
+    prices: "np.ndarray"
+    loss: float
 
 
 def _nearest(known: Parameters) -> Parameters:
@@ -130,24 +176,38 @@ def _nearest(known: Parameters) -> Parameters:
 
 
 def fit(
-    seen: Sequence[Observation], machine: Machine, go_on: Callable[[float], bool] = lambda _: True
+    seen: Sequence[Observation],
+    machine: Machine,
+    go_on: Callable[[float], bool] = lambda _: True,
+    checks: Sequence[Observation] = (),
 ) -> Fitted:
     """The core that explains the observations best; `go_on` is told how far off it is until then.
 
-    When that says no, the best so far is taken.
+    When that says no, the best so far is taken. `checks` are programs that the core is not fitted
+    to: where they disagree with it, the interval of estimates widens to what they show.
     """
     search = _Fit(seen, machine)
     begun = (search.descend(start, go_on) for start in (first(), _nearest(documented())))
-    best, least = min(begun, key=lambda found: found[1])
+    best = min(begun, key=lambda found: found.loss)
     luck = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):
         shaken = {
             name: value
             if PARAMETERS[name].fixed
             else clipped(name, value * (1 + luck.uniform(-_SHAKE, _SHAKE)))
-            for name, value in best.items()
+            for name, value in best.parameters.items()
         }
-        found, loss = search.descend(shaken, go_on)
-        if loss < least:
-            best, least = found, loss
-    return search.described(best)
+        best = min(best, search.descend(shaken, go_on), key=lambda found: found.loss)
+    found = search.described(best, USUAL_ENDS)
+    if not checks:
+        return found
+    target = targets.described_target("fitted", found.text)
+    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    ratios = [one.ns / ns for one, ns in zip(checks, estimated, strict=True)]
+    return search.described(best, ends(ratios))
+
+
+def ends(ratios: Sequence[float]) -> tuple[float, float]:
+    """The ends of intervals, by what check programs took in parts of their estimates."""
+    low, high = USUAL_ENDS
+    return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

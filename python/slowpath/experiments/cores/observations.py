@@ -1,12 +1,21 @@
 """What was seen of programs whose path is known: the path, and how long it took."""
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
 from slowpath.engine import estimates
+from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.results.folder import ExperimentFolder
-from slowpath.experiments.results.samples import points_from
+from slowpath.measurements.timing.statistics import quantile
+
+_QUICK, _ALONE = 0.08, 1.12
+"""This quantile of what a baseline program took is what it takes on a core that nobody shares; a
+sample whose baseline took more than so many times that was disturbed. Throughput halves where
+another CPU shares the core, and a mean of both is true of neither."""
+_FEWEST = 2
+"""Undisturbed samples that a point needs."""
 
 
 class Observation(NamedTuple):
@@ -17,27 +26,69 @@ class Observation(NamedTuple):
     ns: float  # a turn of the kernel's loop with the program in it
 
 
-def observations(name: str, folder: ExperimentFolder) -> Iterator[Observation]:
-    """The programs of an experiment, each once.
+class _Seen(NamedTuple):
+    folder: ExperimentFolder
+    paths: Mapping[str, str]
+    samples: list[Sample]
+
+    def path(self, which: str, sample: Sample) -> str | None:
+        return self.paths.get(f"{which}-{sample.value}")
+
+
+def observations(folders: Mapping[str, ExperimentFolder]) -> Iterator[Observation]:
+    """The programs of experiments, each once, as they are on a core that nobody shares.
 
     None where packets vary, whose data are not hot; nor where branches cannot be predicted, which
-    take other paths each time.
+    take other paths each time; nor points that were disturbed in all samples.
 
     Raises:
         InputError: when a file is damaged.
     """
+    seen = {
+        name: _Seen(folder, folder.flows(), folder.samples())
+        for name, folder in folders.items()
+        if _is_hot(folder)
+    }
+    quick = _quick(seen)
+    for name, one in seen.items():
+        alone = dict[int, list[Sample]]()
+        for sample in one.samples:
+            baseline = one.path("baseline", sample)
+            if baseline is not None and sample.baseline <= _ALONE * quick[baseline]:
+                alone.setdefault(sample.value, []).append(sample)
+        yield from _programs(name, one, alone)
+
+
+def _is_hot(folder: ExperimentFolder) -> bool:
     experiment = folder.experiment()
     unpredictable = experiment["component"].get("fixed", {}).get("predictable") == "no"
-    if experiment["traffic"]["vary"] or unpredictable:
-        return
-    paths = folder.flows()
+    return not experiment["traffic"]["vary"] and not unpredictable
+
+
+def _quick(seen: Mapping[str, _Seen]) -> dict[str, float]:
+    """What each baseline program takes undisturbed, by all experiments that have it."""
+    times = dict[str, list[float]]()
+    for one in seen.values():
+        for sample in one.samples:
+            baseline = one.path("baseline", sample)
+            if baseline is not None:
+                times.setdefault(baseline, []).append(sample.baseline)
+    return {path: quantile(found, _QUICK) for path, found in times.items()}
+
+
+def _programs(name: str, one: _Seen, alone: Mapping[int, list[Sample]]) -> Iterator[Observation]:
     known = set[str]()
-    for point in points_from(folder.samples(), exact=False):
-        for which, ns in (("component", point["program"]), ("baseline", point["baseline"])):
-            text = paths.get(f"{which}-{point['value']}")
+    for _, samples in sorted(alone.items()):
+        if len(samples) < _FEWEST:
+            continue
+        for which, times in (
+            ("component", [sample.component for sample in samples]),
+            ("baseline", [sample.baseline for sample in samples]),
+        ):
+            text = one.path(which, samples[0])
             if text is not None and text not in known:
                 known.add(text)
-                yield Observation(name, _flow(folder, text), ns)
+                yield Observation(name, _flow(one.folder, text), statistics.median(times))
 
 
 def _flow(folder: ExperimentFolder, text: str) -> estimates.Flow:

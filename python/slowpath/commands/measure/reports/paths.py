@@ -110,6 +110,7 @@ def _plural(count: int, what: str) -> str:
 def _row(path: MeasuredPath) -> list[str]:
     value, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
     rate, own = path["packetrate_pps"] or 0.0, path["program_ns"] or 0.0
+    expected = path.get("predicted_program_ns")
     return [
         str(path["rank"]),
         str(path["instructions"]),
@@ -118,7 +119,7 @@ def _row(path: MeasuredPath) -> list[str]:
         f"± {spread:.1f} ({spread / value:.1%})" if value else "",
         f"{rate / 1e6:.2f}",
         f"{own:.1f}",
-        "" if path["predicted_ns"] is None else f"{path['predicted_ns']:.1f}",
+        "" if expected is None else f"{expected:.1f}",
         f"{path['runs']:,}",
     ]
 
