@@ -24,6 +24,7 @@ mod loading;
 mod machine_code;
 mod maps;
 mod namespaces;
+mod merged;
 mod packet;
 mod random_packets;
 mod rejections;

@@ -78,6 +78,23 @@ fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
         ("above the stack", vec![store(-4), pass, exit], "instruction 0", "8 bytes at r10-4"),
         ("over the end", vec![pass], "instruction ", ""),
         ("frame pointer written", vec![add(10, 8), pass, exit], "instruction 0", "frame pointer"),
+        (
+            "moved frame pointer",
+            vec![
+                Insn::Alu {
+                    width: Width::W64,
+                    op: AluOp::Mov,
+                    dst: isa::reg(1),
+                    src: Source::Reg(r10),
+                },
+                add(1, i32::MAX),
+                Insn::Store { size: Size::B, base: isa::reg(1), offset: 0, src: imm(1) },
+                pass,
+                exit,
+            ],
+            "instruction 2",
+            "stack frame",
+        ),
         ("division by zero", vec![pass, divide(AluOp::Div), exit], "instruction 1", "division by"),
         (
             "remainder by zero",

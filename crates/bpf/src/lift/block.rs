@@ -112,7 +112,7 @@ impl Lifter<'_> {
                 self.which_map(at, number, map)
             }
             (Insn::Call(Call::Helper(number)), Phase::OnMap(map)) => self.on_map(at, number, map),
-            (Insn::Call(Call::Helper(_)), Phase::Slot(_) | Phase::Enter(_)) => {
+            (Insn::Call(Call::Helper(_)), Phase::Slot { .. } | Phase::Enter { .. }) => {
                 self.tail_call_step(at)
             }
             (Insn::Call(Call::Helper(number)), _) => self.loop_step(at, number),

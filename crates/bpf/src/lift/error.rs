@@ -67,5 +67,9 @@ impl Cause {
     }
 }
 
-/// Hint for what the kernel's verifier refuses.
-pub(super) const VERIFIER: &str = "the kernel's verifier refuses such a program";
+/// Hint for what the kernel's verifier refuses wherever it follows a path to the instruction. Only
+/// for what `tests/rejections.rs` of the kernel's crate loads, or for what no kernel source takes.
+pub(super) const VERIFIER: &str = "the kernel's verifier refuses programs that reach this";
+
+/// Hint for what cannot happen.
+pub(super) const INTERNAL: &str = "this is a defect of slowpath: please report it";

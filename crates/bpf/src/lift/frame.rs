@@ -27,14 +27,19 @@ pub(super) enum Phase {
     LoopBody,
     /// A loop of a helper: the callback is entered.
     LoopEnter,
+    /// A loop of a helper that calls back one of several functions: is it this one, or a later one?
+    WhichCallback(u32),
+    /// A loop of a helper that calls back one of several functions: this one is entered.
+    Callback(u32),
     /// A loop of a helper: the callback has returned.
     LoopNext,
     /// A loop of a helper: its result.
     LoopDone,
-    /// A tail call: is it this one of the known slots? Behind the last one it has failed.
-    Slot(u32),
-    /// A tail call: the jump to this one of the known slots.
-    Enter(u32),
+    /// A tail call through this map: is it this one of the known slots? Behind the last one it has
+    /// failed.
+    Slot { map: u32, number: u32 },
+    /// A tail call through this map: the jump to this one of the known slots.
+    Enter { map: u32, number: u32 },
     /// The end of a program: does the program of this handover run next, or that of a later one?
     Handover(u32),
     /// The end of a program: the start of the one that runs next.

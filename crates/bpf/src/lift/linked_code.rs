@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use slowpath_ir::InsnIdx;
 
 use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
-use crate::insn::{Call, Insn, helper_name};
+use crate::insn::{Call, Imm64, Insn, helper_name};
 use crate::lift::error::Cause;
 use crate::lift::frame::UnitId;
 use crate::lift::options::LiftOptions;
@@ -18,6 +18,8 @@ struct Unit {
     program: BpfProgram,
     first_insn: usize,
     leaders: BTreeSet<usize>,
+    /// First slots of the functions whose addresses it takes.
+    callbacks: Vec<usize>,
 }
 
 /// All of them.
@@ -39,7 +41,8 @@ impl LinkedCode {
         let last = self.units.last();
         let first_insn = last.map_or(0, |unit| unit.first_insn + unit.program.insns.len());
         let leaders = leaders(&program);
-        self.units.push(Unit { program, first_insn, leaders });
+        let callbacks = callbacks(&program);
+        self.units.push(Unit { program, first_insn, leaders, callbacks });
         self.units.len() - 1
     }
 
@@ -89,6 +92,17 @@ impl LinkedCode {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
+    /// The number of a function, by its first slot, among those whose addresses the unit takes.
+    pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
+        let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
+        u32::try_from(number).ok()
+    }
+
+    /// The first slot of the function of this number.
+    pub fn callback(&self, unit: UnitId, number: u32) -> Option<usize> {
+        self.units[unit].callbacks.get(number as usize).copied()
+    }
+
     /// Whether a block starts at a slot.
     pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
         self.units[unit].leaders.contains(&slot)
@@ -113,6 +127,16 @@ impl LinkedCode {
 /// A helper's name, or its number.
 pub(super) fn name(number: i32) -> String {
     helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned)
+}
+
+/// First slots of the functions whose addresses a program takes.
+fn callbacks(program: &BpfProgram) -> Vec<usize> {
+    let taken = program.insns.iter().enumerate().filter_map(|(slot, insn)| match insn {
+        Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => insn.function_target(slot),
+        _ => None,
+    });
+    let taken: BTreeSet<usize> = taken.collect();
+    taken.into_iter().collect()
 }
 
 /// Slots at which blocks start.

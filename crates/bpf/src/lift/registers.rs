@@ -110,7 +110,8 @@ impl RegisterValue {
             | AbstractValue::MaybeMapValue
             | AbstractValue::OneOfMaps(_)
             | AbstractValue::InnerMap(_)
-            | AbstractValue::Function(_) => RegisterValue::Other,
+            | AbstractValue::Function(_)
+            | AbstractValue::OneOfFunctions(_) => RegisterValue::Other,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What calls of helpers and kernel functions have in common: their price, and what is known of their
 //! arguments.
 
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
@@ -45,12 +45,13 @@ impl Lifter<'_> {
 
     /// A size in an argument register, which has to be a constant.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// More than any helper takes (`MAX_BPF_STACK`, or a page).
+        /// Every 8 bytes are an operation.
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),
             AbstractValue::Const(size) => {
-                Err(Cause::new(format!("a size of {size} bytes in r{register}"), VERIFIER))
+                let what = format!("a size of {size} bytes in r{register}");
+                Err(Cause::new(what, format!("slowpath supports sizes up to {LARGEST}")))
             }
             _ => {
                 let what = format!("the size in r{register} is not a constant");

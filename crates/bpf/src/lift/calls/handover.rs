@@ -3,7 +3,7 @@
 
 use slowpath_ir::{Emit, Operand};
 
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::{Cause, INTERNAL};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
@@ -33,7 +33,7 @@ impl Lifter<'_> {
 
     /// The start of the program that runs next.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
-        let lost = || Cause::new("a handover is lost", VERIFIER);
+        let lost = || Cause::new("a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
         if let Some(network) = network {
             self.transmit(at, &network);

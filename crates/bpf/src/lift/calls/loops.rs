@@ -6,7 +6,7 @@ use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 use crate::errno::{E2BIG, EINVAL};
 use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP};
 use crate::insn::{Call, Insn};
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::{Lifter, Next};
@@ -49,6 +49,11 @@ impl Lifter<'_> {
         }
     }
 
+    /// The first slot of the function to call back, where it is one of several.
+    fn callback_register(&mut self, at: ProgramPoint) -> Reg {
+        self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
+    }
+
     /// The call of such a helper: sets up the loop.
     pub(in crate::lift) fn loop_start(
         &mut self,
@@ -57,6 +62,10 @@ impl Lifter<'_> {
     ) -> Result<Next, Cause> {
         self.state.keep_arguments(at);
         let registers = self.loop_registers(at);
+        if let AbstractValue::OneOfFunctions(_) = self.state.regs[2] {
+            let (callback, given) = (self.callback_register(at), self.ir.value(2));
+            self.ir.emit.copy(callback, given);
+        }
         let mut possible = Operand::constant(1, 1);
         let flags = self.ir.value(4);
         let wrong_flags = self.ir.emit.eq(flags, word(0));
@@ -93,9 +102,9 @@ impl Lifter<'_> {
     /// How many rounds `bpf_loop` is to make, and the error if these are too many.
     ///
     /// The helper takes 32 bits of the number and returns a negative one. Where the flags are the
-    /// constant zero, the verifier puts instructions in its place that look at all 64 bits and
-    /// return the 32 bits of the error with zeros above (`inline_bpf_loop` of
-    /// `kernel/bpf/verifier.c`, Linux 6.18).
+    /// constant zero, and the callback the same on all paths, the verifier puts instructions in its
+    /// place that look at all 64 bits and return the 32 bits of the error with zeros above
+    /// (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`, Linux 6.18).
     fn rounds(&mut self) -> (Operand, Operand) {
         /// The error as the instructions return it.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
@@ -103,10 +112,11 @@ impl Lifter<'_> {
         let given = self.ir.value(1);
         let flags = self.ir.value(4);
         let emit = &mut self.ir.emit;
+        let one_callback = matches!(self.state.regs[2], AbstractValue::Function(_));
         let inline = match known {
-            AbstractValue::Const(0) => Operand::constant(1, 1),
-            AbstractValue::Const(_) => Operand::constant(1, 0),
-            // The verifier may know more of them.
+            AbstractValue::Const(0) if one_callback => Operand::constant(1, 1),
+            AbstractValue::Const(flags) if flags != 0 => Operand::constant(1, 0),
+            // The verifier may know more of them, and of the callback.
             _ => {
                 let none = emit.eq(flags, word(0));
                 let coin = emit.coin("whether the verifier knows the flags", &["no", "yes"]);
@@ -148,7 +158,7 @@ impl Lifter<'_> {
         at: ProgramPoint,
         number: i32,
     ) -> Result<Next, Cause> {
-        let LoopRegisters { count, limit, error, context, map, calm } = self.loop_registers(at);
+        let LoopRegisters { count, limit, error, calm, .. } = self.loop_registers(at);
         match at.phase {
             Phase::LoopTest => {
                 let mut more = self.ir.emit.ult(count, limit);
@@ -182,27 +192,19 @@ impl Lifter<'_> {
                     Operand::Reg(_) => Next::Only(possible, enter),
                 })
             }
-            Phase::LoopEnter => {
-                let call = at.with(Phase::Start);
-                let AbstractValue::Function(callback) = self.state.argument(call, 2) else {
-                    let what = "which function the helper calls back differs between paths";
-                    return Err(Cause::new(what, VERIFIER));
-                };
-                let emit = &mut self.ir.emit;
-                let round = emit.capture(count.into());
-                let next = emit.add(round, word(1));
-                emit.copy(count, next);
-                let context = (context.into(), self.state.argument(call, 3));
-                if number == LOOP {
-                    self.pass(1, round, AbstractValue::NotStack);
-                    self.pass(2, context.0, context.1);
-                } else {
-                    self.pass(1, map.into(), self.state.argument(call, 1));
-                    self.element_arguments(round, context)?;
+            Phase::LoopEnter => match self.state.argument(at.with(Phase::Start), 2) {
+                AbstractValue::Function(callback) => self.call_back(at, number, callback),
+                AbstractValue::OneOfFunctions(functions) => {
+                    Ok(Next::To(at.with(Phase::WhichCallback(functions.trailing_zeros()))))
                 }
-                let point = self.enter_function(at, callback, at.with(Phase::LoopNext))?;
-                Ok(Next::To(point))
-            }
+                _ => {
+                    let what = "which function the helper calls back is not known";
+                    let hint = "slowpath follows up to 128 functions whose addresses are constants";
+                    Err(Cause::new(what, hint))
+                }
+            },
+            Phase::WhichCallback(callback) => self.which_callback(at, callback),
+            Phase::Callback(callback) => self.call_back(at, number, callback),
             Phase::LoopNext => {
                 let r0 = self.ir.value(0);
                 let more = self.ir.emit.eq(r0, word(0));
@@ -216,6 +218,48 @@ impl Lifter<'_> {
                 Ok(Next::To(at.behind()))
             }
         }
+    }
+
+    /// A round whose callback is one of several goes on in a block for each of them.
+    fn which_callback(&mut self, at: ProgramPoint, callback: u32) -> Result<Next, Cause> {
+        let known = self.state.argument(at.with(Phase::Start), 2);
+        let unit = self.unit(at);
+        let (AbstractValue::OneOfFunctions(functions), Some(slot)) =
+            (known, self.code.callback(unit, callback))
+        else {
+            return Err(Cause::new("the callbacks of a call are lost", INTERNAL));
+        };
+        let this = at.with(Phase::Callback(callback));
+        let later = functions >> callback >> 1;
+        if later == 0 {
+            return Ok(Next::To(this));
+        }
+        let given = self.callback_register(at);
+        let same = self.ir.emit.eq(given, word(slot as u64));
+        let next = callback + 1 + later.trailing_zeros();
+        Ok(Next::Either(same, this, at.with(Phase::WhichCallback(next))))
+    }
+
+    /// Enters the callback of this number.
+    fn call_back(&mut self, at: ProgramPoint, number: i32, callback: u32) -> Result<Next, Cause> {
+        let LoopRegisters { count, context, map, .. } = self.loop_registers(at);
+        let call = at.with(Phase::Start);
+        let function = self.code.callback(self.unit(at), callback);
+        let function = function.ok_or_else(|| Cause::new("a callback is lost", INTERNAL))?;
+        let emit = &mut self.ir.emit;
+        let round = emit.capture(count.into());
+        let next = emit.add(round, word(1));
+        emit.copy(count, next);
+        let context = (context.into(), self.state.argument(call, 3));
+        if number == LOOP {
+            self.pass(1, round, AbstractValue::NotStack);
+            self.pass(2, context.0, context.1);
+        } else {
+            self.pass(1, map.into(), self.state.argument(call, 1));
+            self.element_arguments(round, context)?;
+        }
+        let point = self.enter_function(at, function, at.with(Phase::LoopNext))?;
+        Ok(Next::To(point))
     }
 
     /// The map whose elements come and go that a loop goes through, if it does.

@@ -4,7 +4,7 @@
 use slowpath_ir::{Emit, Operand};
 
 use crate::lift::content::{EntryValue, MapEntry};
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
@@ -48,7 +48,7 @@ impl Lifter<'_> {
         let count = self.ir.start_zero("tail calls", 64);
         // The kernel counts all tail calls of a run, whichever program array they use.
         let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
-        Ok(Next::Either(left, at.with(Phase::Slot(0)), at.behind()))
+        Ok(Next::Either(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
     /// Programs that a program array holds, by slot.
@@ -83,18 +83,16 @@ impl Lifter<'_> {
     /// The blocks that choose among the slots and enter one.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
-        let AbstractValue::Map(map) = self.state.argument(call, 2) else {
-            return Err(Cause::new("the program array is lost", VERIFIER));
-        };
-        let slots = self.slots(map)?;
         match at.phase {
-            Phase::Slot(number) => {
+            Phase::Slot { map, number } => {
+                let slots = self.slots(map)?;
                 let Some(&(slot, _)) = slots.get(number as usize) else {
                     self.state.regs[1..6].fill(AbstractValue::NotStack);
                     return Ok(Next::To(at.behind()));
                 };
                 let (enter, next) =
-                    (at.with(Phase::Enter(number)), at.with(Phase::Slot(number + 1)));
+                    (Phase::Enter { map, number }, Phase::Slot { map, number: number + 1 });
+                let (enter, next) = (at.with(enter), at.with(next));
                 if let AbstractValue::Const(index) = self.state.argument(call, 3) {
                     let chosen = if index as u32 == slot { enter } else { next };
                     return Ok(Next::To(chosen));
@@ -104,9 +102,10 @@ impl Lifter<'_> {
                 let same = self.ir.emit.eq(index, Operand::constant(32, slot.into()));
                 Ok(Next::Either(same, enter, next))
             }
-            Phase::Enter(number) => {
+            Phase::Enter { map, number } => {
+                let slots = self.slots(map)?;
                 let program = slots.get(number as usize).map(|&(_, program)| program);
-                let program = program.ok_or_else(|| Cause::new("a slot is lost", VERIFIER))?;
+                let program = program.ok_or_else(|| Cause::new("a slot is lost", INTERNAL))?;
                 let count = self.ir.start_zero("tail calls", 64);
                 let next = self.ir.emit.add(count, word(1));
                 self.ir.emit.copy(count, next);
@@ -117,7 +116,7 @@ impl Lifter<'_> {
                 self.draw_uninit(unit, 0, depth);
                 Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
             }
-            _ => Err(Cause::new("a tail call is no loop", VERIFIER)),
+            _ => Err(Cause::new("a tail call is no loop", INTERNAL)),
         }
     }
 

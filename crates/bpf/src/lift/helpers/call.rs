@@ -2,7 +2,7 @@
 //! may be on.
 
 use crate::insn::helper::{self, helper_name};
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::{Cause, INTERNAL};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::helpers::environment;
@@ -32,7 +32,7 @@ impl Lifter<'_> {
     ) -> Result<Next, Cause> {
         let register = helper::map_register(number);
         let AbstractValue::OneOfMaps(maps) = self.state.regs[register] else {
-            return Err(Cause::new("the maps of a call are lost", VERIFIER));
+            return Err(Cause::new("the maps of a call are lost", INTERNAL));
         };
         let later = maps >> map >> 1;
         let this = at.with(Phase::OnMap(map));
@@ -95,7 +95,7 @@ impl Lifter<'_> {
             }
             Lift::Loop => self.loop_start(at, number),
             Lift::TailCall => self.tail_call_start(at),
-            Lift::Refused(why) => Err(Cause::new(why, VERIFIER)),
+            Lift::Refused(why) => Err(Cause::new(why, INTERNAL)),
         }
     }
 }

@@ -4,7 +4,7 @@
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::insn::{AluOp, Insn, Register, Size, Source, SwapKind, Width};
-use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::ir::emit::Emitter;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
@@ -87,7 +87,7 @@ impl Lifter<'_> {
             AluOp::Lsh => (BinaryOp::Shl, false, "alu"),
             AluOp::Rsh => (BinaryOp::Lshr, false, "alu"),
             AluOp::Arsh => (BinaryOp::Ashr, false, "alu"),
-            AluOp::Mov => return Err(Cause::new("a move is no operation", VERIFIER)),
+            AluOp::Mov => return Err(Cause::new("a move is no operation", INTERNAL)),
         };
         let mut value = emit.binary(op, a, b);
         if divides && let Operand::Reg(_) = b {

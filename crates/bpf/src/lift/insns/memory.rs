@@ -166,7 +166,11 @@ impl Lifter<'_> {
                 let slot = insn.function_target(at.slot);
                 let slot =
                     slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
-                Ok((word(slot as u64), AbstractValue::Function(slot)))
+                let number = self.code.callback_number(self.unit(at), slot);
+                Ok((
+                    word(slot as u64),
+                    number.map_or(AbstractValue::NotStack, AbstractValue::Function),
+                ))
             }
             Imm64::MapFd(_) | Imm64::MapFdValue { .. } => {
                 Err(Cause::new("a map by file descriptor", loader))

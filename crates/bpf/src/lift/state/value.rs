@@ -47,8 +47,10 @@ pub(in crate::lift) enum AbstractValue {
     OneOfMaps(u128),
     /// A map out of this map of maps, or null.
     InnerMap(u32),
-    /// A function: its first slot.
-    Function(usize),
+    /// A function: its number among those whose addresses the linked program takes.
+    Function(u32),
+    /// One of several functions: a bit for each number.
+    OneOfFunctions(u128),
     /// An address in a frame's stack, relative to the frame pointer.
     Frame {
         /// Of which frame.
@@ -145,6 +147,9 @@ impl AbstractValue {
     fn may_be_value(self) -> bool {
         matches!(
             self,
+            _ if let (Some(functions), Some(others)) = (self.functions(), other.functions()) => {
+                AbstractValue::OneOfFunctions(functions | others)
+            }
             AbstractValue::Unknown | AbstractValue::MaybeMapValue | AbstractValue::MapValue { .. }
         )
     }
@@ -155,6 +160,15 @@ impl AbstractValue {
             AbstractValue::Map(map) if map < INNER => Some(1 << map),
             AbstractValue::InnerMap(map) if map < INNER => Some(1 << (INNER + map)),
             AbstractValue::OneOfMaps(maps) => Some(maps),
+            _ => None,
+        }
+    }
+
+    /// The functions that it can be, as in [`AbstractValue::OneOfFunctions`].
+    fn functions(self) -> Option<u128> {
+        match self {
+            AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
+            AbstractValue::OneOfFunctions(functions) => Some(functions),
             _ => None,
         }
     }
