@@ -22,6 +22,7 @@ mod error;
 mod frame;
 mod helpers;
 mod insns;
+mod interference;
 mod ir;
 mod layout;
 mod lifter;
@@ -40,6 +41,7 @@ mod walk;
 
 pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
 pub use error::LiftError;
+pub use interference::Interference;
 pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::class::{EntryKeys, entry_keys};
@@ -90,6 +92,8 @@ pub struct Lifted {
     pub of_packet: BTreeSet<RelianceId>,
     /// Runs that there are, and that it does not have.
     pub unseen: Unseen,
+    /// Maps that other CPUs can change between two accesses of a run.
+    pub interference: Interference,
 }
 
 /// Gives a program its meaning. Instructions that cannot be reached have none.
@@ -163,6 +167,7 @@ fn finish(
         reliances,
         wider,
         of_packet,
+        interference,
     } = lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
     let packets = (options.min_packet, options.max_packet);
@@ -199,7 +204,18 @@ fn finish(
     }
     debug_assert_eq!(program.validate(), Ok(()));
     let depths = lifted.depths;
-    Ok(Lifted { program, placed, code, lines, layout, depths, wider, of_packet, unseen })
+    Ok(Lifted {
+        program,
+        placed,
+        code,
+        lines,
+        layout,
+        depths,
+        wider,
+        of_packet,
+        unseen,
+        interference,
+    })
 }
 
 /// The text and the source line of each instruction.

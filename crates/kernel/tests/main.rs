@@ -10,6 +10,7 @@ mod connections;
 mod consistent;
 mod contents;
 mod counts;
+mod cpus;
 mod devices;
 mod elements;
 mod examples;

@@ -13,6 +13,7 @@ mod error;
 mod events;
 mod failure;
 mod frontend;
+mod interleaved;
 mod job;
 mod kernel_types;
 mod loops;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
+use crate::interleaved;
 use crate::job::{Job, Setting, described, shown};
 use crate::loops;
 use crate::options::ProgramRequest;
@@ -33,6 +34,7 @@ fn nothing(request: &ProgramRequest) -> ProgramResult {
         metric: request.options.metric.clone().unwrap_or_default(),
         cores: Some(request.options.cores.unwrap_or(0)),
         guarantee: None,
+        interleaved: None,
         naive: None,
         paths: Vec::new(),
         estimate: None,
@@ -173,6 +175,8 @@ impl Job<'_> {
             detail.code = report::code(&lifted);
         }
         result.program = program.name.clone();
+        // Taken back where it makes no difference.
+        result.assumptions.extend(interleaved::alone(&lifted));
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
         let (used, unused): (Vec<Assumption>, _) =
@@ -218,6 +222,7 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
+        self.interleave(&setting, &target, lengths, result)?;
         if let Some(why) = &lifted.loose {
             loosen(result, why);
             detail.paths.clear();

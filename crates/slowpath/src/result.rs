@@ -42,6 +42,13 @@ pub(crate) struct ProgramResult {
     pub cores: Option<u32>,
     /// What no packet makes the program fall below; null after an error.
     pub guarantee: Option<Bound>,
+    /// The guarantee whatever other CPUs write to maps that a run accesses more than once. Present
+    /// where it is worse than `guarantee`, which holds while no other CPU changes the maps that
+    /// `assumptions` names. Its path takes what other CPUs write between two accesses: no test run
+    /// repeats it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Bound"))]
+    pub interleaved: Option<Bound>,
     /// The bound of the slowest path, satisfiable or not; null after an error.
     pub naive: Option<Bound>,
     /// What the slowest path is estimated to take, on a target that estimates; null on others, and

@@ -49,7 +49,7 @@ def decide(result: Result, required: Requirement) -> Decision:
     A bound that does not meet the requirement decides nothing, unless a satisfiable path is known
     that does not meet it.
     """
-    guarantee = result["guarantee"]
+    guarantee = _binding(result)
     if guarantee is None:
         return Decision.UNDECIDED
     if isinstance(required, Rate) and is_count(result):
@@ -58,6 +58,11 @@ def decide(result: Result, required: Requirement) -> Decision:
         return Decision.MET
     witnessed = any(not _meets(path, required) for path in result["paths"])
     return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
+
+
+def _binding(result: Result) -> Bound | None:
+    """The guarantee that requirements are held against: that for any number of CPUs."""
+    return result.get("interleaved") or result["guarantee"]
 
 
 def _decide_estimate(result: Result, required: Rate) -> Decision:
@@ -113,7 +118,7 @@ def _count(found: Bound | PathResult, required: Most) -> int:
 
 def explain(result: Result, required: Requirement, decision: Decision) -> str:
     """The decision as a sentence."""
-    guarantee = result["guarantee"]
+    guarantee = _binding(result)
     if guarantee is None:
         return f"{_wanted(required)} required, nothing guaranteed"
     if isinstance(required, Rate) and is_count(result):
@@ -181,7 +186,9 @@ def _is_of_estimate(result: Result, required: Requirement) -> bool:
 
 def relied_on(result: Result, required: Requirement) -> list[str]:
     """What a requirement that is met depends on, one sentence each."""
-    texts = [condition(text) for text in result["assumptions"]]
+    # The first assumption is that no other CPU interferes, where there is a guarantee without it.
+    others = result["assumptions"][1 if "interleaved" in result else 0 :]
+    texts = [condition(text) for text in others]
     if _is_of_estimate(result, required):
         texts += [f"the estimate holds although {text}" for text in estimate_notes(result)]
     return [one_line(text) for text in texts]

@@ -66,6 +66,18 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
     others = {other: number for other, number in counts.items() if other != name}
     if others:
         yield labelled("", f"{format_counts(others)} {where}")
+    yield from interleaved_lines(result)
+
+
+def interleaved_lines(result: Result) -> Iterator[Line]:
+    """The count that holds while other CPUs write to shared maps, where it is larger."""
+    bound = result.get("interleaved")
+    if bound is not None:
+        name, count = counted(bound["counts"] or {}, result["metric"])
+        stopped = bound["stopped"]
+        text = "" if stopped is None else f" (an upper bound; the search stopped: {stopped})"
+        which = "while other CPUs write to these maps"
+        yield labelled("any CPUs", f"{format_counts({name: count})} per packet, {which}{text}")
 
 
 def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:

@@ -235,6 +235,7 @@ class Result(TypedDict):
     metric: str
     cores: int | None  # None: the target has none
     guarantee: Bound | None
+    interleaved: NotRequired[Bound]  # while other CPUs write to maps, if that is worse
     naive: Bound | None
     estimate: Estimate | None  # None: the target does not estimate, or of an older version
     paths: list[PathResult]

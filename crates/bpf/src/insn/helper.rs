@@ -27,6 +27,10 @@ pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
+/// Number of `bpf_spin_lock`.
+pub const SPIN_LOCK: i32 = number("bpf_spin_lock");
+/// Number of `bpf_spin_unlock`.
+pub const SPIN_UNLOCK: i32 = number("bpf_spin_unlock");
 /// Number of `bpf_map_lookup_elem`.
 pub const MAP_LOOKUP_ELEM: i32 = number("bpf_map_lookup_elem");
 /// Number of `bpf_map_update_elem`.

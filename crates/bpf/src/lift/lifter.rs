@@ -16,6 +16,7 @@ use crate::insn::{Call, Insn, Size};
 use crate::lift::costs::Costs;
 use crate::lift::error::Cause;
 use crate::lift::frame::{Frame, FrameId, Frames, Phase, ProgramPoint, UnitId};
+use crate::lift::interference::Interference;
 use crate::lift::ir::builder::IrBuilder;
 use crate::lift::ir::start::DATA_META;
 use crate::lift::layout::memory::MapLayout;
@@ -88,6 +89,7 @@ pub(super) struct Parts {
     pub reliances: Vec<String>,
     pub wider: BTreeSet<RelianceId>,
     pub of_packet: BTreeSet<RelianceId>,
+    pub interference: Interference,
 }
 
 /// Lifts blocks of one program.
@@ -109,6 +111,11 @@ pub(super) struct Lifter<'a> {
     reliances: Vec<String>,
     wider: BTreeSet<RelianceId>,
     of_packet: BTreeSet<RelianceId>,
+    /// Maps that other CPUs can change between two accesses of a run.
+    pub interference: Interference,
+    /// The map of which the current call finds any elements, because another CPU may have changed
+    /// them.
+    pub open_elements: Option<MapId>,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
     /// What an earlier lifter of the same program has found.
@@ -146,6 +153,8 @@ impl<'a> Lifter<'a> {
             reliances: Vec::new(),
             wider: BTreeSet::new(),
             of_packet: BTreeSet::new(),
+            interference: Interference::default(),
+            open_elements: None,
             layouts: BTreeMap::new(),
             given,
             uses: MapUses::default(),
@@ -180,6 +189,7 @@ impl<'a> Lifter<'a> {
             reliances: self.reliances,
             wider: self.wider,
             of_packet: self.of_packet,
+            interference: self.interference,
         }
     }
 
@@ -295,11 +305,16 @@ impl<'a> Lifter<'a> {
 
     /// What is tracked of the map of this name.
     pub fn tracking(&self, map: &str) -> Tracking {
+        if self.options.interleaved {
+            // What is tracked holds only while nobody else changes the map.
+            return Tracking::default();
+        }
         self.given.plan.get(map).cloned().unwrap_or_default()
     }
 
     /// Notes what a call does to a map.
     pub fn note_access(&mut self, map: &MapOperand, access: Access) {
+        self.note_elements(map, access);
         self.uses.note(map, self.site, access);
     }
 

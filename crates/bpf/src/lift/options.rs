@@ -91,6 +91,8 @@ pub struct LiftOptions {
     /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
     /// their tail calls lead to; all if it is not said.
     pub counted: Option<BTreeSet<usize>>,
+    /// Whether other CPUs change shared maps between accesses of a run, rather than not at all.
+    pub interleaved: bool,
     /// When to give up.
     pub stop: Stop,
 }
@@ -110,6 +112,7 @@ impl Default for LiftOptions {
             surroundings: None,
             handovers: Vec::new(),
             counted: None,
+            interleaved: false,
             stop: Stop::never(),
         }
     }

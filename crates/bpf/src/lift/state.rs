@@ -1,6 +1,7 @@
 //! What is known while lifting: abstract values, and abstract states made of them.
 
 pub(super) mod abstract_state;
+pub(super) mod accessed;
 pub(super) mod frame_bytes;
 pub(super) mod origin;
 #[cfg(test)]

@@ -16,8 +16,8 @@ const PATHS: u64 = 2;
 /// Seconds for the bound of a program. What is found by then holds too, and is compared.
 const DEADLINE: f64 = 10.0;
 
-/// The result of an analysis, as JSON.
-fn analyse(data: Vec<u8>) -> Value {
+/// The result of an analysis of the first program of an object, as JSON; null if there is none.
+pub fn analyse(data: Vec<u8>) -> Value {
     let Ok(object) = ProgramFile::read(&data) else { return Value::Null };
     let request = ProgramRequest {
         options: Options {

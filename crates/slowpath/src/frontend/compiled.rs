@@ -68,6 +68,7 @@ pub(super) fn lift(
         code: None,
         notes,
         loose: behind.then(|| "arriving packets are known by facts only".to_owned()),
+        interference: slowpath_bpf::lift::Interference::default(),
         origins: Origins::Source(lines),
         functions,
         members: Vec::new(),

@@ -1,7 +1,7 @@
 //! What all front ends deliver: a program, and where its instructions come from.
 
 use slowpath_bpf::LineInfo;
-use slowpath_bpf::lift::Layout;
+use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
@@ -25,6 +25,8 @@ pub(crate) struct Lifted {
     /// Why no path is known to be one that a packet takes, where the program does not tell: the
     /// guarantee holds, and may be better than it says.
     pub loose: Option<String>,
+    /// Maps that other CPUs can change between two accesses of a run.
+    pub interference: Interference,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
     /// Which members of a chain instructions are part of; nothing where it is a single program.

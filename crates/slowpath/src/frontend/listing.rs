@@ -20,6 +20,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         code: None,
         notes: Vec::new(),
         loose: None,
+        interference: slowpath_bpf::lift::Interference::default(),
         origins,
         functions: Vec::new(),
         members: Vec::new(),

@@ -10,7 +10,7 @@ mod object;
 
 pub(crate) use compilation::Compilation;
 pub(crate) use lifted::Lifted;
-pub(crate) use object::lift as lift_object;
+pub(crate) use object::{lift as lift_object, lift_beside};
 
 use crate::Error;
 use crate::options::ProgramRequest;

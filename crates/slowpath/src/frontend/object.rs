@@ -35,12 +35,24 @@ pub(crate) fn lift(
     packets: (u16, u16),
     stop: &Stop,
 ) -> Result<Lifted, Error> {
+    lift_beside(request, object, packets, false, stop)
+}
+
+/// The same; `interleaved`: where other CPUs change shared maps between accesses.
+pub(crate) fn lift_beside(
+    request: &ProgramRequest,
+    object: &Object,
+    packets: (u16, u16),
+    interleaved: bool,
+    stop: &Stop,
+) -> Result<Lifted, Error> {
     let linked = link(request, object)?;
     stop.enter(stages::LIFTING);
     let chain = request.object.as_chain();
     let arriving = chain.and_then(|chain| chain.arriving.as_ref());
     let packets = arriving.map_or(Ok(packets), |facts| lengths(facts, packets))?;
-    let options = LiftOptions { stop: stop.clone(), ..options(request, object, packets)? };
+    let options =
+        LiftOptions { interleaved, stop: stop.clone(), ..options(request, object, packets)? };
     let lifted = lift::lift(object, &linked, &options).map_err(|error| match error.stopped {
         Some(reason) => Error::stopped(reason, stop),
         None => Error::from(error),
@@ -61,6 +73,7 @@ pub(crate) fn lift(
         code: Some(Code::new(lifted.code, object)),
         notes: Vec::new(),
         loose: None,
+        interference: lifted.interference,
         origins: Origins::Source(lifted.lines),
     })
 }

@@ -62,6 +62,7 @@ impl Lifter<'_> {
 
     fn helper_on(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         self.note_arguments();
+        self.note_shared_arguments(number);
         self.note_stack_arguments(number);
         let name = linked_code::name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {

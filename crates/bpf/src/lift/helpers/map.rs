@@ -76,6 +76,14 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         _ => None,
     };
     let (number, exists) = match in_trie {
+        Some((_, found)) if lifter.finds_any_element(&map) => {
+            let place = lifter.any_place();
+            let exists = lifter.any_existence();
+            // The key still has to be one that finds anything.
+            let fine =
+                if map.class == MapClass::Trie { lifter.prefix_fits(&map, key) } else { found };
+            (place, lifter.ir.emit.and(exists, fine))
+        }
         Some(found) => found,
         None => {
             let element = lifter.element(&map, key);

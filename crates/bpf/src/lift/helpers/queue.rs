@@ -45,6 +45,7 @@ impl Lifter<'_> {
             return Err(cannot(&map, what));
         }
         copied(&map)?;
+        self.note_queue(&map);
         Ok(map)
     }
 }

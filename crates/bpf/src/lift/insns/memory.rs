@@ -28,7 +28,7 @@ impl Lifter<'_> {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), signed);
-                let value = self.ir.emit.load(address, size.bytes());
+                let value = self.shared_load(address, known, size.bytes());
                 let emit = &mut self.ir.emit;
                 let value =
                     if signed { emit.sign_extend(value, 64) } else { emit.zero_extend(value, 64) };
@@ -40,7 +40,7 @@ impl Lifter<'_> {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), false);
-                let value = self.ir.emit.load(address, size.bytes());
+                let value = self.shared_load(address, known, size.bytes());
                 let value = self.ir.emit.zero_extend(value, 64);
                 self.set(dst, value, result)?;
                 "atomic"
@@ -55,6 +55,7 @@ impl Lifter<'_> {
                 };
                 let (address, place) = self.address(base, offset, size.bytes())?;
                 self.ir.emit.store(address, value);
+                self.note_shared(place, size.bytes());
                 self.state.store(place, size.bytes(), known);
                 "store"
             }
@@ -62,6 +63,7 @@ impl Lifter<'_> {
                 let value = self.low(src, size.bits());
                 let (address, place) = self.address(base, offset, size.bytes())?;
                 self.ir.emit.store(address, value);
+                self.note_shared(place, size.bytes());
                 self.state.store(place, size.bytes(), AbstractValue::Unknown);
                 "atomic"
             }
@@ -84,6 +86,13 @@ impl Lifter<'_> {
         };
         self.cost(at, class);
         Ok(())
+    }
+
+    /// The bytes at an address, of which this is known.
+    fn shared_load(&mut self, address: Operand, known: AbstractValue, bytes: u8) -> Operand {
+        let interfered = self.interfered_load(known, bytes);
+        self.note_shared(known, bytes);
+        interfered.unwrap_or_else(|| self.ir.emit.load(address, bytes))
     }
 
     /// Base plus offset, where `bytes` bytes are accessed.
@@ -195,7 +204,7 @@ impl Lifter<'_> {
         self.record_atomic(insn, address, place);
         self.note_read(place, u64::from(bits / 8));
         let operand = self.low(src, bits);
-        let old = self.ir.emit.load(address, bits / 8);
+        let old = self.shared_load(address, place, bits / 8);
         let expected = self.low(Register::R0, bits);
         let emit = &mut self.ir.emit;
         let (new, into) = match op {

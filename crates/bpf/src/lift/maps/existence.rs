@@ -11,10 +11,15 @@ use crate::lift::maps::operand::MapOperand;
 impl Lifter<'_> {
     /// Whether an element exists.
     pub(in crate::lift) fn exists(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
-        let emit = &mut self.ir.emit;
         let Some(present) = map.layout.present else {
             return element.in_range.unwrap_or(Operand::constant(1, 1));
         };
+        if self.finds_any_element(map) {
+            let exists = self.any_existence();
+            let in_range = element.in_range.unwrap_or(Operand::constant(1, 1));
+            return self.ir.emit.and(in_range, exists);
+        }
+        let emit = &mut self.ir.emit;
         let offset = emit.zero_extend(element.number, 64);
         let base = self.ir.regions[present.index()].base;
         let address = emit.binary(BinaryOp::Add, base, offset);

@@ -75,6 +75,9 @@ impl Lifter<'_> {
             return emit.binary(BinaryOp::Xor, own, moved);
         }
         let Some(identity) = map.layout.identity else { return element.number };
+        if self.finds_any_element(map) {
+            return self.any_place();
+        }
         let base = self.ir.base(identity);
         let emit = &mut self.ir.emit;
         let wide = emit.zero_extend(element.number, 64);

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lift::frame::{FrameId, ProgramPoint};
+use crate::lift::state::accessed::Accessed;
 use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Holder, Origin};
 use crate::lift::state::value::{AbstractValue, MapId};
@@ -41,6 +42,8 @@ pub(in crate::lift) struct AbstractState {
     /// Maps of which elements may have been replaced, deleted or evicted: pointers to their values
     /// from before may be old.
     pub replaced: BTreeSet<MapId>,
+    /// Memory shared with other CPUs that has been accessed.
+    pub accessed: Accessed,
     /// Bytes of stack frames that have been written since their functions began, outermost first.
     written: Vec<FrameBytes>,
 }
@@ -57,6 +60,7 @@ impl AbstractState {
             spilled: BTreeMap::new(),
             arguments: BTreeMap::new(),
             replaced: BTreeSet::new(),
+            accessed: Accessed::default(),
             written: vec![FrameBytes::default()],
         }
     }
@@ -73,6 +77,7 @@ impl AbstractState {
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
         state.saved = std::mem::take(&mut self.saved);
         state.replaced = std::mem::take(&mut self.replaced);
+        state.accessed = std::mem::take(&mut self.accessed);
         state.written = std::mem::take(&mut self.written);
         state.begin_frame(depth);
         state
@@ -105,6 +110,7 @@ impl AbstractState {
         });
         // Replaced on one path is replaced perhaps; written has to be on all.
         self.replaced.extend(&other.replaced);
+        self.accessed.join(&other.accessed);
         for (written, others) in self.written.iter_mut().zip(&other.written) {
             *written = written.and(*others);
         }

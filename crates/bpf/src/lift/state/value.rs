@@ -22,6 +22,16 @@ impl MapId {
         MapId { map, inner: false }
     }
 
+    /// The number of the map of the object, or of the map of maps.
+    pub fn number(self) -> u32 {
+        self.map
+    }
+
+    /// Whether it stands for maps out of a map of maps.
+    pub fn is_inner(self) -> bool {
+        self.inner
+    }
+
     /// The maps out of a map of maps.
     pub fn out_of(map: u32) -> Self {
         MapId { map, inner: true }
@@ -137,6 +147,9 @@ impl AbstractValue {
             {
                 AbstractValue::OneOfMaps(maps)
             }
+            _ if let (Some(functions), Some(others)) = (self.functions(), other.functions()) => {
+                AbstractValue::OneOfFunctions(functions | others)
+            }
             _ if stack(self) || stack(other) => AbstractValue::Unknown,
             _ if self.may_be_value() || other.may_be_value() => AbstractValue::MaybeMapValue,
             _ => AbstractValue::NotStack,
@@ -147,11 +160,17 @@ impl AbstractValue {
     fn may_be_value(self) -> bool {
         matches!(
             self,
-            _ if let (Some(functions), Some(others)) = (self.functions(), other.functions()) => {
-                AbstractValue::OneOfFunctions(functions | others)
-            }
             AbstractValue::Unknown | AbstractValue::MaybeMapValue | AbstractValue::MapValue { .. }
         )
+    }
+
+    /// The functions that it can be, as in [`AbstractValue::OneOfFunctions`].
+    fn functions(self) -> Option<u128> {
+        match self {
+            AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
+            AbstractValue::OneOfFunctions(functions) => Some(functions),
+            _ => None,
+        }
     }
 
     /// The maps that it can be, a bit for each, as in [`AbstractValue::OneOfMaps`].
@@ -160,15 +179,6 @@ impl AbstractValue {
             AbstractValue::Map(map) if map < INNER => Some(1 << map),
             AbstractValue::InnerMap(map) if map < INNER => Some(1 << (INNER + map)),
             AbstractValue::OneOfMaps(maps) => Some(maps),
-            _ => None,
-        }
-    }
-
-    /// The functions that it can be, as in [`AbstractValue::OneOfFunctions`].
-    fn functions(self) -> Option<u128> {
-        match self {
-            AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
-            AbstractValue::OneOfFunctions(functions) => Some(functions),
             _ => None,
         }
     }

@@ -1,0 +1,214 @@
+//! Other CPUs. Two of them run one program on one map at the same time: no run executes more than the
+//! bound for any number of CPUs. Bounds name the maps that other CPUs must not change.
+
+use crate::support;
+
+use slowpath_bpf::Object;
+use slowpath_kernel::{Context, Kernel};
+use slowpath_oracle::Oracle;
+use support::bounds::analyse;
+use support::clang::{Clang, clang};
+use support::kernel;
+use support::pin::on_every_cpu;
+
+/// A lock-free token bucket: a compare-and-swap that is tried again if it fails, up to `TRIES` times.
+/// How often it was tried is noted.
+const TEXT: &str = r#"
+typedef unsigned int u32;
+typedef unsigned long long u64;
+#define SEC(name) __attribute__((section(name), used))
+#define MAP(name, entries) struct { int (*type)[2]; int (*max_entries)[entries]; u32 *key; u64 *value; } name SEC(".maps")
+static void *(*lookup)(void *, const void *) = (void *)1;
+MAP(bucket, 1);
+MAP(tries, 34);
+SEC("xdp") int cas(void *ctx)
+{
+	u32 k = 0, n = 0;
+	u64 *v = lookup(&bucket, &k);
+	if (!v)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < TRIES; i++) {
+		u64 o = *(volatile u64 *)v, w = o;
+#pragma clang loop unroll(full)
+		for (int j = 0; j < 8; j++) {
+			w = w * 6364136223846793005ULL + 1442695040888963407ULL;
+			asm volatile("" : "+r"(w));
+		}
+		n++;
+		if (__sync_val_compare_and_swap(v, o, w) == o)
+			break;
+	}
+	u64 *t = lookup(&tries, &n);
+	if (t)
+		__sync_fetch_and_add(t, 1);
+	return 2;
+}
+char _license[] SEC("license") = "GPL";
+"#;
+/// Runs on each CPU.
+const RUNS: u32 = 400_000;
+
+/// The instructions that a run executes at most, alone and among other CPUs.
+struct Bounds {
+    alone: u64,
+    among_others: u64,
+}
+
+fn bounds(clang: &Clang, tries: u32) -> (Vec<u8>, Bounds) {
+    let text = format!("#define TRIES {tries}\n{TEXT}");
+    let data = clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}"));
+    let result = analyse(data.clone());
+    let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
+    assert_eq!(result["guarantee"]["verdict"], "conditional", "{result}");
+    let (Some(alone), Some(among_others)) = (count("guarantee"), count("interleaved")) else {
+        panic!("no bound: {result}")
+    };
+    (data, Bounds { alone, among_others })
+}
+
+/// The most tries of a run, of many on several CPUs.
+fn most_tries(kernel: &Kernel, object: &Object) -> u64 {
+    let loaded = kernel.load(object, 0).unwrap_or_else(|e| panic!("{e}"));
+    on_every_cpu(|_, _| loaded.run(&[0; 64], RUNS).map(drop).unwrap_or_else(|e| panic!("{e}")));
+    let tries = loaded.map("tries").unwrap_or_else(|| panic!("no map"));
+    let counted = |n: &u32| {
+        let runs = tries.lookup(&n.to_ne_bytes()).unwrap_or_else(|e| panic!("{e}"));
+        runs.is_some_and(|runs| runs.iter().any(|&byte| byte != 0))
+    };
+    (0..34).filter(counted).max().unwrap_or_default().into()
+}
+
+#[test]
+fn runs_on_several_cpus_stay_within_the_bound() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let (data, ours) = bounds(&clang, 12);
+    let (_, shorter) = bounds(&clang, 11);
+    let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
+    // A run that is alone tries once, and takes what the bound says.
+    let counted = kernel.load_counted(&object, 0).unwrap_or_else(|e| panic!("{e}"));
+    let run = counted.run(&[0; 64], &Context::default());
+    let (_, alone) = run.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(alone, ours.alone);
+    assert_eq!(shorter.alone, ours.alone);
+    // Each further try takes as much again.
+    let again = ours.among_others - shorter.among_others;
+    assert!(again > 20, "{again} instructions a try");
+    let most = most_tries(&kernel, &object);
+    assert!((1..=12).contains(&most), "{most} tries");
+    let count = alone + (most - 1) * again;
+    assert!(count <= ours.among_others, "{count} of {} instructions", ours.among_others);
+    assert!(alone + 10 * again < ours.among_others, "the bound has too few tries");
+    Oracle::Kernel.compared(1, "programs on several CPUs");
+}
+
+/// The beginning of programs that access maps and a global variable.
+const HEAD: &str = r#"typedef unsigned int u32; typedef unsigned long long u64;
+#define SEC(name) __attribute__((section(name), used))
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) typeof(value) *name
+static void *(*lookup)(void *, const void *) = (void *)1;
+static long (*update)(void *, const void *, const void *, u64) = (void *)2;
+static long (*lock)(void *) = (void *)93;
+static long (*unlock)(void *) = (void *)94;
+struct bpf_spin_lock { u32 val; };
+struct value { u64 a, b; struct bpf_spin_lock lock; };
+#define MAP(name, kind, of) struct { __uint(type, kind); __uint(max_entries, 8); \
+    __type(key, u32); __type(value, of); } name SEC(".maps")
+MAP(array, 2, u64); MAP(hash, 1, u64); MAP(percpu, 6, u64); MAP(locked, 2, struct value);
+u64 global;
+#define READ(place) (*(volatile u64 *)(place))
+#define WORK(x) do { for (int j = 0; j < 20; j++) { x = x * 3 + 1; \
+    asm volatile("" : "+r"(x)); } } while (0)
+char _license[] SEC("license") = "GPL";
+SEC("xdp") int program(void *ctx) { u32 k = 0; u64 w = 1;"#;
+
+/// Programs that other CPUs make slower: the map, and the text behind [`HEAD`].
+const SLOWER: &[(&str, &str)] = &[
+    (
+        "array",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;if (READ(v) == 7 && READ(v) == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "hash",
+        r#"u64 *v = lookup(&hash, &k); if (!v) return 1;if (READ(v) == 7 && READ(v) == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (".bss", r#"if (READ(&global) == 7 && READ(&global) == 8) WORK(w); return w & 1 ? 2 : 1; }"#),
+    (
+        "array, of an atomic",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;for (int i = 0; i < 8; i++) { u64 o = READ(v); w = o; WORK(w);
+    if (__sync_val_compare_and_swap(v, o, w) == o) break; } return 2; }"#,
+    ),
+    (
+        "array, of its own store",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;*(volatile u64 *)v = 5; if (READ(v) == 6) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "array, of an addition",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;u64 o = READ(v); if (o > 1000) return 1;if (__sync_fetch_and_add(v, 1) > 1000) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "hash, of an element",
+        r#"if (lookup(&hash, &k)) return 1;if (lookup(&hash, &k)) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "locked, before the lock",
+        r#"struct value *v = lookup(&locked, &k); if (!v) return 1;u64 a = READ(&v->a); lock(&v->lock); u64 b = READ(&v->a); unlock(&v->lock);if (a == 7 && b == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+];
+
+/// Programs to which other CPUs make no difference, with what they do.
+const SAME: &[(&str, &str)] = &[
+    (
+        "one access",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;if (READ(v) == 7) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "two fields",
+        r#"struct value *v = lookup(&locked, &k); if (!v) return 1;if (READ(&v->a) == 7 && READ(&v->b) == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "per-CPU",
+        r#"u64 *v = lookup(&percpu, &k); if (!v) return 1;if (READ(v) == 7 && READ(v) == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "locked",
+        r#"struct value *v = lookup(&locked, &k); if (!v) return 1; lock(&v->lock);u64 a = READ(&v->a), b = READ(&v->a); unlock(&v->lock);if (a == 7 && b == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "a counter",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;*v += 1; *v += READ(v); return 2; }"#,
+    ),
+    (
+        "a failed addition",
+        r#"u64 *v = lookup(&array, &k); if (!v) return 1;if (__sync_fetch_and_add(v, 1) > 1000) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+];
+
+fn bound(clang: &Clang, text: &str) -> serde_json::Value {
+    let data = clang.compile(&format!("{HEAD}{text}")).unwrap_or_else(|fault| panic!("{fault}"));
+    analyse(data)
+}
+
+#[test]
+fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
+    let Some(clang) = clang() else { return };
+    let count = |bound: &serde_json::Value| bound["counts"]["instructions"].as_u64();
+    for (what, text) in SLOWER {
+        let result = bound(&clang, text);
+        let map = what.split(',').next().unwrap_or_default();
+        let condition = format!("no other CPU changes {map} meanwhile");
+        assert_eq!(result["assumptions"], serde_json::json!([condition]), "{what}");
+        assert_eq!(result["guarantee"]["verdict"], "conditional", "{what}");
+        assert_eq!(result["interleaved"]["verdict"], "exact", "{what}");
+        let (alone, any) = (count(&result["guarantee"]), count(&result["interleaved"]));
+        assert!(any > alone.map(|alone| alone + 30), "{what}: {alone:?}, {any:?}");
+    }
+    for (what, text) in SAME {
+        let result = bound(&clang, text);
+        assert_eq!(result["assumptions"], serde_json::json!([]), "{what}");
+        assert_eq!(result["guarantee"]["verdict"], "exact", "{what}");
+        assert!(result.get("interleaved").is_none(), "{what}");
+    }
+    Oracle::Clang.compared(SLOWER.len() + SAME.len(), "programs beside other CPUs");
+}

@@ -1,0 +1,60 @@
+"""Guarantees for any number of CPUs: what requirements are held against, and what reports say."""
+
+from slowpath.analysis.requirement import Decision, hold_against, parse_requirement
+from slowpath.report.counts import guarantee_lines
+from slowpath.schema.results import Bound, Result
+from support import make_bound, make_result
+
+_CONDITION = "no other CPU changes bucket meanwhile"
+
+
+def _count(instructions: int, verdict: str, stopped: str | None = None) -> Bound:
+    counts = {"instructions": instructions, "memory accesses": 4}
+    return make_bound(
+        bitrate_bps=None,
+        packetrate_pps=None,
+        components=None,
+        bottleneck=None,
+        counts=counts,
+        verdict=verdict,
+        exact=verdict == "exact",
+        stopped=stopped,
+    )
+
+
+def _result(any_number: Bound) -> Result:
+    return make_result(
+        target="ebpf",
+        metric="instructions",
+        cores=None,
+        guarantee=_count(53, "conditional"),
+        interleaved=any_number,
+        assumptions=[_CONDITION],
+        paths=[],
+    )
+
+
+def test_requirements_are_held_against_any_number_of_cpus() -> None:
+    result = _result(_count(1200, "exact"))
+    for most, decision in ((53, Decision.FAILED), (1199, Decision.FAILED), (1200, Decision.MET)):
+        required = parse_requirement(f"<={most} instructions")
+        assert hold_against(result, required, accept=False).decision is decision
+    judged = hold_against(result, parse_requirement("<=1200 instructions"), accept=False)
+    assert judged.relied_on == []
+    judged = hold_against(result, parse_requirement("<=100 instructions"), accept=False)
+    assert judged.reason == "up to 1200 instructions, at most 100 instructions required"
+
+
+def test_a_search_that_stopped_decides_nothing() -> None:
+    result = _result(_count(1200, "bound", "deadline"))
+    for most, decision in ((1199, Decision.UNDECIDED), (1200, Decision.MET)):
+        required = parse_requirement(f"<={most} instructions")
+        assert hold_against(result, required, accept=False).decision is decision
+
+
+def test_both_numbers_are_printed() -> None:
+    result = _result(_count(1200, "exact"))
+    assert result["guarantee"] is not None
+    text = "\n".join(line.text for line in guarantee_lines(result, result["guarantee"]))
+    assert f"53 instructions per packet (exact if {_CONDITION})" in text
+    assert "any CPUs     1200 instructions per packet" in text
