@@ -3,7 +3,7 @@
 //! From the bottom: [`class`] is the table of types; [`operand`] the map of a call; [`cells`] and
 //! [`elements`] numbers and elements in memory; [`population`], [`storage`], [`eviction`] and
 //! [`existence`] what becomes of elements in a run, [`iteration`] rounds over all of them;
-//! [`prefixes`] and [`trie`] look-ups of longest prefixes; [`regions`] sets up the memory of a map,
+//! [`prefixes`] and [`trie`] look-ups of longest prefixes, [`trie_changes`] updates of tries; [`regions`] sets up the memory of a map,
 //! [`install`] fills in what is known of its content. [`uses`] notes how a program uses its maps, which decides what
 //! is tracked of them ([`tracking`]).
 
@@ -24,4 +24,5 @@ pub(super) mod regions;
 pub(super) mod storage;
 pub(super) mod tracking;
 pub(super) mod trie;
+pub(super) mod trie_changes;
 pub(super) mod uses;

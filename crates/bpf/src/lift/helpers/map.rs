@@ -95,6 +95,13 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
             (lifter.value_slot(&map, element), exists)
         }
     };
+    let (number, exists) = match map.class {
+        MapClass::Trie if map.tracking.changed => {
+            let fine = lifter.prefix_fits(&map, key);
+            lifter.find_in_changed_trie(&map, (number, exists), fine)
+        }
+        _ => (number, exists),
+    };
     let address = lifter.value_address(&map, number);
     let value = lifter.ir.emit.select(exists, address, word(0));
     lifter.result(value, known);
@@ -105,8 +112,15 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
 pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
+    if map.class == MapClass::Trie {
+        lifter.note_access(&map, Access::Insert);
+        let (key, flags) = (lifter.ir.value(2), lifter.ir.value(4));
+        let error = lifter.update_trie(&map, key, flags);
+        lifter.result(error, AbstractValue::NotStack);
+        return Ok(());
+    }
     if !matches!(map.class, MapClass::Array | MapClass::Hash) {
-        return Err(cannot(&map, "no program can update"));
+        return Err(cannot(&map, "slowpath does not follow updates of"));
     }
     copied(&map)?;
     if map.class == MapClass::Hash && lifter.goes_through(map.id) {
@@ -288,7 +302,14 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
             lifter.result(result, AbstractValue::NotStack);
             Ok(())
         }
-        _ => Err(cannot(&map, "no program can delete from")),
+        MapClass::Trie => {
+            lifter.note_access(&map, Access::Delete);
+            let key = lifter.ir.value(2);
+            let error = lifter.delete_from_trie(&map, key);
+            lifter.result(error, AbstractValue::NotStack);
+            Ok(())
+        }
+        _ => Err(cannot(&map, "slowpath does not follow deletions from")),
     }
 }
 

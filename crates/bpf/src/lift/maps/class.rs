@@ -51,7 +51,11 @@ pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
     support(MapKind::PERCPU_ARRAY, MapClass::Array, "the value of the CPU that runs the program"),
     support(MapKind::LRU_HASH, MapClass::Hash, "an insertion may evict any other element"),
     support(MapKind::LRU_PERCPU_HASH, MapClass::Hash, "as lru_hash and percpu_hash"),
-    support(MapKind::LPM_TRIE, MapClass::Trie, "look-ups only, which agree with each other"),
+    support(
+        MapKind::LPM_TRIE,
+        MapClass::Trie,
+        "look-ups agree with each other; what a call finds behind a change is any element, which a path that depends on it relies on",
+    ),
     support(MapKind::ARRAY_OF_MAPS, MapClass::Maps, "two slots may hold the same map"),
     support(MapKind::HASH_OF_MAPS, MapClass::Maps, "two keys may hold the same map"),
     support(MapKind::DEVMAP, MapClass::RedirectTargets, "redirection to an empty slot fails"),

@@ -20,6 +20,8 @@ pub(in crate::lift) struct Tracking {
     pub walked: bool,
     /// Whether elements come or go while it does.
     pub disturbed: bool,
+    /// Whether a trie is changed by the program.
+    pub changed: bool,
     /// The look-ups in a trie that limit each other.
     pub prefixes: Option<Compared>,
 }
@@ -34,6 +36,7 @@ impl Tracking {
             seen: self.seen || other.seen,
             walked: self.walked || other.walked,
             disturbed: self.disturbed || other.disturbed,
+            changed: self.changed || other.changed,
             prefixes: match (self.prefixes, &other.prefixes) {
                 (Some(all), Some(more)) => Some(all.with(more)),
                 (all, more) => all.or(more.clone()),

@@ -119,10 +119,13 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
     };
     let mut tracking = Tracking::default();
     if !keyed {
+        tracking.changed =
+            used.kind == MapKind::LPM_TRIE && (has(Access::Insert) || has(Access::Delete));
         if used.kind == MapKind::LPM_TRIE && !given {
-            let sites: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
+            let look_ups = used.sites.iter().filter(|(.., access)| *access == Access::LookUp);
+            let sites: BTreeSet<u32> = look_ups.clone().map(|(_, insn, _)| insn.0).collect();
             let twice = sites.iter().any(|&site| times(site) > 1);
-            let calls = most(&|_| true);
+            let calls = most(&|access| access == Access::LookUp);
             tracking.prefixes = compared(used.key_size, sites, (calls, twice));
             let compared = !matches!(tracking.prefixes, None | Some(Compared::None));
             tracking.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());

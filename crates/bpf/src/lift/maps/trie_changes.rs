@@ -1,0 +1,118 @@
+//! Updates and deletions of longest-prefix-match tries (`trie_update_elem`, `trie_delete_elem` and
+//! `trie_check_add_elem` of `kernel/bpf/lpm_trie.c`, Linux 6.18).
+//!
+//! A trie that a run has asked or changed is not followed: a later call finds or changes any
+//! element. A path that goes on behind such a call relies on what that call did. Every call that the
+//! kernel can answer so is among these.
+
+use slowpath_ir::{Emit, Operand, Reg};
+
+use crate::errno::{EEXIST, EINVAL, ENOENT, ENOMEM, ENOSPC};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::operand::MapOperand;
+
+impl Lifter<'_> {
+    /// Whether the run has asked or changed a trie.
+    fn trie_asked(&mut self, map: &MapOperand) -> Reg {
+        self.ir.start_zero(&format!("{}.asked before", map.layout.name), 1)
+    }
+
+    /// Whether the run has changed a trie.
+    fn trie_changed(&mut self, map: &MapOperand) -> Reg {
+        self.ir.start_zero(&format!("{}.changed", map.layout.name), 1)
+    }
+
+    /// The place that a look-up finds, and whether there is an element, in a trie that the run may have
+    /// changed. `fine`: the key is no longer than the trie's.
+    pub(in crate::lift) fn find_in_changed_trie(
+        &mut self,
+        map: &MapOperand,
+        (place, found): (Operand, Operand),
+        fine: Operand,
+    ) -> (Operand, Operand) {
+        if !map.tracking.changed {
+            return (place, found);
+        }
+        let (asked, changed) = (self.trie_asked(map), self.trie_changed(map));
+        let sentence =
+            format!("a look-up in {} behind a change finds what the witness says", map.layout.name);
+        self.rely_on_possible(changed.into(), sentence);
+        let any_place = self.any_place();
+        let emit = &mut self.ir.emit;
+        let there = emit.coin("the element, behind a change of the trie", &["absent", "there"]);
+        let there = emit.and(there, fine);
+        let place = emit.select(changed, any_place, place);
+        let found = emit.select(changed, there, found);
+        emit.copy(asked, Operand::constant(1, 1));
+        if self.options.contents.contains_key(&map.layout.name) {
+            // The known content is that from before the change.
+            let address = self.value_address(map, place);
+            let emit = &mut self.ir.emit;
+            let any = emit.and(changed, found);
+            self.havoc_if(any, address, map.def.value_size, "the element, behind a change");
+        }
+        (place, found)
+    }
+
+    /// Whether a trie has an element with exactly this key, which an update or deletion depends on.
+    fn has_prefix(&mut self, map: &MapOperand) -> Operand {
+        let asked = self.trie_asked(map);
+        let sentence =
+            format!("an update or deletion of {} finds it as the witness says", map.layout.name);
+        self.rely_on_possible(asked.into(), sentence);
+        let emit = &mut self.ir.emit;
+        emit.copy(asked, Operand::constant(1, 1));
+        emit.coin("an element with this prefix", &["absent", "there"])
+    }
+
+    fn change_trie(&mut self, map: &MapOperand, done: Operand) {
+        let changed = self.trie_changed(map);
+        let emit = &mut self.ir.emit;
+        let now = emit.or(changed, done);
+        emit.copy(changed, now);
+    }
+
+    /// The result of an update with these flags.
+    pub(in crate::lift) fn update_trie(
+        &mut self,
+        map: &MapOperand,
+        key: Operand,
+        flags: Operand,
+    ) -> Operand {
+        const BPF_NOEXIST: u64 = 1;
+        const BPF_EXIST: u64 = 2;
+        let fine = self.prefix_fits(map, key);
+        let exists = self.has_prefix(map);
+        let room = format!("room in {}", map.def.name);
+        let emit = &mut self.ir.emit;
+        let full = emit.coin(&room, &["yes", "no: -ENOSPC"]);
+        let memory = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
+        let wrong = emit.ult(word(BPF_EXIST), flags);
+        let new = emit.eq(flags, word(BPF_NOEXIST));
+        let exist = emit.eq(flags, word(BPF_EXIST));
+        let inserted = emit.select(full, errno(ENOSPC), word(0));
+        let inserted = emit.select(exist, errno(ENOENT), inserted);
+        let replaced = emit.select(new, errno(EEXIST), word(0));
+        let error = emit.select(exists, replaced, inserted);
+        let error = emit.select(memory, errno(ENOMEM), error);
+        let unfit = emit.not(fine);
+        let wrong = emit.or(wrong, unfit);
+        let error = emit.select(wrong, errno(EINVAL), error);
+        let done = emit.eq(error, word(0));
+        self.change_trie(map, done);
+        error
+    }
+
+    /// The result of a deletion.
+    pub(in crate::lift) fn delete_from_trie(&mut self, map: &MapOperand, key: Operand) -> Operand {
+        let fine = self.prefix_fits(map, key);
+        let exists = self.has_prefix(map);
+        let emit = &mut self.ir.emit;
+        let error = emit.select(exists, word(0), errno(ENOENT));
+        let error = emit.select(fine, error, errno(EINVAL));
+        let done = emit.eq(error, word(0));
+        self.change_trie(map, done);
+        error
+    }
+}

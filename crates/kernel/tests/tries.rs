@@ -1,0 +1,75 @@
+//! Updates and deletions of longest-prefix-match tries, in the kernel and in the concrete
+//! interpreter, which has to allow what the kernel does.
+
+use crate::support;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
+use slowpath_replay::Entry;
+use support::pin::pin;
+use support::twin::Twin;
+use support::{kernel, object, path};
+
+/// Packets for each program.
+const PACKETS: usize = 250;
+
+/// Eight words; most of them are small.
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    let word = |rng: &mut StdRng| match rng.random_bool(0.1) {
+        true => rng.random(),
+        false => rng.random_range(0..1024u64),
+    };
+    (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
+}
+
+/// A key as packets have them.
+fn key(rng: &mut StdRng) -> Vec<u8> {
+    let length = rng.random_range(0..32u32);
+    let address = [rng.random_range(0..4u8), rng.random_range(0..4u8)];
+    [&length.to_le_bytes()[..], &address, &[0; 6]].concat()
+}
+
+/// Runs each packet on a trie of its own; which results the kernel gave.
+fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
+    let object = object(&path(file));
+    let lifted = Twin::lifted(kernel, &object, number)?;
+    let mut rng = StdRng::seed_from_u64(number as u64);
+    let mut results = BTreeSet::new();
+    for _ in 0..PACKETS {
+        let mut twin = Twin::of(kernel, &object, number, lifted.clone())?;
+        let layouts = twin.lifted.layout.maps.clone();
+        let routes = layouts.iter().find(|layout| layout.name == "routes");
+        let routes = routes.ok_or("no trie")?;
+        for _ in 0..rng.random_range(0..9) {
+            let value = rng.random::<u64>().to_le_bytes().to_vec();
+            // A full trie takes no more.
+            let _: Result<(), String> = twin.install(routes, &Entry { key: key(&mut rng), value });
+        }
+        twin.compare(&packet(&mut rng))?;
+        let out = twin.loaded().map("out").ok_or("no results")?;
+        let words = out.lookup(&[0; 4]).map_err(|e| e.to_string())?.unwrap_or_default();
+        results.extend(words.as_chunks::<8>().0.iter().take(4).map(|w| u64::from_le_bytes(*w)));
+    }
+    Ok(results)
+}
+
+#[test]
+fn changes_of_tries_are_allowed() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    let object = object(&path("tests/objects/tries.bpf.o"));
+    /// `-EINVAL`, `-ENOENT`, `-EEXIST` and `-ENOSPC`.
+    const ERRORS: [i64; 4] = [-22, -2, -17, -28];
+    let mut seen = BTreeSet::new();
+    for (number, program) in object.programs.iter().enumerate() {
+        let results = compare(&kernel, "tests/objects/tries.bpf.o", number);
+        seen.extend(results.unwrap_or_else(|fault| panic!("{}: {fault}", program.name)));
+        Oracle::Kernel.compared(PACKETS, "packets through changes of tries");
+    }
+    let missing: Vec<i64> = ERRORS.into_iter().filter(|&e| !seen.contains(&(e as u64))).collect();
+    assert!(missing.is_empty(), "results that never came: {missing:?}");
+}
