@@ -123,6 +123,26 @@ def test_plans_keep_their_quota_and_ranges(plan: Any, mixes: int) -> None:
         assert sorted(one.working_set for one in used) == [10_000, 1_000_000]
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("mixes", [6, 24])
+def test_rows_of_each_kind_cover_the_declared_ranges(mixes: int, seed: int) -> None:
+    """The walk-through asks for flows that the shipped seed once left out."""
+    setup = load_setup(str(ROOT / "examples/contention/flow-monitor.yaml"))
+    setup = setup._replace(effort=setup.effort._replace(mixes=mixes, seed=seed))
+    setup = setup._replace(traffic=setup.traffic._replace(size=Span(64, 1500)))
+    found, _ = planned(setup, kinds=ALL)
+    for turn in range(len(ALL)):
+        mine = [one.point.traffic for one in found[turn :: len(ALL)]]
+        flows, sizes = sorted(one.flows for one in mine), sorted(one.size for one in mine)
+        assert (flows[0], flows[-1]) == (1000, 1_000_000)
+        assert (sizes[0], sizes[-1]) == (64, 1500)
+        # Neighbours are at most two strata apart.
+        widest = 2 * math.log(1000) / len(mine) + 0.01
+        assert max(math.log(b / a) for a, b in itertools.pairwise(flows)) <= widest
+        if turn:
+            assert {0.0, 1000.0} <= {one.mtbr for one in mine}
+
+
 def test_another_seed_has_other_mixes() -> None:
     for plan in PLANS:
         assert points(wide(plan=plan, seed=1)) != points(wide(plan=plan, seed=2))
@@ -143,7 +163,8 @@ def test_adaptive_looks_where_throughput_alone_changes() -> None:
     # The last mixes of so many are at random, when regions have been gone through twice.
     adapted = chosen[:20]
     assert {one.traffic.size for one in adapted[4:]} == {1500}
-    assert near(adapted) >= 8 > 2 * near(points(wide(plan="random", mixes=20)))
+    # Draws in strata have 20 ln 4 / ln 1000 = 4 of 20 points there.
+    assert near(adapted) >= 8 >= 2 * near(points(wide(plan="random", mixes=20)))
     # Not to the last flow: neighbours are some tens of percent from each other.
     visited = sorted(set(flows(adapted)))
     assert min(more / less for less, more in itertools.pairwise(visited)) > 1.2

@@ -7,11 +7,19 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
 
+from contention_tables import profile
 from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
+from slowpath.cli.errors import InputError
+from slowpath.contention import saved
 from slowpath.contention.diagnosis.changes import ChangeError, read_change
+from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
 from support import ROOT
+from test_schema import check
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
@@ -326,3 +334,52 @@ def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
     text = (folder / "query.csv").read_text().replace(",0.0002,", ",0,")
     (folder / "query.csv").write_text(text)
     assert "is left out" not in said_by("predict nat.json --query query.csv", 0)
+
+
+@pytest.fixture(scope="module")
+def process() -> FunctionModel:
+    """A model whose recipe has Gaussian processes."""
+    memory = profile(16, 3)
+    recipe = RECIPES["process-plain"]
+    return learn(Profiles(memory), Choice(recipe, (), np.array([0.1])))
+
+
+def test_models_are_read_without_searching_kernels_again(
+    process: FunctionModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "nf.json"
+    file.write_text(saved.written(process))
+    check("contention", file.read_text())
+
+    def searched(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(GaussianProcessRegressor, "_constrained_optimization", searched)
+    again = saved.read(str(file))
+    for mine, other in zip(
+        (process.stage, *process.intervals.stages),
+        (again.stage, *again.intervals.stages),
+        strict=True,
+    ):
+        expected = pytest.approx(mine.log_throughput(process.memory.columns), rel=1e-9)
+        assert other.log_throughput(process.memory.columns) == expected
+    assert saved.written(again) == file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ([], "kernels: "),
+        ([[None]] * 3, "kernels: "),
+        ([[[0.0]]] * 11, "kernels: 1 kernel parameters for "),
+        ([[[1e9]]] * 11, "kernels: a logarithm is larger than 100"),
+    ],
+)
+def test_kernels_of_something_else(
+    process: FunctionModel, tmp_path: Path, value: object, said: str
+) -> None:
+    document = json.loads(saved.written(process)) | {"kernels": value}
+    file = tmp_path / "nf.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=said):
+        saved.read(str(file))

@@ -115,5 +115,9 @@ class SavedModel(TypedDict):
     widening: NotRequired[float]
     """By how much intervals beside clients of the accelerator are wider than those without, as
     mixes of the profile show; missing in files of older versions, which is 1."""
+    kernels: NotRequired[list[list[list[float] | None]]]
+    """Logarithms of the kernel parameters of each Gaussian process: of the model of all rows, then
+    of those for intervals; null for other kinds of models. Missing in files of older versions,
+    whose parameters are searched again."""
     checks: list[Checked]
     """Predictions that a model learnt from this has to repeat."""

@@ -1,5 +1,6 @@
 """A network function as a whole: what was learnt of each resource, and how they act together."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from slowpath.contention.memory.conformal import Conformal, conformal, residual_
 from slowpath.contention.memory.learning.features import CACHE_MB
 from slowpath.contention.memory.learning.recipes import Recipe
 from slowpath.contention.memory.learning.rows import Columns, Rows
-from slowpath.contention.memory.learning.stage import Stage, fit_stage
+from slowpath.contention.memory.learning.stage import Kernels, Stage, fit_stage
 from slowpath.contention.memory.ranges import Range, range_of
 from slowpath.contention.memory.selection import Score, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
@@ -100,18 +101,26 @@ def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> Choice:
 
 
 def learn(
-    profiles: Profiles, choice: Choice, pattern: Pattern = "pipeline", queues: int = 1
+    profiles: Profiles,
+    choice: Choice,
+    pattern: Pattern = "pipeline",
+    queues: int = 1,
+    known: Sequence[Kernels] | None = None,
 ) -> FunctionModel:
-    """The model of a function; the same profiles and choice make the same model.
+    """Return the model of a function; the same profiles and choice make the same model.
+
+    `known` are kernel parameters of the stage of all rows, then of each fold's, learnt before.
 
     Raises:
         InputError: when request times make no line.
+        ValueError: when `known` does not fit the recipe or the rows.
     """
     memory, accelerator, contention, co_runs = profiles
     # Of several queues, nobody knows which waits.
     waits = None if co_runs is None or queues > 1 else waits_by(co_runs)
     rows = rows_of(memory)
-    stage = fit_stage(choice.recipe, rows)
+    first, folds = (None, None) if not known else (known[0], known[1:])
+    stage = fit_stage(choice.recipe, rows, first)
     return FunctionModel(
         memory,
         accelerator,
@@ -120,7 +129,7 @@ def learn(
         queues,
         choice,
         stage,
-        conformal(stage, rows),
+        conformal(stage, rows, folds),
         range_of(memory.columns),
         None if accelerator is None else fit_request_time(accelerator),
         co_runs=None if waits is None else co_runs,

@@ -1,7 +1,8 @@
-"""Models in files: what they were learnt from and which recipe was chosen, not what was learnt.
+"""Models in files: the rows they were learnt from, the recipe, and the parameters of kernels.
 
-A model is learnt again when it is read, which takes a second or two and needs no trust in foreign
-code, as pickled objects would. Predictions for some rows stand beside it: when what is learnt here
+A model is learnt again when it is read, which needs no trust in foreign code, as pickled objects
+would. The search for kernel parameters of Gaussian processes, which takes nearly all of the time,
+is not repeated. Predictions for some rows stand beside it: when what is learnt here
 says something else, the file is refused.
 """
 
@@ -17,6 +18,7 @@ from slowpath.cli.printable import json_line
 from slowpath.contention.detection import Detected, Reason
 from slowpath.contention.documents import Checked, SavedDetection, SavedModel, SavedReason
 from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.learning.stage import Kernels
 from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
 from slowpath.contention.saved_rows import (
@@ -39,6 +41,8 @@ MOST_QUEUES = 4096
 """Of a function at the accelerator."""
 _CHECKS = 5
 _SAME = 1e-3
+_LARGEST = 100.0
+"""No logarithm of a kernel parameter is larger."""
 
 
 def written(model: FunctionModel) -> str:
@@ -67,6 +71,12 @@ def written(model: FunctionModel) -> str:
         "widening": model.widening,
         "checks": _checks(model),
     }
+    kernels = [stage.kernels() for stage in (model.stage, *model.intervals.stages)]
+    if any(one is not None for stage in kernels for one in stage):
+        document["kernels"] = [
+            [None if one is None else [float(value) for value in one] for one in stage]
+            for stage in kernels
+        ]
     if model.why is not None:
         document["pattern_reason"] = _saved_reason(model.why)
     return json_line(document)
@@ -89,14 +99,29 @@ def read(file: str) -> FunctionModel:
     choice = Choice(recipe, scores, np.array(document["end_errors"], dtype=float))
     profiles = _profiles(file, document)
     try:
-        model = learn(profiles, choice, document["pattern"], document["queues"])
+        known = _kernels(file, document)
+        model = learn(profiles, choice, document["pattern"], document["queues"], known)
         model = model._replace(
             widening=_widening(file, document), why=_read_reason(document.get("pattern_reason"))
         )
     except InputError as problem:  # of the table that rows once were in
         raise no_model(file, problem.reason) from None
+    except ValueError as problem:
+        raise no_model(file, f"kernels: {problem}") from None
     _check(file, model, document["checks"])
     return model
+
+
+def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
+    """Return kernel parameters of each stage; None in files of older versions."""
+    saved = document.get("kernels")
+    if saved is None:
+        return None
+    if not saved:
+        raise no_model(file, "kernels: is empty")
+    if any(abs(value) > _LARGEST for stage in saved for one in stage for value in one or ()):
+        raise no_model(file, f"kernels: a logarithm is larger than {_LARGEST:g}")
+    return [[None if one is None else np.array(one) for one in stage] for stage in saved]
 
 
 def _widening(file: str, document: SavedModel) -> float:

@@ -56,13 +56,15 @@ def listed(
     draw: random.Random,
 ) -> list[Point]:
     """So many points at random, or on a grid, with kinds of mixes and competitors in turn."""
-    traffics = (
-        _grid(setup, count)
-        if setup.effort.plan == "grid"
-        else [_traffic(setup, draw) for _ in range(count)]
-    )
-    # Configurations in turn, but not in the order of the grid, which goes along an axis.
-    draw.shuffle(traffics)
+    if setup.effort.plan == "grid":
+        traffics = _grid(setup, count)
+        # Configurations in turn, but not in the order of the grid, which goes along an axis.
+        draw.shuffle(traffics)
+    else:
+        # Each kind of mixes covers the ranges by itself: models are of one kind's rows.
+        numbers = [len(range(at, count, len(kinds))) for at in range(len(kinds))]
+        by_kind = [_spread(setup, number, draw) for number in numbers]
+        traffics = [by_kind[at % len(kinds)][at // len(kinds)] for at in range(count)]
     points = []
     for at, traffic in enumerate(traffics):
         kind, turn = kinds[at % len(kinds)], at // len(kinds)
@@ -101,13 +103,31 @@ def between(span: Span, share: float) -> float:
     return float(span.least * (span.most / span.least) ** share)
 
 
-def _traffic(setup: Setup, draw: random.Random) -> Traffic:
-    flows, size, mtbr = setup.traffic
-    return Traffic(
-        round(_logarithmic(flows, draw)),
-        round(draw.uniform(*size)),
-        round(draw.uniform(*mtbr), 1),
-    )
+def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
+    """Return so many points of traffic that cover the declared ranges, both ends included.
+
+    A Latin hypercube: each attribute takes a value in each of `count` strata, once, and the two
+    outermost ones are the ends. Which values meet is by lot. Flows are spread by logarithms.
+    """
+    flows, size, mtbr = ([*_strata(count, draw)] for _ in range(3))
+    spans = setup.traffic
+    return [
+        Traffic(
+            round(between(spans.flows, one)),
+            round(spans.size.least + other * (spans.size.most - spans.size.least)),
+            round(spans.mtbr.least + third * (spans.mtbr.most - spans.mtbr.least), 1),
+        )
+        for one, other, third in zip(flows, size, mtbr, strict=True)
+    ]
+
+
+def _strata(count: int, draw: random.Random) -> list[float]:
+    """Return a share in each of so many strata, in any order; the outermost are 0 and 1."""
+    shares = [(at + draw.random()) / count for at in range(count)]
+    if count > 1:
+        shares[0], shares[-1] = 0.0, 1.0
+    draw.shuffle(shares)
+    return shares
 
 
 def _grid(setup: Setup, count: int) -> list[Traffic]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slowpath.contention.memory.folds import grouped_folds, groups
 from slowpath.contention.memory.learning.rows import Columns, Rows, columns_of
-from slowpath.contention.memory.learning.stage import Stage, fit_stage
+from slowpath.contention.memory.learning.stage import Kernels, Stage, fit_stage
 
 Floats = NDArray[np.float64]
 
@@ -43,17 +43,23 @@ class Conformal(NamedTuple):
         return -_upper(off - predicted, confidence), _upper(predicted + off, confidence)
 
 
-def conformal(whole: Stage, rows: Rows) -> Conformal:
+def conformal(whole: Stage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
     """Models of folds, and how far off they are on the rows that each has not seen.
 
     Args:
         whole: what has learnt from all of the rows.
         rows: these.
+        known: kernel parameters of each fold's stage that were learnt before.
+
+    Raises:
+        ValueError: when `known` does not fit the recipe or the folds.
     """
     stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
     residuals = np.zeros(len(rows.throughput))
-    for number, held_out in enumerate(grouped_folds(groups(rows.columns), _FOLDS, 0)):
-        stage = fit_stage(whole.recipe, rows.where(~held_out))
+    folds = list(grouped_folds(groups(rows.columns), _FOLDS, 0))
+    kernels = [None] * len(folds) if known is None else known
+    for number, (held_out, kernel) in enumerate(zip(folds, kernels, strict=True)):
+        stage = fit_stage(whole.recipe, rows.where(~held_out), kernel)
         stages.append(stage)
         fold[held_out] = number
         columns = columns_of(rows.columns, held_out)

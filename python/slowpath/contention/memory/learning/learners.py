@@ -93,6 +93,29 @@ def _process(count: int, nu: float) -> Learner:
     return make_pipeline(StandardScaler(), process)  # type: ignore[no-any-return]
 
 
+def kernel_of(learner: Learner) -> Floats | None:
+    """Return the logarithms of the kernel parameters that a process has learnt; None for others.
+
+    To find them takes nearly all of the time of learning.
+    """
+    steps = getattr(learner, "steps", None)
+    process = None if steps is None else steps[-1][1]
+    kernel = getattr(process, "kernel_", None)
+    return None if kernel is None else np.asarray(kernel.theta)
+
+
+def with_kernel(learner: Learner, known: Floats) -> None:
+    """Give a process kernel parameters that were found before, so that it does not search them.
+
+    Raises:
+        ValueError: when there are not as many as the kernel has.
+    """
+    process = learner.steps[-1][1]  # type: ignore[attr-defined]
+    if process.kernel.theta.shape != known.shape:
+        raise ValueError(f"{len(known)} kernel parameters for {len(process.kernel.theta)}")
+    process.set_params(kernel=process.kernel.clone_with_theta(known), optimizer=None)
+
+
 def ridge(_falls: Sequence[bool]) -> Learner:
     """A linear model with a penalty that is chosen on the rows themselves."""
     from sklearn.linear_model import RidgeCV

@@ -4,17 +4,29 @@ Features beyond those of the training rows are taken as at their ends. Trees do 
 would return to its mean there, and lines run to anything.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.memory.learning.features import features
-from slowpath.contention.memory.learning.learners import LEARNERS, UNSURE, Learner, Unsure
+from slowpath.contention.memory.learning.learners import (
+    LEARNERS,
+    UNSURE,
+    Learner,
+    Unsure,
+    kernel_of,
+    with_kernel,
+)
 from slowpath.contention.memory.learning.recipes import Member, Recipe
 from slowpath.contention.memory.learning.rows import Columns, Rows
 
 Floats = NDArray[np.float64]
+
+
+Kernels = Sequence[Floats | None]
+"""Kernel parameters of each member of a recipe; None for members without a kernel."""
 
 
 class _Fitted(NamedTuple):
@@ -39,6 +51,10 @@ class Stage(NamedTuple):
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
+    def kernels(self) -> Kernels:
+        """Return the kernel parameters that members have learnt."""
+        return [kernel_of(one.learner) for one in self.fitted]
+
     def spread(self, columns: Columns) -> Floats:
         """How unsure the recipe is of each row, as a standard deviation of the logarithm.
 
@@ -52,16 +68,31 @@ class Stage(NamedTuple):
         return np.asarray(np.sqrt((spread**2).mean(axis=0) + middle.var(axis=0)))
 
 
-def fit_stage(recipe: Recipe, rows: Rows) -> Stage:
-    """The recipe, learnt from rows; the same rows make the same stage."""
-    return Stage(recipe, rows.cache_mb, tuple(_fit(member, rows) for member in recipe.members))
+def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage:
+    """Return the recipe, learnt from rows; the same rows make the same stage.
+
+    Args:
+        recipe: which members there are.
+        rows: what they learn from.
+        known: kernel parameters that were learnt from the same rows before; saves the search.
+
+    Raises:
+        ValueError: when `known` does not fit the recipe.
+    """
+    kernels = [None] * len(recipe.members) if known is None else known
+    members = zip(recipe.members, kernels, strict=True)
+    return Stage(recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members))
 
 
-def _fit(member: Member, rows: Rows) -> _Fitted:
+def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
     seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in seen if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
     learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    if known is not None:
+        if member.learner not in UNSURE:
+            raise ValueError(f"{member.learner} has no kernel")
+        with_kernel(learner, known)
     logs = member.target == "log throughput"
     learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
     names = tuple(one.name for one in varied)
