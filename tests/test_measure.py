@@ -281,3 +281,108 @@ def test_a_path_that_depends_on_a_random_number_is_measured(tmp_path: Path) -> N
     for path in paths:
         assert path["measured_ns"] is not None, path["error"]
         assert path["answered"] == ["bpf_get_prandom_u32"]
+
+
+HEADERS = "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
+LICENCE = '\nchar _license[] SEC("license") = "GPL";\n'
+
+# Where the special field stands, the map and the declaration of the bucket's fields differ.
+BUCKET = """
+struct bucket { FIELDS };
+struct {
+    __uint(type, MAP);
+    __uint(max_entries, 4);
+    __type(key, __u32);
+    __type(value, struct bucket);
+} buckets SEC(".maps");
+
+SEC("xdp") int limit(struct xdp_md *ctx)
+{
+    __u32 zero = 0;
+    int action = XDP_DROP;
+    struct bucket *b = bpf_map_lookup_elem(&buckets, &zero);
+    if (!b)
+        return XDP_ABORTED;
+    LOCK;
+    if (b->tokens) {
+        b->tokens--;
+        action = XDP_PASS;
+    }
+    UNLOCK;
+    return action;
+}
+"""
+LOCKED = ("bpf_spin_lock(&b->lock)", "bpf_spin_unlock(&b->lock)")
+
+
+@pytest.mark.parametrize("kind", ["BPF_MAP_TYPE_ARRAY", "BPF_MAP_TYPE_HASH"])
+@pytest.mark.parametrize(
+    ("fields", "calls"),
+    [
+        ("struct bpf_spin_lock lock; __u32 tokens;", LOCKED),
+        ("__u64 before; __u32 tokens; struct bpf_spin_lock lock;", LOCKED),
+        ("__u32 tokens; struct bpf_timer timer;", ("", "")),
+    ],
+)
+def test_special_fields_of_values_are_the_kernels_own(
+    tmp_path: Path, kind: str, fields: str, calls: tuple[str, str]
+) -> None:
+    # User space neither writes nor sees locks and timers: their bytes are no disagreement.
+    source = tmp_path / "limit.bpf.c"
+    text = BUCKET.replace("FIELDS", fields).replace("(type, MAP)", f"(type, {kind})")
+    text = text.replace("UNLOCK;", f"{calls[1]};").replace("LOCK;", f"{calls[0]};")
+    source.write_text(HEADERS + text + LICENCE)
+    run = slowpath("measure", str(source), "--seconds", "0.1", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    paths = list(paths_of(json.loads(run.stdout)))
+    assert {path["action"] for path in paths} >= {"XDP_PASS", "XDP_DROP"}
+    for path in paths:
+        assert path["measured_ns"] is not None, path["error"]
+    oracles.compared("kernel", len(paths), "paths with special fields measured")
+
+
+FULL = """
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, ENTRIES);
+    __type(key, __u64);
+    __type(value, __u64);
+} flows SEC(".maps");
+__u64 next;
+
+SEC("xdp") int full(struct xdp_md *ctx)
+{
+    __u64 key = next++, one = 1;
+    return bpf_map_update_elem(&flows, &key, &one, 0) ? XDP_DROP : XDP_PASS;
+}
+"""
+
+
+def full(tmp_path: Path, entries: int) -> str:
+    source = tmp_path / f"full{entries}.bpf.c"
+    source.write_text(HEADERS + FULL.replace("ENTRIES", str(entries)) + LICENCE)
+    return str(source)
+
+
+def test_an_insertion_that_finds_no_room_is_made(tmp_path: Path) -> None:
+    (program,) = measured(full(tmp_path, 1000), "--seconds", "0.1", "--cache", "hot")["results"]
+    drops = [path for path in program["paths"] if path["action"] == "XDP_DROP"]
+    assert drops
+    for path in drops:
+        assert path["answered"] == path["omitted"] == []
+        assert path["packetrate_pps"] > 0
+
+
+def test_a_path_without_its_call_gets_no_verdict(tmp_path: Path) -> None:
+    # Too many entries to fill in for each load.
+    source = full(tmp_path, 1 << 20)
+    words = ["measure", source, "--seconds", "0.1", "--cache", "hot", "--no-stretches"]
+    run = slowpath(*words, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    (program,) = json.loads(run.stdout)["results"]
+    (drop,) = [path for path in program["paths"] if path["action"] == "XDP_DROP"]
+    assert drop["omitted"] == drop["answered"] == ["bpf_map_update_elem"]
+    assert drop["measured_ns"] is not None
+    assert drop["packetrate_pps"] is None
+    assert program["conclusion"].startswith("The only path timed with all its calls takes ")
+    assert any("timed without bpf_map_update_elem" in text for text in program["warnings"])

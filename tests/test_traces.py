@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 import oracles
+from compiler import needs_clang
 from slowpath.cli.errors import UnavailableError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.engine.kernel import stations
@@ -210,16 +211,80 @@ def test_short_and_truncated_packets_are_said(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "cooked.pcapng"
-    file.write_bytes(pcapng(PACKETS[:4], link=113))
+    file = tmp_path / "wireless.pcapng"
+    file.write_bytes(pcapng(PACKETS[:4], link=105))
     done, record = run(FIREWALL, "--pcap", file)
     assert done.returncode == ExitCode.INPUT
-    assert "LINUX_SLL (113)" in done.stderr
+    assert "IEEE802_11 (105)" in done.stderr
     assert record["trace"]["count"] == 1
     done, record = run(FIREWALL, "--pcap", FIREWALL)
     assert done.returncode == ExitCode.INPUT
     assert "it is no capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
     oracles.compared("kernel", 1, "packets of a trace")
+
+
+COOKED = bytes(14) + b"\x08\x00"
+"""A Linux cooked header in front of IPv4."""
+LINKS = {"RAW": (101, b""), "NULL": (0, b"\x02\0\0\0"), "LINUX_SLL": (113, COOKED)}
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("name", LINKS)
+def test_packets_without_ethernet_header_take_the_same_paths(name: str, tmp_path: Path) -> None:
+    # The firewall does not read Ethernet addresses.
+    link, header = LINKS[name]
+    ipv4 = [each for each in PACKETS[:40] if each[12:14] == b"\x08\x00"]
+    file, other = tmp_path / "ethernet.pcap", tmp_path / "other.pcap"
+    file.write_bytes(pcap_bytes(ipv4))
+    data = pcap_bytes([header + each[14:] for each in ipv4])
+    other.write_bytes(data[:20] + struct.pack("<I", link) + data[24:])
+    (_, ethernet), (done, converted) = run(FIREWALL, "--pcap", file), run(FIREWALL, "--pcap", other)
+    assert done.returncode == 0, done.stderr
+    assert converted["trace"]["packets"] == ethernet["trace"]["packets"]
+    assert any(f"{name} ({link})" in text for text in converted["trace"]["warnings"])
+    assert not any("Ethernet header" in text for text in ethernet["trace"]["warnings"])
+    oracles.compared("kernel", len(ipv4), "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_capture_without_packets_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "empty.pcap"
+    file.write_bytes(pcap_bytes([]))
+    done, record = run(FIREWALL, "--pcap", file)
+    assert done.returncode == ExitCode.INPUT
+    assert record["trace"]["error"] == "it has no packets"
+
+
+# A path of the analysis that no test run can take: a socket is found.
+SOCKET = """
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+SEC("xdp") int finds(struct xdp_md *ctx)
+{
+    struct bpf_sock_tuple tuple = {};
+    struct bpf_sock *sk = bpf_sk_lookup_tcp(ctx, &tuple, sizeof(tuple.ipv4), -1, 0);
+    if (!sk)
+        return XDP_PASS;
+    volatile __u32 hash = sk->family;
+    hash ^= hash >> 3;
+    bpf_sk_release(sk);
+    return XDP_DROP;
+}
+char _license[] SEC("license") = "GPL";
+"""
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_path_of_the_analysis_does_not_fail_a_trace(tmp_path: Path) -> None:
+    needs_clang()
+    source, file = tmp_path / "finds.bpf.c", tmp_path / "trace.pcap"
+    source.write_text(SOCKET)
+    file.write_bytes(pcap_bytes(PACKETS[:20]))
+    done, record = run(source, "--pcap", file)
+    assert done.returncode == 0, done.stderr
+    assert record["paths"][0]["error"] is not None
+    assert record["error"] is None
+    assert record["trace"]["mix"] is not None
 
 
 def flow(source: int, port: int, protocol: int = 6) -> str:

@@ -12,6 +12,7 @@ mod encode;
 mod ext;
 mod parse;
 mod query;
+mod special;
 #[cfg(test)]
 mod tests;
 mod types;

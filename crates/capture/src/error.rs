@@ -46,10 +46,10 @@ pub enum Problem {
         /// The most that is read.
         most: usize,
     },
-    /// Packets are no Ethernet frames.
-    #[error("its packets are {link}, and a program at a device sees Ethernet frames; capture at one device, not at all of them{}", of(*.interface))]
+    /// Packets are not Ethernet frames.
+    #[error("its packets are of link type {link}, and a program at a device sees Ethernet frames; capture at one device, not at all of them{}", of(*.interface))]
     OtherLink {
-        /// The type of link, with its number.
+        /// Name and number of the link type.
         link: String,
         /// Number of the interface, in files that have several.
         interface: Option<u32>,

@@ -1,9 +1,12 @@
 //! What packets of an interface are.
 
+use std::borrow::Cow;
+
 use pcap_parser::Linktype;
 use pcap_parser::pcapng::{InterfaceDescriptionBlock, OptionCode};
 
 use crate::error::Problem;
+use crate::link;
 
 /// Whether the length of frame check sequences is given, in the link type of pcap files.
 const CHECKED: u32 = 1 << 26;
@@ -68,28 +71,30 @@ impl Interface {
         wire.min(self.most)
     }
 
-    /// The frame without its check sequence, if it has one and it was captured; and the length of the
-    /// frame on the wire, without it.
+    /// Name of the link type if packets are not Ethernet frames.
+    pub fn other_link(&self) -> Option<String> {
+        (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
+    }
+
+    /// Returns the frame without its check sequence, and its length on the wire without that.
+    ///
+    /// With `converts`, packets of some other link types become Ethernet frames ([`link::frame`]).
     ///
     /// # Errors
-    /// If it is no Ethernet frame; `number` is that of the interface.
+    /// If the packet is not an Ethernet frame; `number` is that of the interface.
     pub fn frame<'a>(
         &self,
         captured: &'a [u8],
         wire: usize,
-        number: Option<u32>,
-    ) -> Result<(&'a [u8], usize), Problem> {
-        if i32::from(self.link) != Linktype::ETHERNET.0 {
-            let known = Linktype(self.link.into()).to_string();
-            let named = known.starts_with(|first: char| first.is_ascii_alphabetic());
-            let named = named && !known.starts_with("Linktype");
-            let link = match named {
-                true => format!("of link type {known} ({})", self.link),
-                false => format!("of link type {}", self.link),
-            };
+        (number, converts): (Option<u32>, bool),
+    ) -> Result<(Cow<'a, [u8]>, usize), Problem> {
+        if let Some(link) = self.other_link() {
+            if converts && link::is_convertible(self.link) {
+                return Ok(link::frame(self.link, captured, wire));
+            }
             return Err(Problem::OtherLink { link, interface: number });
         }
         let wire = wire.max(captured.len()).saturating_sub(self.check);
-        Ok((&captured[..captured.len().min(wire)], wire))
+        Ok((Cow::Borrowed(&captured[..captured.len().min(wire)]), wire))
     }
 }

@@ -12,6 +12,7 @@ mod blocks;
 mod error;
 mod fill;
 mod interface;
+mod link;
 mod reader;
 
 pub use error::{CaptureError, Problem};

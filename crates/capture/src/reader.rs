@@ -39,6 +39,8 @@ pub struct Packet {
     pub wire_length: usize,
     /// When it was captured, since the beginning of 1970 (UTC), where the file says it.
     pub nanoseconds: Option<u64>,
+    /// Name of the link type that it was captured with, where its Ethernet header was made for it.
+    pub converted: Option<String>,
 }
 
 impl Packet {
@@ -55,6 +57,8 @@ pub struct Capture {
     /// Those of the section, by number; of pcap files, the only one.
     interfaces: Vec<Interface>,
     packets: u64,
+    /// Whether packets of other link types become Ethernet frames.
+    converts: bool,
     /// Behind an error or the end, nothing more is read.
     over: bool,
 }
@@ -82,7 +86,15 @@ impl Capture {
     pub fn new(input: Box<dyn Read + Send>) -> Result<Capture, CaptureError> {
         let (blocks, next) = Blocks::new(input).map_err(|problem| at(0, 0, problem))?;
         let format = if next { Format::Pcapng } else { Format::Pcap };
-        Ok(Capture { blocks, format, interfaces: Vec::new(), packets: 0, over: false })
+        let interfaces = Vec::new();
+        Ok(Capture { blocks, format, interfaces, packets: 0, converts: false, over: false })
+    }
+
+    /// Makes Ethernet frames of packets without an Ethernet header: raw IP, Linux cooked captures and
+    /// loopback. Addresses that the capture does not tell are zero.
+    #[must_use]
+    pub fn converting(self) -> Capture {
+        Capture { converts: true, ..self }
     }
 
     /// Its format.
@@ -104,8 +116,8 @@ impl Capture {
             return Ok(None);
         }
         loop {
-            let interfaces = &mut self.interfaces;
-            match self.blocks.next(|block| packet(interfaces, block)) {
+            let (interfaces, converts) = (&mut self.interfaces, self.converts);
+            match self.blocks.next(|block| packet(interfaces, block, converts)) {
                 Ok(Some(None)) => {}
                 Ok(Some(packet)) => {
                     self.packets += 1;
@@ -132,12 +144,13 @@ fn at(packets: u64, offset: u64, problem: Problem) -> CaptureError {
 fn packet(
     interfaces: &mut Vec<Interface>,
     block: PcapBlockOwned<'_>,
+    converts: bool,
 ) -> Result<Option<Packet>, Problem> {
     let (number, captured, wire, ticks) = match &block {
         PcapBlockOwned::LegacyHeader(header) => {
             let interface = Interface::of_file(header.network, header.is_nanosecond_precision());
             // Of a file with other packets, this is said at once, even if it has none.
-            interface.frame(&[], 0, None)?;
+            interface.frame(&[], 0, (None, converts))?;
             interfaces.push(interface);
             return Ok(None);
         }
@@ -173,7 +186,8 @@ fn packet(
     let missing = || Problem::NoInterface { interface: number.unwrap_or(0) };
     let interface = interfaces.get(place).ok_or_else(missing)?;
     let wire = usize::try_from(wire).unwrap_or(usize::MAX);
-    let (bytes, wire_length) = interface.frame(captured, wire, number)?;
+    let (bytes, wire_length) = interface.frame(captured, wire, (number, converts))?;
     let nanoseconds = ticks.and_then(|ticks| interface.nanoseconds(ticks));
-    Ok(Some(Packet { bytes: bytes.to_vec(), wire_length, nanoseconds }))
+    let (bytes, converted) = (bytes.into_owned(), interface.other_link());
+    Ok(Some(Packet { bytes, wire_length, nanoseconds, converted }))
 }

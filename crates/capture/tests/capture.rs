@@ -81,7 +81,7 @@ fn read(file: Vec<u8>) -> (Vec<Packet>, Option<CaptureError>) {
 }
 
 fn packet(bytes: &[u8], wire_length: usize) -> Packet {
-    Packet { bytes: bytes.to_vec(), wire_length, nanoseconds: None }
+    Packet { bytes: bytes.to_vec(), wire_length, nanoseconds: None, converted: None }
 }
 
 #[test]

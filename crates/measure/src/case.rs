@@ -68,6 +68,8 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
+    /// Instructions of insertions that fail because their map was filled.
+    pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
@@ -174,10 +176,12 @@ impl Case {
 
     /// Helpers that are not asked, or whose answer is replaced, because the path needs another.
     pub fn answered(&self) -> Vec<&str> {
-        let mut helpers: Vec<&str> = self.answers.iter().map(|a| a.helper.as_str()).collect();
-        helpers.sort_unstable();
-        helpers.dedup();
-        helpers
+        sorted(self.answers.iter())
+    }
+
+    /// Helpers that are not called, because a call would have effects: their time is not measured.
+    pub fn omitted(&self) -> Vec<&str> {
+        sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
     /// As [`Case::load`], with its code at a place where it was less often than elsewhere, if that
@@ -256,4 +260,12 @@ impl Case {
         let (Some(ours), Some(theirs)) = (&self.cut, &other.cut) else { return false };
         Arc::ptr_eq(&ours.points, &theirs.points) && self.arrangement == other.arrangement
     }
+}
+
+/// The helpers of answers, each once, in order of their names.
+fn sorted<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<&'a str> {
+    let mut helpers: Vec<&str> = answers.map(|answer| answer.helper.as_str()).collect();
+    helpers.sort_unstable();
+    helpers.dedup();
+    helpers
 }

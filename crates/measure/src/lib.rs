@@ -27,6 +27,7 @@ mod cold;
 mod cuts;
 mod drain;
 mod error;
+mod full_maps;
 mod later;
 pub mod live;
 mod load;

@@ -15,6 +15,7 @@ use slowpath_replay::{Effects, Replay, ReplayError};
 use crate::case::{Arrangement, Case};
 use crate::drain::Draining;
 use crate::error::MeasureError;
+use crate::full_maps;
 use crate::later::{Second, further};
 use crate::reason;
 use crate::trial::{LONG, Trial, Wanted};
@@ -56,9 +57,10 @@ impl Case {
         (kernel, attachments): (&Kernel, &Attachments),
         object: Arc<Object>,
         program: usize,
-        witness: Value,
+        mut witness: Value,
         instructions: Option<u64>,
     ) -> Result<Case, MeasureError> {
+        let full = full_maps::fill(&object, &mut witness);
         let mut case = Case {
             packet: witness::bytes(&witness["packet"]),
             context: witness::context(&witness),
@@ -66,6 +68,7 @@ impl Case {
             program,
             witness,
             answers: Vec::new(),
+            full,
             arrangement: Arrangement::Repeated,
             draining: None,
             action: 0,
@@ -112,7 +115,7 @@ impl Case {
         if open || known != Some(self.instructions) {
             if expected.is_some() {
                 // Clocks, random numbers and the like: the kernel's own lead elsewhere.
-                self.answers = witness::answers(&self.witness);
+                self.answers = full_maps::answers(&self.witness, &self.full);
             }
             self.path = None;
             self.trace = None;

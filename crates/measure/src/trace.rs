@@ -54,7 +54,7 @@ impl Trace {
         file: &Path,
         content: Value,
     ) -> Result<Trace, MeasureError> {
-        let capture = Capture::open(file)?;
+        let capture = Capture::open(file)?.converting();
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
         let (replay, maps) = station.perform(move |_| {
             let mut replay = Replay::new(&kernel, &object, program)?;
@@ -117,7 +117,7 @@ impl State {
             }
             Err(error) => return self.end(&error),
         };
-        self.tally.read(packet.is_truncated());
+        self.tally.read(packet.is_truncated(), packet.converted.as_deref());
         self.run(&packet);
     }
 

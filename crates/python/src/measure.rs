@@ -267,6 +267,12 @@ impl Case {
     fn answered(&self) -> Vec<&str> {
         self.inner.answered()
     }
+
+    /// Helpers that are not called.
+    #[getter]
+    fn omitted(&self) -> Vec<&str> {
+        self.inner.omitted()
+    }
 }
 
 /// What packets do that find the maps as a first one left them.

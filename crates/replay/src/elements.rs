@@ -116,7 +116,11 @@ impl Pair {
             || layout.present.is_none_or(|present| self.byte(run, (present, number)) != 0);
         let start = self.place(layout, run, number) << layout.element_bits;
         let byte = |n: u32| self.byte(run, (layout.values, start.wrapping_add(n.into())));
-        exists.then(|| (0..layout.value_size).map(byte).collect())
+        exists.then(|| {
+            let mut value: Vec<u8> = (0..layout.value_size).map(byte).collect();
+            map.definition().clear_special(&mut value);
+            value
+        })
     }
 
     /// How the elements that a run wrote differ from those in the kernel, if they do.
@@ -156,7 +160,9 @@ impl Pair {
                 .into_iter()
                 .filter(|element| element.present == Some(true))
                 .filter_map(|element| {
-                    let value = element.value.iter().map(|byte| byte.unwrap_or(0)).collect();
+                    let mut value: Vec<u8> =
+                        element.value.iter().map(|byte| byte.unwrap_or(0)).collect();
+                    map.definition().clear_special(&mut value);
                     Some((element.key?, value))
                 })
                 .collect();

@@ -84,7 +84,18 @@ def _slowest(
     """The slowest path of each program, by time; all paths of both are the first subjects."""
     split = len(programs[0].cases)
     end = split + len(programs[1].cases)
-    return _first(subjects[:split]), _first(subjects[split:end])
+    old, new = programs
+    return (
+        _first(_complete(old.cases, subjects[:split])),
+        _first(_complete(new.cases, subjects[split:end])),
+    )
+
+
+def _complete(
+    cases: Sequence[stations.Case], rows: Sequence[Measured | None]
+) -> list[Measured | None]:
+    """Rows of cases, with None in place of those that were timed without some of their calls."""
+    return [None if case.omitted else row for case, row in zip(cases, rows, strict=True)]
 
 
 def _ratio_of_slowest(
@@ -112,6 +123,8 @@ def compare(
         quota = quota._replace(between=partial(_ratio_of_slowest, programs))
     together = measure_together(station, programs, quota, go_on, extra)
     olds, news = together.subjects
+    complete_old = _complete(old.cases, [olds[number] for number in old.numbers])
+    complete_new = _complete(new.cases, [news[number] for number in new.numbers])
     packet = _row(
         _SAME,
         olds[old.numbers[0]] if old.numbers else None,
@@ -119,9 +132,9 @@ def compare(
     )
     packet["error"], packet["report"] = same.error or packet["error"], same.report
     paths = [
-        _row("slowest", _first(olds), _first(news)),
+        _row("slowest", _first(complete_old), _first(complete_new)),
         packet,
-        _row("fastest", _last(olds), _last(news)),
+        _row("fastest", _last(complete_old), _last(complete_new)),
     ]
     compared: ComparedVersions = {
         "old": _named(old.record),
@@ -167,7 +180,8 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 def _why(old: Measured | None, new: Measured | None) -> str:
     """Why there is no ratio."""
     if old is None or new is None:
-        return f"no path of the {'old' if old is None else 'new'} program was measured"
+        side = "old" if old is None else "new"
+        return f"no path of the {side} program was measured with all its calls"
     return "there were too few loads in which both were measured undisturbed"
 
 

@@ -10,18 +10,21 @@ _MUCH = 0.25
 
 
 def conclude(record: MeasuredProgram) -> str | None:
-    """What the measurement of a program comes to; None when nothing was measured."""
-    known = [path for path in record["paths"] if _time(path) > 0]
+    """Compare the slowest path with the fastest; None when no path was measured completely.
+
+    Paths whose calls were left out take part in no comparison: their times are too short.
+    """
+    known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
         return None
     by_time = sorted(known, key=_time, reverse=True)
     slowest, fastest = by_time[0], by_time[-1]
     rate = f"{1e3 / _time(slowest):.1f} million packets a second on one core"
     if slowest is fastest:
-        return f"The path takes {_time(slowest):.1f} ns: {rate}."
+        return f"{_only(record)} takes {_time(slowest):.1f} ns: {rate}."
     factor = _time(slowest) / _time(fastest)
     sentence = (
-        f"The slowest path takes {factor:.1f} times as long as the fastest: {rate}, "
+        f"{_slowest(record)} takes {factor:.1f} times as long as the fastest: {rate}, "
         "without receiving and sending."
     )
     if slowest["rank"] != 1 and record["paths"][0] in known:
@@ -30,6 +33,19 @@ def conclude(record: MeasuredProgram) -> str | None:
             f"{slowest['instructions']}, path 1 {record['paths'][0]['instructions']}."
         )
     return sentence
+
+
+def _only(record: MeasuredProgram) -> str:
+    return "The only path timed with all its calls" if incomplete(record) else "The path"
+
+
+def _slowest(record: MeasuredProgram) -> str:
+    return "The slowest path timed with all its calls" if incomplete(record) else "The slowest path"
+
+
+def incomplete(record: MeasuredProgram) -> list[MeasuredPath]:
+    """Measured paths whose calls were left out."""
+    return [path for path in record["paths"] if _time(path) > 0 and path["omitted"]]
 
 
 def _time(path: MeasuredPath) -> float:
@@ -68,10 +84,16 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
             f"Further packets like it take another path than the first (path {ranks}): what the "
             "first one changed was taken back each time."
         )
-    answered = sorted({helper for path in record["paths"] for helper in path["answered"]})
-    if answered:
+    answered = {helper for path in record["paths"] for helper in path["answered"]}
+    omitted = {helper for path in record["paths"] for helper in path["omitted"]}
+    if replaced := sorted(answered - omitted):
         found.append(
-            f"Answers of {', '.join(answered)} were replaced by those that the paths need; where a "
-            "call has effects it was not made."
+            f"Answers of {', '.join(replaced)} were replaced by those that the paths need."
         )
+    found.extend(
+        f"Path {path['rank']} was timed without {', '.join(path['omitted'])}: the call has effects "
+        "and the kernel would answer it differently. Its time is too short, and the path may be "
+        "the slowest."
+        for path in incomplete(record)
+    )
     return found

@@ -79,7 +79,7 @@ class MeasuredPath(TypedDict):
     that of the loop is not seen here."""
     packetrate_pps: float | None
     """Packets per second of one core that does nothing else: the program and the kernel's loop
-    around it, without receiving and sending."""
+    around it, without receiving and sending. Null where calls were left out, see `omitted`."""
     runs: int
     """How many runs were timed."""
     outliers: int
@@ -106,6 +106,9 @@ class MeasuredPath(TypedDict):
     """Why not; null where it was measured, or not asked for."""
     answered: list[str]
     """Helpers whose answers were replaced by those that the path needs."""
+    omitted: list[str]
+    """Helpers of `answered` that were not called, because a call would have effects: their time is
+    not in `measured_ns`, and `packetrate_pps` is null."""
     live: LivePath | None
     """What was measured with `--mode live`, in place of `measured_ns` and what belongs to it; null
     without."""

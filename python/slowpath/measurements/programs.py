@@ -117,6 +117,7 @@ def _prepare_path(
         "cold": None,
         "cold_reason": None,
         "answered": [],
+        "omitted": [],
         "live": None,
         "error": None,
         "report": None,
@@ -142,7 +143,7 @@ def _prepare_path(
         later = row["later"] = later_path(case.later)
         if case.later.case is not None:
             program.later.append(LaterCase(later, case.later.case))
-    row["answered"] = case.answered
+    row["answered"], row["omitted"] = case.answered, case.omitted
     program.cases.append(case)
     program.numbers.append(len(program.record["paths"]) - 1)
     program.witnesses.append(path["witness"])
@@ -252,7 +253,7 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
         path["low_ns"], path["high_ns"] = run.interval.known
         path["outliers"] = run.outliers
         path["program_ns"] = measured.net.value
-        path["packetrate_pps"] = 1e9 / run.value
+        path["packetrate_pps"] = None if path["omitted"] else 1e9 / run.value
         path["runs"] = measured.runs
     record["warnings"] = warnings_of(record, outcome)
     record["conclusion"] = conclude(record)

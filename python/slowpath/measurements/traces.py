@@ -77,6 +77,9 @@ def prepare_trace(
     if left:
         record["error"] = f"stopped behind packet {record['count']:,}"
         return prepared
+    if not record["count"] and record["error"] is None:
+        record["error"] = "it has no packets"
+        return prepared
     chosen = _chosen(record)
     for done, place in enumerate(chosen):
         if not going(f"preparing path {done + 1} of {len(chosen)} of the trace"):
@@ -238,6 +241,8 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Toget
         ranked = [path for path in program.record["paths"] if path["rank"] == 1]
         slowest["bound_ns"] = _time(ranked)
     record["conclusion"] = conclude_trace(record, known=trace.known)
+    if record["mix"] is not None:
+        program.record["error"] = None
 
 
 def _time(paths: Sequence[MeasuredPath]) -> float | None:

@@ -116,6 +116,7 @@ impl Reader<'_> {
             def.value_size = 4;
             def.key_size = if def.key_size == 0 { 4 } else { def.key_size };
         }
+        def.special = def.value_type.map(|ty| btf.special_fields(ty)).unwrap_or_default();
         Ok((def, values))
     }
 

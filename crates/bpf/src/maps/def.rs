@@ -1,5 +1,7 @@
 //! The definition of a map.
 
+use std::ops::Range;
+
 use super::kind::MapKind;
 use crate::btf::TypeId;
 
@@ -32,6 +34,9 @@ pub struct MapDef {
     pub key_type: Option<TypeId>,
     /// BTF type of the values, if the definition has one.
     pub value_type: Option<TypeId>,
+    /// Bytes of values that the kernel keeps for itself ([`crate::Btf::special_fields`]): user space
+    /// reads zeros there, and its writes leave them as they are.
+    pub special: Vec<Range<u32>>,
     /// Content of the only element, for global data.
     pub initial: Option<Vec<u8>>,
     /// Whether nobody writes it once the program runs, so that [`MapDef::initial`] is its content.
@@ -65,10 +70,20 @@ impl MapDef {
             pinning: 0,
             key_type: None,
             value_type: None,
+            special: Vec::new(),
             initial: None,
             read_only: false,
             inner: None,
             slots: Vec::new(),
+        }
+    }
+
+    /// Sets the special bytes of a value to zero, as user space reads them.
+    pub fn clear_special(&self, value: &mut [u8]) {
+        for field in &self.special {
+            if let Some(bytes) = value.get_mut(field.start as usize..field.end as usize) {
+                bytes.fill(0);
+            }
         }
     }
 }

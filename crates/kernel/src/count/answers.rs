@@ -30,6 +30,13 @@ pub struct Answer {
     pub writes: Vec<(u8, i16, u32)>,
 }
 
+impl Answer {
+    /// Whether the helper is called all the same, so that its time is part of a run.
+    pub fn is_called(&self) -> bool {
+        ONLY_ANSWER.contains(&self.helper.as_str())
+    }
+}
+
 /// What takes the place of the call.
 pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &'static str> {
     let called = match program.insns.get(answer.instruction) {
@@ -44,7 +51,7 @@ pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &
         Ok(Insn::Store { size: Size::W, base, offset, src: Source::Imm(value as i32) })
     };
     let mut insns = answer.writes.iter().map(write).collect::<Result<Vec<Insn>, &str>>()?;
-    if ONLY_ANSWER.contains(&answer.helper.as_str()) {
+    if answer.is_called() {
         insns.extend(program.insns.get(answer.instruction));
     }
     insns.push(Insn::LoadImm64 { dst: Register::R0, value: Imm64::Value(answer.result) });

@@ -17,6 +17,8 @@ pub struct TraceReport {
     /// How many have a path that depends on time or random numbers in a way that leaves open which
     /// one the kernel took.
     pub uncertain: u64,
+    /// Packets that were captured without an Ethernet header, and their link type: one was made.
+    pub converted: TraceFault,
     /// Packets that the kernel does not take.
     pub refused: TraceFault,
     /// Packets of which is not known what the interpreter would have to do to do what the kernel did.

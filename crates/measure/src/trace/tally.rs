@@ -15,6 +15,7 @@ pub struct Tally {
     packets: u64,
     truncated: u64,
     uncertain: u64,
+    converted: TraceFault,
     refused: TraceFault,
     undecided: TraceFault,
     disagreements: TraceFault,
@@ -46,11 +47,14 @@ impl TraceFault {
 }
 
 impl Tally {
-    /// A packet was read; what becomes of it follows.
-    pub fn read(&mut self, truncated: bool) {
+    /// Counts a packet that was read, with the link type that it was converted from.
+    pub fn read(&mut self, truncated: bool, converted: Option<&str>) {
         self.packets += 1;
         self.truncated += u64::from(truncated);
         self.taken.push(None);
+        if let Some(link) = converted {
+            self.converted.add(self.packets, link.to_owned(), None);
+        }
     }
 
     /// The kernel does not take it.
@@ -128,6 +132,7 @@ impl Tally {
             packets: self.packets,
             truncated: self.truncated,
             uncertain: self.uncertain,
+            converted: self.converted.clone(),
             refused: self.refused.clone(),
             undecided: self.undecided.clone(),
             disagreements: self.disagreements.clone(),

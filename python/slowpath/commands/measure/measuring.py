@@ -84,13 +84,17 @@ class Measuring:
         record = program.record
         if analysed.result["error"] is not None:
             return  # said already
+        trace = record["trace"]
         if record["error"] is not None:
             error(record["file"], f"{record['program']}: {record['error']}")
             asked = self.stopping.asked
             self.codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
-        if record["trace"] is not None:
-            stopped = self.stopping.asked
-            self.codes.append(complain_of_trace(record, record["trace"], stopped=stopped))
+        if trace is not None:
+            self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
+            if trace["mix"] is not None:
+                # Packets were measured: the path of the analysis is only there to compare with, and
+                # the report says why that was not measured.
+                return
         for path in record["paths"]:
             if path["report"] is not None:
                 what = f"{record['program']}, path {path['rank']}: {path['error']}"

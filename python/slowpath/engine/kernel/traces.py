@@ -49,6 +49,7 @@ class TraceReport(TypedDict):
     packets: int
     truncated: int
     uncertain: int
+    converted: TraceFault
     refused: TraceFault
     undecided: TraceFault
     disagreements: TraceFault

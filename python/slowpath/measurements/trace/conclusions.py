@@ -70,6 +70,12 @@ def started_with(record: MeasuredTrace) -> str | None:
 def notes_of(record: MeasuredTrace, report: traces.TraceReport) -> list[str]:
     """What is to be said about how a trace ran."""
     found = []
+    if report["converted"]["packets"]:
+        found.append(
+            f"{_packets(report['converted']['packets'])} have no Ethernet header (link type "
+            f"{report['converted']['what']}): one was made, with zeros for unknown addresses. "
+            "Their paths hold only where the program does not read these addresses."
+        )
     if record["truncated"]:
         found.append(
             f"{_packets(record['truncated'])} were captured in part: what was captured ran, and "

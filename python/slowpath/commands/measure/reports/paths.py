@@ -22,6 +22,7 @@ _COLUMNS = (
     "predicted",
     "runs",
 )
+_OMITTED = "without"
 _RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
@@ -58,6 +59,10 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
     found = "paths" if record["complete"] else "paths that were found"
     yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
     columns, rows = list(_COLUMNS), [_row(path) for path in measured]
+    if any(path["omitted"] for path in measured):
+        columns.append(_OMITTED)
+        for row, path in zip(rows, measured, strict=True):
+            row.append(", ".join(path["omitted"]))
     shown = cold_report.is_shown(measured, always=cold)
     if shown:
         columns.append(cold_report.COLD)
@@ -109,7 +114,7 @@ def _plural(count: int, what: str) -> str:
 
 def _row(path: MeasuredPath) -> list[str]:
     value, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
-    rate, own = path["packetrate_pps"] or 0.0, path["program_ns"] or 0.0
+    rate, own = path["packetrate_pps"], path["program_ns"] or 0.0
     expected = path.get("predicted_program_ns")
     return [
         str(path["rank"]),
@@ -117,7 +122,7 @@ def _row(path: MeasuredPath) -> list[str]:
         path["action"] or "",
         f"{value:.1f}",
         f"± {spread:.1f} ({spread / value:.1%})" if value else "",
-        f"{rate / 1e6:.2f}",
+        "" if rate is None else f"{rate / 1e6:.2f}",
         f"{own:.1f}",
         "" if expected is None else f"{expected:.1f}",
         f"{path['runs']:,}",

@@ -1,0 +1,105 @@
+//! Maps that are full, for paths on which an insertion finds no room.
+//!
+//! Where a path inserts once, the analysis leaves open how full the map is, and the witness only says
+//! that the insertion fails. A full map makes the kernel's own call fail, so that the call takes the
+//! time that it takes in life.
+
+use serde_json::{Value, json};
+use slowpath_bpf::{MapDef, MapKind, Object};
+use slowpath_kernel::Answer;
+use slowpath_kernel::witness::{self, entries};
+
+/// Most elements that are put into a map: each load of the program fills it again.
+const MOST_ELEMENTS: u32 = 1 << 16;
+
+/// Most bytes of their keys and values, together.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Answer of a helper that finds a hash map full (`alloc_htab_elem` of `kernel/bpf/hashtab.c`).
+const FULL: &str = "no: -E2BIG";
+
+/// Fills the maps of a witness in which an insertion finds no room, as far as they can be filled.
+///
+/// Returns the instructions of these insertions, which need no answer other than the kernel's.
+pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
+    let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
+    let mut instructions = Vec::new();
+    let mut filled: Vec<&str> = Vec::new();
+    for unknown in unknowns.iter().filter(|unknown| unknown["meaning"] == FULL) {
+        let Some((map, instruction)) = insertion(object, unknown) else { continue };
+        if !filled.contains(&map.name.as_str()) {
+            let Some(others) = missing(map, witness) else { continue };
+            let maps = &mut witness["maps"];
+            if maps[&map.name].is_null() {
+                maps[&map.name] = json!([]);
+            }
+            let Some(list) = maps[&map.name].as_array_mut() else { continue };
+            list.push(json!({ "others": others }));
+            filled.push(&map.name);
+        }
+        instructions.push(instruction);
+    }
+    instructions
+}
+
+/// The answers that a path needs of the kernel's calls, without those that full maps give.
+pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
+    let mut answers = witness::answers(witness);
+    answers.retain(|answer| !full.contains(&answer.instruction));
+    answers
+}
+
+/// The map and the instruction of an insertion that finds no room.
+fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
+    let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
+    let map = object.maps.iter().find(|map| map.name == name)?;
+    let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
+    matches!(map.kind, MapKind::HASH | MapKind::PERCPU_HASH).then_some((map, instruction))
+}
+
+/// The number of elements that a map lacks to be full; `None` where it cannot or need not be filled.
+fn missing(map: &MapDef, witness: &Value) -> Option<u32> {
+    let told = entries(witness, &map.name);
+    if told.clone().any(|entry| !entry["others"].is_null()) {
+        return None;
+    }
+    let present = told.clone().filter(|entry| !entry["value"].is_null()).count();
+    let others = map.max_entries.checked_sub(u32::try_from(present).ok()?).filter(|&n| n > 0)?;
+    let bytes = u64::from(others) * (u64::from(map.key_size) + u64::from(map.value_size));
+    let keys = 1u64.checked_shl(8 * map.key_size.min(4))?;
+    let enough = keys >= u64::from(others) + told.count() as u64;
+    (others <= MOST_ELEMENTS && bytes <= MOST_BYTES && enough).then_some(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(max_entries: u32, key_size: u32) -> MapDef {
+        let kind = MapKind::HASH;
+        MapDef { kind, max_entries, key_size, value_size: 8, ..MapDef::new("flows") }
+    }
+
+    fn witness(entries: &Value) -> Value {
+        json!({ "maps": { "flows": entries } })
+    }
+
+    #[test]
+    fn elements_of_the_witness_count() {
+        let one = witness(&json!([{ "key": "01000000", "value": "00" }, { "key": "02000000" }]));
+        assert_eq!(missing(&hash(1000, 4), &one), Some(999));
+        assert_eq!(missing(&hash(1000, 4), &json!({})), Some(1000));
+    }
+
+    #[test]
+    fn a_map_that_the_witness_fills_stays() {
+        assert_eq!(missing(&hash(1000, 4), &witness(&json!([{ "others": 1000 }]))), None);
+    }
+
+    #[test]
+    fn too_large_maps_and_too_few_keys_are_left() {
+        assert_eq!(missing(&hash(MOST_ELEMENTS + 1, 4), &json!({})), None);
+        assert_eq!(missing(&hash(256, 1), &json!({})), Some(256));
+        assert_eq!(missing(&hash(256, 1), &witness(&json!([{ "key": "01" }]))), None);
+    }
+}
