@@ -1,7 +1,7 @@
 //! From a file to what the search needs: a program in the intermediate representation, its prices
 //! and what is asked for. Knows no variants.
 
-use slowpath_bpf::lift::LiftOptions as ObjectOptions;
+use slowpath_bpf::lift::{LiftOptions as ObjectOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramKind};
 use slowpath_nfp::{CompileOptions, LiftOptions};
 use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
@@ -133,8 +133,8 @@ impl Program {
             InstructionSet::Nfp => compiled(name, object, &linked, &target),
             InstructionSet::Bpf => {
                 let options = ObjectOptions {
-                    min_packet: target.min_packet as u16,
-                    max_packet: target.max_packet as u16,
+                    receive: Receive::PAGE
+                        .with_length(target.min_packet as u16, target.max_packet as u16),
                     ..ObjectOptions::default()
                 };
                 let lifted = slowpath_bpf::lift::lift(object, &linked, &options);

@@ -30,11 +30,11 @@ mod linked_code;
 mod maps;
 mod options;
 mod placed;
+mod receive;
 mod received;
 mod registers;
 mod state;
 mod support;
-mod surroundings;
 mod uninit;
 mod unseen;
 mod walk;
@@ -46,11 +46,14 @@ pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
-pub use options::{Handover, LiftOptions, Network, PacketRoom};
+pub use options::{Handover, LiftOptions, Network};
 pub use placed::Placed;
+pub use receive::{
+    ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS,
+    Receive, Surroundings, TAIL_ROOM, TailRoom,
+};
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
-pub use surroundings::Surroundings;
 pub use unseen::Unseen;
 
 use std::collections::BTreeSet;
@@ -156,7 +159,7 @@ fn finish(
     lifter: Lifter<'_>,
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
-    let metadata = lifter.surroundings().words();
+    let receive = options.receive.with_around(lifter.surroundings());
     let Parts {
         mut ir,
         code,
@@ -170,8 +173,7 @@ fn finish(
         interference,
     } = lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
-    let packets = (options.min_packet, options.max_packet);
-    let (mut prologue, packet_length) = ir.prologue(packets, metadata);
+    let (mut prologue, packet_length) = ir.prologue(receive);
     install(&mut ir, &object.maps, &layouts, &options.contents)?;
     prologue.extend(ir.emit.take_ops());
     let layout = Layout {

@@ -45,8 +45,7 @@ pub(crate) fn greatest(
     stop: &Stop,
 ) -> Result<Cost, String> {
     let lift = LiftOptions {
-        min_packet: facts.min_length,
-        max_packet: facts.max_length,
+        receive: options.receive.with_length(facts.min_length, facts.max_length),
         stop: stop.clone(),
         ..options.clone()
     };

@@ -157,8 +157,9 @@ fn prove_with(
     let started = Instant::now();
     let mut proof = Proof::default();
     let options = LiftOptions {
-        min_packet: packets.known().min_length,
-        max_packet: packets.known().max_length,
+        receive: options
+            .receive
+            .with_length(packets.known().min_length, packets.known().max_length),
         // What is drawn is counted.
         keeps_dead_operations: true,
         records_calls: true,

@@ -42,7 +42,7 @@ use departure::Departure;
 use proof::{Answer, Proof};
 use samples::Sampler;
 use slowpath_bpf::insn::helper;
-use slowpath_bpf::lift::{self, LiftOptions, PacketRoom, Surroundings};
+use slowpath_bpf::lift::{self, LiftOptions, Receive, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{PacketFacts, RelianceId};
 use slowpath_search::{UnrollLimits, Unrolled, unroll_from};
@@ -54,8 +54,8 @@ use std::time::Instant;
 /// Packets made out of each that the solver finds.
 const VARIED: usize = 8;
 
-/// What the kernel leaves of a packet at least, `ETH_HLEN`.
-const LEAST_PACKET: u16 = 14;
+/// The shortest packet of any device.
+const LEAST_PACKET: u16 = Receive::ANY.length.0;
 
 /// How much is looked for.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub struct FactsOptions {
 
 impl Default for FactsOptions {
     fn default() -> Self {
-        FactsOptions { lift: LiftOptions::default(), bytes: 256, values: 8, equalities: 32 }
+        FactsOptions { lift: LiftOptions::any_device(), bytes: 256, values: 8, equalities: 32 }
     }
 }
 
@@ -126,10 +126,10 @@ pub struct Discovery {
 impl Discovery {
     /// All facts but those that any packet has that was just received.
     pub fn list(&self) -> Vec<Fact> {
-        let (around, received) = (self.surroundings, PacketRoom::KERNEL.received());
+        let (head_room, metadata) = told(self.surroundings);
         let mut list = listed(&self.facts);
-        list.extend((around.head_room != received.head_room).then_some(Fact::HeadRoom));
-        list.extend((around.metadata != received.metadata).then_some(Fact::Metadata));
+        list.extend(head_room.then_some(Fact::HeadRoom));
+        list.extend(metadata.then_some(Fact::Metadata));
         list
     }
 
@@ -155,9 +155,16 @@ impl Discovery {
 
 /// What holds of any packet that leaves an XDP program: facts where nothing else is known.
 pub fn any_packet() -> PacketFacts {
-    let PacketRoom { before, tail, .. } = PacketRoom::KERNEL;
-    let longest = tail.and_then(|tail| u16::try_from(tail + before).ok()).unwrap_or(u16::MAX);
-    PacketFacts::lengths(LEAST_PACKET, longest)
+    let (least, greatest) = Receive::ANY.length;
+    PacketFacts::lengths(least, greatest)
+}
+
+/// Whether head room and metadata tell more than that packets were received, in a page or anyhow.
+pub(crate) fn told(around: Surroundings) -> (bool, bool) {
+    let plain = [Surroundings::ANY, Receive::PAGE.around()];
+    let head_room = plain.iter().all(|plain| plain.head_room != around.head_room);
+    let metadata = plain.iter().all(|plain| plain.metadata != around.metadata);
+    (head_room, metadata)
 }
 
 /// All facts but those that [`any_packet`] has, in an order that depends on them alone.
@@ -203,8 +210,7 @@ pub fn facts_leaving(
 ) -> Result<Leaving, FactsError> {
     let started = Instant::now();
     let lift = LiftOptions {
-        min_packet: arriving.min_length,
-        max_packet: arriving.max_length,
+        receive: options.lift.receive.with_length(arriving.min_length, arriving.max_length),
         stop: stop.clone(),
         ..options.lift.clone()
     };
@@ -253,7 +259,7 @@ pub fn facts_leaving(
     );
     let lengths = lengths::find(&mut proof, &sampler, (least, greatest), &mut found)?;
     proof.packet.min_length = lengths.0;
-    let arrived = (lift.around(), lift.room, lengths.0);
+    let arrived = (lift.receive, lengths.0);
     let surroundings = surroundings::find(&mut proof, &sampler, arrived, &found)?;
     let bounds = Bounds { values: options.values, equalities: options.equalities };
     let (candidates, stopped) = discover(&mut proof, &mut sampler, found, &bounds)?;

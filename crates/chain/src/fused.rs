@@ -6,6 +6,7 @@ use crate::report::FusedReport;
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object, ObjectError, Part, WriteError};
+use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
 use slowpath_specialise::fuse::{FuseError, Handover, fuse};
 use slowpath_stop::Stop;
@@ -92,7 +93,8 @@ pub(crate) fn fused(
     let handovers: Vec<Handover> = chain.edges.iter().map(handover).collect();
     let whole = fuse(&programs, &handovers, name)?;
     // What one program has found out, the next one need not, now that they are one.
-    let any = crate::facts::any_packet();
+    let (least, greatest) = lift.receive.length;
+    let any = PacketFacts::lengths(least, greatest);
     let done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
     let mut remarks = done.remarks;
     if chain.edges.iter().any(|edge| edge.dispatched) {

@@ -8,7 +8,7 @@ use crate::equivalence::{EquivalenceError, Proof, prove_guard_like, prove_like};
 use crate::frozen::FrozenMaps;
 use crate::weighing::{Subject, Verdict, obvious, weigh};
 use slowpath_bpf::insn::{Imm64, Insn};
-use slowpath_bpf::lift::{LiftOptions, Surroundings};
+use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{Change, Known, Mode, SpecialiseError, Specialised, specialise_for};
@@ -89,15 +89,14 @@ pub fn optimize_for(
         let known = Known {
             facts: &facts,
             frozen: frozen.map(|frozen| &frozen.frozen),
-            surroundings: options.around(),
-            room: options.room,
+            receive: options.receive,
         };
         stop.enter("rewriting");
         let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
         // One that checks what it relies on may be loaded anywhere.
         if mode == Mode::Guard {
-            options.surroundings = Some(Surroundings::ANY);
+            options.receive = Receive::ANY;
         }
         if let Some(frozen) = frozen {
             options.contents.extend(frozen.relied_on(&made, mode));

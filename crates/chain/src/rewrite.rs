@@ -11,7 +11,7 @@ use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
 use crate::settable::settable;
 use crate::{Chain, ChainError, Loaded};
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Btf, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
@@ -29,8 +29,10 @@ pub struct RewriteOptions {
     /// The content of maps that is frozen, by the number of the program in the chain; empty if there
     /// is none.
     pub contents: Contents,
-    /// What is known of maps and helpers, and the kernel's types.
+    /// How packets arrive, what is known of maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
+    /// What all rests on because packets arrive so.
+    pub condition: Option<String>,
     /// Whether it is looked for what establishes each fact.
     pub explain: bool,
     /// What the programs are called as one, if they are to become one.
@@ -45,11 +47,31 @@ impl Default for RewriteOptions {
             mode: None,
             first: any_packet(),
             contents: Contents::new(),
-            lift: LiftOptions::default(),
+            lift: LiftOptions::any_device(),
+            condition: None,
             explain: true,
             fuse: None,
             graphs: false,
         }
+    }
+}
+
+impl RewriteOptions {
+    /// The same for packets that arrive as [`Receive::parse`] has it.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn receiving(self, name: &str) -> Result<RewriteOptions, String> {
+        let receive = Receive::parse(name).map_err(|why| format!("--receive: {why}"))?;
+        let condition = receive.condition(name);
+        Ok(RewriteOptions { lift: self.lift.receiving(receive), condition, ..self })
+    }
+
+    /// What holds of packets that arrive at the first program, lengths that a device delivers included.
+    fn arriving(&self) -> PacketFacts {
+        let (least, greatest) = self.lift.receive.length;
+        let lengths = PacketFacts::lengths(least, greatest);
+        self.first.meet(&lengths).unwrap_or(lengths)
     }
 }
 
@@ -97,7 +119,7 @@ pub fn rewrite(
     let (contents, given) = unwritten(&chain, loaded, &options.contents, kernel, stop)?;
     let known = contents.iter().zip(loaded).map(|(own, of)| admitted(&of.object, own));
     let (known, refused): (Vec<_>, Vec<_>) = known.unzip();
-    let (first, lift) = (&options.first, &options.lift);
+    let (first, lift) = (&options.arriving(), &options.lift);
     let between =
         Between { chain: &chain, loaded, programs: &programs, known: &known, first, lift };
     let (mut reached, rests_on) = between.facts(options.mode == Some(Mode::Guard), stop);
@@ -118,16 +140,17 @@ pub fn rewrite(
         program.refused(&loaded[number].object, refused.get(number).into_iter().flatten());
         program.given(given.get(number).into_iter().flatten());
         program.facts_with = rests_on[number].clone();
-        let known = frozen.is_some() || (number == chain.entry && options.first != any_packet());
+        let known = frozen.is_some() || (number == chain.entry && *first != any_packet());
         let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
         let facts = facts.cloned();
-        let around = reached.surroundings;
+        let receive = options.lift.receive;
+        let receive = reached.surroundings.map_or(receive, |around| receive.with_around(around));
         let mut graph = None;
         match (&facts, options.mode) {
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
             (Some(facts), None) => {
                 let (object, linked) = (&loaded[number].object, &programs[number]);
-                let made = program.decided(object, linked, (facts, frozen.as_ref(), around), stop);
+                let made = program.decided(object, linked, (facts, frozen.as_ref(), receive), stop);
                 if let Some(made) = made.filter(|_| options.graphs) {
                     let pair = PairReport::of(&chain.members[number].name, object, linked, &made);
                     graph = pair.map(PairReport::before_only);
@@ -137,7 +160,7 @@ pub fn rewrite(
         }
         graphs.programs.push(graph);
         report.programs.push(program);
-        arriving.push((facts, frozen, around));
+        arriving.push((facts, frozen, receive));
     }
     let own: Vec<Vec<String>> = (0..loaded.len())
         .map(|number| {
@@ -145,11 +168,14 @@ pub fn rewrite(
         })
         .collect();
     rest_on_others(&chain, &own, &mut report);
+    for program in &mut report.programs {
+        program.assumptions.extend(options.condition.iter().cloned());
+    }
     let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
     let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
     so_far(&rewritten);
-    for (number, (facts, frozen, around)) in arriving.iter().enumerate() {
+    for (number, (facts, frozen, receive)) in arriving.iter().enumerate() {
         let Some(facts) = facts else { continue };
         let (object, linked) = (&loaded[number].object, &programs[number]);
         // Each has its share of the time that is left.
@@ -160,7 +186,7 @@ pub fn rewrite(
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);
         let mut lift = options.lift.clone();
-        lift.surroundings = *around;
+        lift.receive = *receive;
         let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Paying));
         match optimize_for((&**object, linked), known, how, &lift, &share) {
             Ok(mut done) => {

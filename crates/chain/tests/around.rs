@@ -1,10 +1,10 @@
 //! What lies around packets between programs: how much room there is in front of them, and metadata.
 //! It is proved of what a program lets through, and relied on where nothing else can be the case.
 
-use slowpath_bpf::lift::{LiftOptions, PacketRoom, Surroundings};
+use slowpath_bpf::lift::{LiftOptions, Receive, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::prove;
-use slowpath_chain::facts::{Discovery, FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::facts::{Discovery, FactsOptions, Leaving, facts_after};
 use slowpath_chain::optimize::optimize;
 use slowpath_chain::report::{FactText, ProgramReport};
 use slowpath_chain::{Chain, Loaded, RewriteOptions, Rewritten, rewrite};
@@ -29,13 +29,26 @@ fn program(object: &Object, name: &str) -> BpfProgram {
     object.link(number.expect("it is there"), None).expect("links")
 }
 
+/// What holds of packets that leave a program where each has a page.
+fn in_page() -> PacketFacts {
+    PacketFacts::lengths(14, 3736)
+}
+
+/// A page for each packet, with this around those that arrive.
+fn page(arriving: Option<Surroundings>) -> LiftOptions {
+    let receive = Receive::TEST_RUN;
+    let options = LiftOptions::default().receiving(receive);
+    let receive = arriving.map_or(receive, |around| receive.with_around(around));
+    LiftOptions { receive, ..options }
+}
+
 fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Surroundings {
     Surroundings { head_room, metadata }
 }
 
 /// What is known of packets that a program leaves with a result, if there are any.
 fn leaving(name: &str, arriving: Option<Surroundings>, result: u32) -> Option<Discovery> {
-    leaving_of(name, &any_packet(), arriving, result)
+    leaving_of(name, &in_page(), arriving, result)
 }
 
 /// The same where facts hold of those that arrive.
@@ -45,8 +58,8 @@ fn leaving_of(
     arriving: Option<Surroundings>,
     result: u32,
 ) -> Option<Discovery> {
-    let (object, mut options) = (object(), FactsOptions::default());
-    options.lift.surroundings = arriving;
+    let (object, options) =
+        (object(), FactsOptions { lift: page(arriving), ..FactsOptions::default() });
     let program = program(&object, name);
     let found = facts_after(&object, &program, facts, &[result], &options, &Stop::never());
     match found.expect("it can be analysed") {
@@ -62,7 +75,7 @@ fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
 
 #[test]
 fn what_lies_around_packets_is_found_out() {
-    assert_eq!(behind("passes", None), PacketRoom::KERNEL.received());
+    assert_eq!(behind("passes", None), Receive::PAGE.around());
     assert_eq!(behind("shifts", None), around((184, 184), (0, 0)));
     assert_eq!(behind("shifts_some", None), around((184, 216), (0, 0)));
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
@@ -73,7 +86,7 @@ fn what_lies_around_packets_is_found_out() {
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
     let found = leaving_of("passes", &long, None, PASS).expect("they pass");
-    assert_eq!(found.surroundings, PacketRoom::KERNEL.received());
+    assert_eq!(found.surroundings, Receive::PAGE.around());
 }
 
 #[test]
@@ -96,13 +109,19 @@ fn room_that_others_may_have_used_is_not_there() {
     assert_eq!(passing("grows", anything).byte(12), None);
     // Some have room, and some have none.
     let grown = passing("shifts", anything);
-    assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), any_packet().min_length + 32));
+    assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), in_page().min_length + 32));
     assert!(leaving("shifts", None, DROP).is_none());
     assert!(leaving("shifts", anything, DROP).is_some());
 }
 
-/// A chain of programs, each behind the one before on `XDP_PASS`, with this about each edge.
+/// A chain of programs, each behind the one before on `XDP_PASS`, with this about each edge, where
+/// each packet has a page.
 fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
+    rewritten_for(names, edge, mode, "native-page")
+}
+
+/// The same for packets that arrive otherwise.
+fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewritten {
     let device = |number: usize| if edge.is_empty() { 0 } else { number };
     let programs = names.iter().enumerate().map(|(number, name)| {
         let device = device(number);
@@ -120,6 +139,7 @@ fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
     };
     let loaded: Vec<Loaded> = names.iter().map(load).collect();
     let options = RewriteOptions { mode: Some(mode), ..RewriteOptions::default() };
+    let options = options.receiving(receive).expect("an environment");
     rewrite(&chain, &loaded, &options, &Stop::never(), |_| ()).expect("is rewritten")
 }
 
@@ -222,13 +242,36 @@ fn another_device_has_all_of_the_room() {
     }
 }
 
+/// Nothing tells how much room any device leaves; what a program has made of it itself is known.
+#[test]
+fn any_device_may_have_no_room() {
+    for names in [&["passes", "takes_216"][..], &["shifts", "takes_184"]] {
+        for edge in ["", ", network: {}"] {
+            let mut done = rewritten_for(names, edge, Mode::Trust, "any");
+            let last = done.report.programs.pop().expect("there is one");
+            assert!(returns(&last).is_empty(), "{names:?} {edge}: {:?}", last.results);
+            assert!(!last.dropped.iter().any(|dropped| dropped.room), "{names:?} {edge}");
+            assert!(last.assumptions.iter().all(|one| !one.contains("packets arrive")));
+        }
+    }
+}
+
+#[test]
+fn what_rests_on_an_environment_says_so() {
+    let done = rewritten(&["passes", "takes_216"], "", Mode::Trust);
+    for program in &done.report.programs {
+        let said = program.assumptions.iter().any(|one| one.contains("as native-page delivers"));
+        assert!(said, "{:?}", program.assumptions);
+    }
+}
+
 #[test]
 fn a_proof_is_about_what_lies_around_packets() {
     let (object, stop) = (object(), Stop::never());
     let takes = program(&object, "takes_184");
-    let facts = any_packet();
+    let facts = in_page();
     let shifted = around((184, 216), (0, 0));
-    let known = Known { surroundings: shifted, ..Known::received(&facts) };
+    let known = Known { receive: Receive::PAGE.with_around(shifted), ..Known::of(&facts) };
     let made = specialise_for(&object, &takes, known, Mode::Trust, &stop).expect("has a graph");
     assert!(made.program.insns.len() < takes.insns.len());
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
@@ -240,7 +283,7 @@ fn a_proof_is_about_what_lies_around_packets() {
         ((&told, &untold), around((216, 216), (0, 4)), false),
         ((&told, &untold), around((216, 216), (4, 8)), false),
     ] {
-        let options = LiftOptions { surroundings: Some(surroundings), ..LiftOptions::default() };
+        let options = page(Some(surroundings));
         let proof = prove(&object, pair.0, pair.1, &facts, &options, &stop).expect("is lifted");
         assert_eq!(proof.proved, proved, "{} {surroundings:?}: {proof:#?}", pair.0.name);
         assert!(proved || proof.counterexample.is_some(), "{} {surroundings:?}", pair.0.name);
@@ -252,8 +295,8 @@ fn metadata_of_others_is_looked_at() {
     let object = object();
     let [told, untold] = ["told", "untold"].map(|name| program(&object, name));
     for (surroundings, proved) in [(None, true), (Some(Surroundings::ANY), false)] {
-        let options = LiftOptions { surroundings, ..LiftOptions::default() };
-        let proof = prove(&object, &told, &untold, &any_packet(), &options, &Stop::never());
+        let options = page(surroundings);
+        let proof = prove(&object, &told, &untold, &in_page(), &options, &Stop::never());
         assert_eq!(proof.expect("it can be asked for").proved, proved, "{surroundings:?}");
     }
 }
@@ -279,12 +322,12 @@ fn the_kernel_agrees_about_room_that_was_used() {
         ("passes", "takes_216", true),
         ("passes", "trims", true),
     ] {
-        let (facts, surroundings) = (any_packet(), behind(first, None));
+        let (facts, surroundings) = (in_page(), behind(first, None));
         let [upstream, downstream] = [first, second].map(|name| program(&object, name));
         // Of packets that are longer than a page has room for, ends do not move.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
-        let known = Known { surroundings, ..Known::received(facts) };
+        let known = Known { receive: Receive::PAGE.with_around(surroundings), ..Known::of(facts) };
         let made = specialise_for(&object, &downstream, known, Mode::Trust, &Stop::never());
         let made = made.expect("has a graph");
         assert_eq!(made.program.insns.len() < downstream.insns.len(), relied, "{second}");

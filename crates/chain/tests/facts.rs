@@ -4,7 +4,7 @@
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_bpf::Object;
-use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use slowpath_chain::facts::{FactsOptions, Leaving, facts_after};
 use slowpath_exec::concrete::{Environment, run};
 use slowpath_generate::{Features, Programs};
@@ -140,7 +140,10 @@ fn facts_hold_for_what_leaves_random_programs() {
         }
         let linked = object.link(0, None).expect("it is complete");
         let (min_packet, max_packet) = LENGTHS;
-        let options = LiftOptions { min_packet, max_packet, ..LiftOptions::default() };
+        let options = LiftOptions {
+            receive: Receive::PAGE.with_length(min_packet, max_packet),
+            ..LiftOptions::default()
+        };
         let lifted = lift(&object, &linked, &options).expect("it was lifted before");
         let loaded = kernel.as_ref().and_then(|kernel| kernel.load(&object, 0).ok());
         for _ in 0..PACKETS {

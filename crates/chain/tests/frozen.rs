@@ -41,7 +41,7 @@ fn made(
     let (frozen, why) = FrozenMaps::of(object, contents, mode);
     assert!(why.is_empty(), "{why:?}");
     let (frozen, facts) = (frozen?, any_packet());
-    let known = Known { frozen: Some(&frozen.frozen), ..Known::received(&facts) };
+    let known = Known { frozen: Some(&frozen.frozen), ..Known::of(&facts) };
     let made = specialise_for(&frozen.object, program, known, mode, &Stop::never());
     Some((frozen, made.expect("it has a graph")))
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source, encode};
-use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::{Proof, prove};
 use slowpath_generate::{Features, Generated, Programs};
@@ -174,8 +174,10 @@ fn mutants_that_show_are_not_proved() {
         else {
             continue;
         };
-        let options =
-            LiftOptions { min_packet: LENGTHS.0, max_packet: LENGTHS.1, ..Default::default() };
+        let options = LiftOptions {
+            receive: Receive::PAGE.with_length(LENGTHS.0, LENGTHS.1),
+            ..Default::default()
+        };
         let (Ok(first), Ok(second)) =
             (lift(&object, &original, &options), lift(&object, &other, &options))
         else {

@@ -6,7 +6,7 @@ use crate::support;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use slowpath_bpf::lift::{Handover, LiftOptions, Lifted, lift};
+use slowpath_bpf::lift::{Handover, LiftOptions, Lifted, Receive, lift};
 use slowpath_bpf::{Object, Part};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::RegionId;
@@ -30,8 +30,11 @@ fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     let [from, to] = joined.programs[..] else { panic!("two parts") };
     let handover = Handover { from, results: vec![result], mask: u32::MAX, to, network: None };
     let (min_packet, max_packet) = (14, 1500);
-    let options =
-        LiftOptions { min_packet, max_packet, handovers: vec![handover], ..Default::default() };
+    let options = LiftOptions {
+        receive: Receive::PAGE.with_length(min_packet, max_packet),
+        handovers: vec![handover],
+        ..Default::default()
+    };
     let program = joined.object.link(from, None).unwrap_or_else(|e| panic!("{e}"));
     lift(&joined.object, &program, &options).unwrap_or_else(|e| panic!("{e}"))
 }

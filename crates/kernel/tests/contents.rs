@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use slowpath_bpf::lift::{EntryValue, LiftOptions, MapContent, MapEntry, lift};
+use slowpath_bpf::lift::{EntryValue, LiftOptions, MapContent, MapEntry, Receive, lift};
 use slowpath_bpf::{MapKind, Object};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
@@ -56,8 +56,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     }
     let linked = object.link(0, kernel.types()).map_err(|e| e.to_string())?;
     let options = LiftOptions {
-        min_packet: 14,
-        max_packet: 3500,
+        receive: Receive::TEST_RUN,
         contents: told(&installed),
         ..LiftOptions::default()
     };

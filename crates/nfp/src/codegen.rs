@@ -31,7 +31,7 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_stop::Stop;
 
 use crate::Listing;
-use crate::firmware::{MapAbi, ROOM};
+use crate::firmware::{MapAbi, RECEIVE};
 use analysis::bounds::RangeFacts;
 use annotated::AnnotatedProgram;
 
@@ -70,7 +70,7 @@ pub fn compile(
     let stop = &options.stop;
     let given = LiftOptions {
         keeps_dead_operations: true,
-        room: ROOM,
+        receive: RECEIVE,
         stop: stop.clone(),
         ..LiftOptions::default()
     };

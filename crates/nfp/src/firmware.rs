@@ -3,7 +3,7 @@
 //!
 //! Sources: the public firmware (`apps/nic/ebpf.uc`, `NFD_BPF_*`) and the driver's `bpf/main.h`.
 
-use slowpath_bpf::lift::PacketRoom;
+use slowpath_bpf::lift::{Receive, TailRoom};
 
 /// How programs reach maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,9 +64,13 @@ pub(crate) const HEAD_UP: i32 = 112;
 /// as it guarantees.
 pub const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
 
-/// How far the card's helpers can move the ends of a packet.
-pub const ROOM: PacketRoom =
-    PacketRoom { before: HEAD_DOWN as u64, cut: Some((HEAD_LAST - HEAD_START) as u64), tail: None };
+/// How packets arrive on the card, and how far its helpers can move their ends.
+pub const RECEIVE: Receive = Receive {
+    head: (HEAD_DOWN as u16, HEAD_DOWN as u16),
+    cut: Some((HEAD_LAST - HEAD_START) as u16),
+    tail: TailRoom::Cut,
+    ..Receive::PAGE
+};
 
 /// Offsets in bytes of the fields of `struct xdp_md` that the card has.
 pub mod xdp_md {

@@ -24,7 +24,7 @@ mod print;
 pub mod word;
 
 pub use codegen::{CompileError, CompileOptions, Compiled, Refusal, Refusals, compile};
-pub use firmware::{MapAbi, ROOM};
+pub use firmware::{MapAbi, RECEIVE};
 pub use insn::{Address, BranchCondition, Insn, MemCommand};
 pub use lift::{LiftCause, LiftError, LiftOptions, lift};
 pub use listing::{FIRST_EXIT, Listing, Numbered};

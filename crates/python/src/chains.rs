@@ -218,9 +218,9 @@ impl Chain {
     /// `trust` or `guard`, or `None` where nothing is rewritten; what all programs as one are called,
     /// if they are to become one; and whether graphs are asked for. `stop` ends it with what is known
     /// by then. `assumed` are facts about packets that arrive at the first program, `maps` the text of
-    /// a file with content of maps that is frozen. Raises `Error` when a program cannot be linked, and
+    /// a file with content of maps that is frozen, `receive` says how packets arrive. Raises `Error` when a program cannot be linked, and
     /// when these cannot be read.
-    #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None))]
+    #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None, receive=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
     fn rewrite(
         &self,
@@ -231,6 +231,7 @@ impl Chain {
         stop: &Stop,
         assumed: Vec<String>,
         maps: Option<String>,
+        receive: Option<String>,
     ) -> PyResult<Rewriting> {
         let loaded = loaded(py, objects)?;
         let (mode, fuse, graphs) = how;
@@ -245,6 +246,10 @@ impl Chain {
         if let Some(maps) = maps {
             let read = slowpath_chain::frozen::read_contents(&self.inner, &loaded, &maps);
             options.contents = read.map_err(|error| errors::exception(py, &error))?;
+        }
+        if let Some(name) = receive {
+            let read = options.receiving(&name);
+            options = read.map_err(|why| errors::exception(py, &Error::Option(why)))?;
         }
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();

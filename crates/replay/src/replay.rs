@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use slowpath_bpf::Object;
-use slowpath_bpf::lift::{LiftOptions, Lifted, MapLayout, lift};
+use slowpath_bpf::lift::{LiftOptions, Lifted, MapLayout, Receive, lift};
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_kernel::{Context, Kernel, Loaded, Map};
 
@@ -20,11 +20,6 @@ use crate::pair::{Pair, Telling, is_queue};
 use crate::path::PathId;
 use crate::sought;
 use crate::step::Step;
-
-/// Shortest packet of test runs, in bytes.
-const SHORTEST: u16 = 14;
-/// Longest packet of test runs without fragments, in bytes, or more.
-const LONGEST: u16 = 3500;
 
 /// What of a run is worth a snapshot, by path and number of instructions.
 type Worth<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
@@ -57,8 +52,7 @@ impl Replay {
     pub fn lift(kernel: &Kernel, object: &Object, program: usize) -> Result<Lifted, ReplayError> {
         let linked = object.link(program, kernel.types())?;
         let mut options = LiftOptions {
-            min_packet: SHORTEST,
-            max_packet: LONGEST,
+            receive: Receive::TEST_RUN,
             kernel_types: kernel.shared_types(),
             ..LiftOptions::default()
         };
@@ -194,7 +188,8 @@ impl Replay {
 
     /// Lengths of packets that the lifted program takes, in bytes.
     pub fn lengths() -> RangeInclusive<usize> {
-        usize::from(SHORTEST)..=usize::from(LONGEST)
+        let (shortest, longest) = Receive::TEST_RUN.length;
+        usize::from(shortest)..=usize::from(longest)
     }
 
     fn step(

@@ -221,6 +221,35 @@ impl<S: Solver> PathChecker<S> {
         Ok(relied)
     }
 
+    /// Makes a run of the same path that has these values at its start, if there is one, the path's
+    /// model. Tells whether there is.
+    ///
+    /// # Errors
+    /// What the solver cannot do.
+    pub(crate) fn prefer(
+        &mut self,
+        unrolled: &mut Unrolled,
+        found: &mut FoundPath,
+        wanted: &[(TermId, u64)],
+    ) -> Result<bool, SearchError> {
+        let pool = &mut unrolled.executor.pool;
+        let looked_at: BTreeSet<TermId> = pool.subterms(&found.conditions).into_iter().collect();
+        let mut terms = found.conditions.clone();
+        for &(term, value) in wanted.iter().filter(|(term, _)| looked_at.contains(term)) {
+            let value = pool.constant(pool.width(term), value);
+            terms.push(pool.eq(term, value));
+        }
+        if terms.len() == found.conditions.len() {
+            return Ok(true);
+        }
+        let wanted = Conditions { terms, positions: Vec::new() };
+        match self.ask(unrolled, &wanted, None)? {
+            Outcome::Sat(model) => found.model = model,
+            Outcome::Unsat(_) | Outcome::Unknown(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// The least length of packets, in bytes.
     pub(crate) fn min_packet(&self) -> u32 {
         self.min_packet

@@ -29,7 +29,7 @@ use crate::subproblem::{ArcStatus, Subproblem};
 use crate::unroll::Unrolled;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
-use slowpath_smt::Solver;
+use slowpath_smt::{Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
@@ -290,6 +290,19 @@ impl<S: Solver> Search<S> {
         found: &mut FoundPath,
     ) -> Result<BTreeSet<RelianceId>, SearchError> {
         self.checker.reliances(&mut self.unrolled, found)
+    }
+
+    /// Makes a run of a path that was found with these values at its start, if there is one, its
+    /// model. Tells whether there is.
+    ///
+    /// # Errors
+    /// What the solver cannot do.
+    pub fn prefer(
+        &mut self,
+        found: &mut FoundPath,
+        wanted: &[(TermId, u64)],
+    ) -> Result<bool, SearchError> {
+        self.checker.prefer(&mut self.unrolled, found, wanted)
     }
 
     /// From now on, all paths are wanted that have not been found yet, and no longer the slowest of

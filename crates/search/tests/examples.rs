@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
@@ -27,8 +27,7 @@ fn programs() -> Vec<(String, Lifted)> {
     files.retain(|file| file.to_string_lossy().ends_with(".bpf.o"));
     files.sort();
     let options = LiftOptions {
-        min_packet: PACKETS.0 as u16,
-        max_packet: PACKETS.1 as u16,
+        receive: Receive::PAGE.with_length(PACKETS.0 as u16, PACKETS.1 as u16),
         ..LiftOptions::default()
     };
     let mut programs = Vec::new();

@@ -6,7 +6,7 @@ use crate::frontend::Lifted;
 use crate::options::{Options, ProgramRequest};
 use crate::report::Measure;
 use crate::result::{Unknown, WitnessResult};
-use crate::witness::Witness;
+use crate::witness::{Witness, usual};
 use slowpath_search::{FoundPath, Search};
 use slowpath_smt::BitSolver;
 use slowpath_stop::Reason;
@@ -57,6 +57,7 @@ pub(crate) fn shown(
 ) -> Result<(WitnessResult, Vec<String>), Error> {
     // A run that relies on something is told from one that does by the path alone.
     let relied = search.reliances(found)?;
+    usual::prefer(search, found)?;
     let unrolled = search.unrolled();
     let mut witness = Witness::new(unrolled, found);
     witness.replay(unrolled, model, found)?;

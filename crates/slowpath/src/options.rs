@@ -4,10 +4,11 @@ use crate::kernel_types::KernelTypes;
 use crate::object::ProgramFile;
 use crate::{Error, Target};
 use serde::Deserialize;
-use slowpath_nfp::firmware::MAX_PACKET;
+use slowpath_bpf::lift::Receive;
+use slowpath_nfp::firmware::{MAX_PACKET, RECEIVE};
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
-use slowpath_target::TargetKind;
+use slowpath_target::{InstructionSet, TargetKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ pub struct Options {
     /// The longest packet in bytes, Ethernet header included, frame check sequence not; what the
     /// target says when absent.
     pub mtu: Option<u16>,
+    /// How packets arrive at programs in a kernel: see [`Receive::parse`]; `any` when absent.
+    pub receive: Option<String>,
     /// Seconds after which the bound reached so far is the result.
     pub deadline_seconds: Option<f64>,
     /// Memory of the process, in bytes, above which the bound reached so far is the result.
@@ -109,6 +112,49 @@ impl Options {
             "{given}: packets on {} have {least} to {MAX_PACKET} bytes",
             target.name
         )))
+    }
+
+    /// How packets arrive on this target, and what a result rests on because of that, if it does.
+    ///
+    /// A kernel runs programs in any environment. A target with rates says itself how long packets
+    /// are, and a card how they arrive.
+    ///
+    /// # Errors
+    /// For an environment that there is not, and lengths that it does not have.
+    pub(crate) fn arrivals(
+        &self,
+        target: &slowpath_target::Target,
+    ) -> Result<(Receive, Option<String>), Error> {
+        let on_card = target.instruction_set == InstructionSet::Nfp;
+        if on_card {
+            if self.receive.is_some() {
+                return Err(Error::Option(format!(
+                    "--receive: packets arrive on {} as its firmware has it",
+                    target.name
+                )));
+            }
+            let (least, greatest) = self.packets(target)?;
+            return Ok((RECEIVE.with_length(least, greatest), None));
+        }
+        let name = self.receive.as_deref().unwrap_or("any");
+        let wrong = |why: String| Error::Option(format!("--receive: {why}"));
+        let mut receive = Receive::parse(name).map_err(wrong)?;
+        if target.kind == TargetKind::Rates {
+            let condition = receive.with_length(0, u16::MAX).condition(name);
+            let (least, greatest) = self.packets(target)?;
+            return Ok((receive.with_length(least, greatest), condition));
+        }
+        if let Some(mtu) = self.mtu {
+            let (least, greatest) = (receive.length.0, receive.longest());
+            if !(least..=greatest).contains(&mtu) {
+                return Err(Error::Option(format!(
+                    "--mtu {mtu}: packets that arrive as {name} delivers them have {least} to \
+                     {greatest} bytes"
+                )));
+            }
+            receive = receive.with_length(least, mtu);
+        }
+        Ok((receive, receive.condition(name)))
     }
 
     /// Entries in each map that has room for so many.

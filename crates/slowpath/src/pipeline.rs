@@ -164,10 +164,10 @@ impl Job<'_> {
             target = target.with_cores(cores)?;
         }
         result.cores = (target.kind == TargetKind::Rates).then_some(target.cores);
-        let lengths = options.packets(&target)?;
-        let packets = (lengths.0.into(), lengths.1.into());
+        let (receive, condition) = options.arrivals(&target)?;
+        let packets = (receive.length.0.into(), receive.length.1.into());
         let stop = &self.control.stop;
-        let lifted = frontend::lift(self.request, &target, lengths, stop)?;
+        let lifted = frontend::lift(self.request, &target, receive, stop)?;
         let (limits, unmatched) = loops::limits(&options.unroll, &lifted)?;
         detail.unmatched = unmatched;
         let program = &lifted.program;
@@ -177,6 +177,7 @@ impl Job<'_> {
         result.program = program.name.clone();
         // Taken back where it makes no difference.
         result.assumptions.extend(interleaved::alone(&lifted));
+        result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
         let (used, unused): (Vec<Assumption>, _) =

@@ -201,8 +201,8 @@ fn lifted(
     stop: &Stop,
 ) -> Result<Lifted, Error> {
     let request = default_request(request, program);
-    let packets = request.options.packets(&request.options.target.description()?)?;
-    lift_object(&request, object, packets, stop)
+    let (receive, _) = request.options.arrivals(&request.options.target.description()?)?;
+    lift_object(&request, object, receive, stop)
 }
 
 /// An analysis of a program as it is, with default options.

@@ -4,6 +4,7 @@ mod draws;
 mod given;
 mod maps;
 mod support;
+pub(crate) mod usual;
 
 use crate::Error;
 use crate::result::{Given, Unknown, WitnessResult};

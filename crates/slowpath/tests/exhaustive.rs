@@ -7,7 +7,7 @@
 mod target;
 
 use slowpath_bpf::Object;
-use slowpath_bpf::lift::{LiftOptions, lift};
+use slowpath_bpf::lift::{LiftOptions, Receive, lift};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::Program;
 use slowpath_oracle::Oracle;
@@ -76,7 +76,10 @@ fn lifted(data: &[u8]) -> Program {
     let object = Object::parse(data).expect("an object");
     let linked = object.link(0, None).expect("it links");
     let (min_packet, max_packet) = (PACKETS.0 as u16, PACKETS.1 as u16);
-    let options = LiftOptions { min_packet, max_packet, ..LiftOptions::default() };
+    let options = LiftOptions {
+        receive: Receive::PAGE.with_length(min_packet, max_packet),
+        ..LiftOptions::default()
+    };
     lift(&object, &linked, &options).expect("it is supported").program
 }
 

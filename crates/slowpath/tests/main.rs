@@ -15,6 +15,7 @@ mod objects;
 mod packet;
 mod packet_lengths;
 mod profile;
+mod receive;
 mod refusals;
 mod seams;
 mod show;

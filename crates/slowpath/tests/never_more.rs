@@ -9,7 +9,7 @@ use fuzz::Fuzzer;
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
-use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use std::path::PathBuf;
 
 /// Packets tried for each example.
@@ -48,7 +48,10 @@ fn lifted(data: &[u8]) -> Lifted {
     let object = Object::parse(data).expect("an object");
     let program = object.link(0, None).expect("it links");
     let (min_packet, max_packet) = PACKETS;
-    let options = LiftOptions { min_packet, max_packet, ..LiftOptions::default() };
+    let options = LiftOptions {
+        receive: Receive::PAGE.with_length(min_packet, max_packet),
+        ..LiftOptions::default()
+    };
     lift(&object, &program, &options).expect("it is supported")
 }
 

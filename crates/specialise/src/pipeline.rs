@@ -13,7 +13,7 @@ use crate::passes::{
 use crate::results::{Returned, returned};
 use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::{Call, Insn};
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::{Receive, Surroundings};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -108,7 +108,7 @@ pub struct Dropped {
     pub maps: Vec<u32>,
 }
 
-/// Rewrites a program of an object for packets of which facts hold, and which were just received. If it is time to stop, with what
+/// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
 /// there is so far.
 ///
 /// # Errors
@@ -120,7 +120,7 @@ pub fn specialise(
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
-    specialise_for(object, program, Known::received(facts), mode, stop)
+    specialise_for(object, program, Known::of(facts), mode, stop)
 }
 
 /// What is known of what a program gets.
@@ -130,17 +130,14 @@ pub struct Known<'a> {
     pub facts: &'a PacketFacts,
     /// Of maps.
     pub frozen: Option<&'a Frozen>,
-    /// What lies around packets when they arrive, which nothing in them tells.
-    pub surroundings: Surroundings,
-    /// How far their ends can be moved, when they were just received.
-    pub room: PacketRoom,
+    /// How they arrive, but for their lengths, which nothing in them tells.
+    pub receive: Receive,
 }
 
 impl<'a> Known<'a> {
-    /// Facts about packets that were just received.
-    pub fn received(facts: &'a PacketFacts) -> Known<'a> {
-        let room = PacketRoom::KERNEL;
-        Known { facts, frozen: None, surroundings: room.received(), room }
+    /// Facts about packets, which any device delivers.
+    pub fn of(facts: &'a PacketFacts) -> Known<'a> {
+        Known { facts, frozen: None, receive: Receive::ANY }
     }
 }
 
@@ -151,7 +148,7 @@ impl<'a> Known<'a> {
 pub fn specialise_for<'a>(
     object: &'a Object,
     program: &BpfProgram,
-    Known { facts, frozen, mut surroundings, room }: Known<'a>,
+    Known { facts, frozen, mut receive }: Known<'a>,
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
@@ -162,20 +159,19 @@ pub fn specialise_for<'a>(
     if mode == Mode::Guard {
         // Nothing checks it.
         facts.max_length = u16::MAX;
-        surroundings = Surroundings::ANY;
+        receive = Receive::ANY;
     }
     // What would have to be checked, and is not, is not known.
     let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
     let frozen = frozen.filter(checkable);
     if program.runs_behind_a_map() {
-        surroundings = Surroundings::ANY;
+        receive = receive.with_around(Surroundings::ANY);
     }
     let setting = Setting {
         facts: &facts,
         constants: constants.clone(),
         frozen,
-        surroundings,
-        room,
+        receive,
         whole: !program.takes_fragments(),
     };
     let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);

@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::passes::Log;
 use crate::pipeline::{Mode, Specialised, specialise};
 use slowpath_bpf::insn::Insn;
-use slowpath_bpf::lift::PacketRoom;
+use slowpath_bpf::lift::Receive;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
@@ -42,10 +42,8 @@ pub(crate) fn after(
 ) -> Option<(BpfProgram, Log)> {
     let program = assemble::program(text);
     let mut graph = Graph::of(&program).expect("it has a graph");
-    let room = PacketRoom::KERNEL;
-    let surroundings = room.received();
     let (constants, whole) = (Vec::new(), true);
-    let setting = Setting { facts, constants, frozen: None, surroundings, room, whole };
+    let setting = Setting { facts, constants, frozen: None, receive: Receive::PAGE, whole };
     let mut analysis = Analysis::of(&graph, &setting, &Stop::never()).expect("in time");
     let (mut log, old) = (Log::default(), graph.clone());
     let changed = pass(&mut graph, &mut analysis, &mut log);

@@ -6,7 +6,7 @@ use crate::frozen::is_read_only;
 use crate::graph::{BlockId, Graph, Instr, Op};
 use crate::helpers;
 use slowpath_bpf::insn::{Call, Imm64, Insn, helper};
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::Receive;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
@@ -34,10 +34,9 @@ pub fn writer(
     }
     let graph = Graph::of(program)?;
     let facts = PacketFacts::lengths(0, u16::MAX);
-    let (surroundings, room) = (Surroundings::ANY, PacketRoom::KERNEL);
     let whole = !program.takes_fragments();
     let (facts, constants) = (&facts, Vec::new());
-    let setting = Setting { facts, constants, frozen: None, surroundings, room, whole };
+    let setting = Setting { facts, constants, frozen: None, receive: Receive::ANY, whole };
     Ok(Analysis::of(&graph, &setting, stop).map(|analysis| found(&graph, analysis, program, map)))
 }
 

@@ -90,9 +90,9 @@ MTU = option(
     GUARANTEE,
     "--mtu",
     metavar="BYTES",
-    type=within(int, 60, 16383),
-    help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not; "
-    "by default what the target says, 1500 for the built-in ones.",
+    type=within(int, 60, 65535),
+    help="Longest packet in bytes, Ethernet header included, frame check sequence not: up to 65535, "
+    "by default whatever --receive delivers; on a SmartNIC up to 16383, by default 1500.",
 )
 ENTRIES = option(
     GUARANTEE,
@@ -143,6 +143,14 @@ MAP_ABI = option(
     help="How programs that are compiled for a device reach maps: array-pointer (the default), as "
     "the firmware of the published measurements has it, or call, as the stock firmware has it.",
 )
+RECEIVE = option(
+    ASSUMED,
+    "--receive",
+    metavar="ENVIRONMENT",
+    help="How packets arrive at programs in a kernel: any (the default), native-page, veth, generic, "
+    "test-run, or numbers: head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. What is not "
+    "so on any device is a condition of the result.",
+)
 BTF = option(
     ASSUMED,
     "--btf",
@@ -166,6 +174,7 @@ ANALYSIS = (
     ASSUME,
     MAPS,
     MAP_ABI,
+    RECEIVE,
     BTF,
 )
 """The options of all commands that analyse programs."""

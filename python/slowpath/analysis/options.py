@@ -37,7 +37,7 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int | None = None  # bytes; None: the greatest of the target
+    mtu: int | None = None  # bytes; None: the greatest that arrives
     entries: int | None = None  # of each map with room for so many; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
@@ -45,6 +45,7 @@ class WrittenOptions(NamedTuple):
     assume: str | None = None
     maps: str | None = None
     map_abi: str | None = None
+    receive: str | None = None  # how packets arrive; None: as on any device
     btf: str | None = None
     cflags: tuple[str, ...] = ()
     require: str | None = None
@@ -386,7 +387,7 @@ def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
 
     Target and metric are those of a program, and time for all programs is not for one.
     """
-    if written.mtu is None:
+    if written.mtu is None and target.counters is None:
         written = written._replace(mtu=target.max_packet)
     words = written.selection.words()
     fields = zip(written._fields, written, WrittenOptions(), strict=True)

@@ -61,4 +61,6 @@ def without_others(
         written = written._replace(cores=None)
     if target.machine is None and any(one.machine is not None for one in all_of_them):
         written = written._replace(entries=None)
+    if target.counters is None and any(one.counters is not None for one in all_of_them):
+        written = written._replace(receive=None)
     return written

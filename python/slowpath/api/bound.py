@@ -43,6 +43,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     assume: File | None = None,
     maps: File | None = None,
     map_abi: str | None = None,
+    receive: str | None = None,
     btf: File | None = None,
     progress: OnProgress | None = None,
 ) -> Results:
@@ -62,7 +63,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         unroll: the limit of loops whose limit is not known, or `N@FILE:LINE,...`.
         paths: how many of the slowest satisfiable paths.
         mtu: bytes of the longest packet, Ethernet header included, frame check sequence not; by
-            default what the target says.
+            default what `receive` delivers, on a SmartNIC what the target says.
         entries: of each map that has room for so many, for estimates of times; by default one.
         deadline: seconds for each program; None: no limit.
         total_deadline: seconds for all of them.
@@ -70,6 +71,9 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         assume: a file with prices and values that are assumed (TOML).
         maps: a file with the content of maps (JSON).
         map_abi: how programs on the card reach maps: `array-pointer` or `call`.
+        receive: how packets arrive at programs in a kernel: `any`, `native-page`, `veth`,
+            `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default as on any
+            device.
         btf: a file with the types of the kernel; by default those of the running one.
         progress: is called while programs are analysed.
 
@@ -100,6 +104,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         assume=_path(assume),
         maps=_path(maps),
         map_abi=map_abi,
+        receive=receive,
         btf=_path(btf),
     )
     request = read_request([os.fspath(file) for file in files], written)

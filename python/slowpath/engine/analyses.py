@@ -29,7 +29,8 @@ class Options(NamedTuple):
     cores: int | None = None  # None: as many as the target has
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; nobody changes it
     paths: int | None = 1  # None: all
-    mtu: int | None = None  # bytes, without frame check sequence; None: the target's greatest
+    mtu: int | None = None  # bytes, without frame check sequence; None: the greatest that arrives
+    receive: str | None = None  # how packets arrive; None: as on any device
     entries: int | None = None  # of each map with room for so many; None: one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit

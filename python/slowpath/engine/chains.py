@@ -165,6 +165,7 @@ class Rewriting(NamedTuple):
     assumed: Sequence[str] = ()  # facts about packets that arrive, in words
     maps: MapsFile | None = None  # content of maps that is frozen
     graphs: bool = False  # whether the control-flow graphs of programs are asked for
+    receive: str | None = None  # how packets arrive; None: as on any device
 
 
 def rewrite_messages(
@@ -184,7 +185,8 @@ def rewrite_messages(
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
     asked = (subject.objects, how, subject.btf, stop)
-    known = (list(rewriting.assumed), rewriting.maps.text if rewriting.maps else None)
+    maps = rewriting.maps.text if rewriting.maps else None
+    known = (list(rewriting.assumed), maps, rewriting.receive)
     with of_files(subject.file, rewriting.maps), stopping.calling(stop.set):
         for said in subject.chain.rewrite(*asked, *known):
             if said is not None:

@@ -25,10 +25,10 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::maps::uses::{Access, MapUses};
 use crate::lift::options::LiftOptions;
+use crate::lift::receive::Surroundings;
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
 use crate::lift::state::value::{AbstractValue, MapId};
-use crate::lift::surroundings::Surroundings;
 use crate::lift::unseen::Unseen;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
@@ -58,6 +58,8 @@ pub(super) struct Findings {
     plan: TrackingPlan,
     /// Bytes of stack frames that functions read before they write them.
     uninit: UninitReads,
+    /// Whether metadata has to be followed, because the program asks where it is.
+    metadata: bool,
 }
 
 impl Findings {
@@ -67,12 +69,13 @@ impl Findings {
             let all = self.plan.remove(map).unwrap_or_default().with(tracking);
             self.plan.insert(map.clone(), all);
         }
+        self.metadata |= other.metadata;
         self
     }
 
     /// Whether lifting it again would make no difference.
     pub fn is_empty(&self) -> bool {
-        self.plan.is_empty() && self.uninit.is_empty()
+        self.plan.is_empty() && self.uninit.is_empty() && !self.metadata
     }
 }
 
@@ -124,6 +127,8 @@ pub(super) struct Lifter<'a> {
     uses: MapUses,
     /// Bytes that functions read before they write them, as far as the program is lifted.
     uninit_reads: UninitReads,
+    /// Whether the program asks where metadata is, as far as it is lifted.
+    asks_metadata: bool,
     ticker: Ticker,
 }
 
@@ -159,6 +164,7 @@ impl<'a> Lifter<'a> {
             given,
             uses: MapUses::default(),
             uninit_reads: UninitReads::new(),
+            asks_metadata: false,
             ticker: Ticker::new(INSTRUCTIONS),
         }
     }
@@ -174,6 +180,7 @@ impl<'a> Lifter<'a> {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
             uninit: std::mem::take(&mut self.uninit_reads),
+            metadata: self.asks_metadata && (self.moves_head() || self.is_sent()),
         }
     }
 
@@ -267,7 +274,7 @@ impl<'a> Lifter<'a> {
     /// A call means something else for a packet in fragments, if the program gets such packets.
     pub fn in_one_piece(&mut self, at: ProgramPoint) {
         let unit = self.unit(at);
-        if self.code.program(unit).takes_fragments() {
+        if self.options.receive.fragments && self.code.program(unit).takes_fragments() {
             let name = self.code.called(unit, at.slot);
             let sentence = format!("packets are in one piece: {name} is not known of others");
             self.unseen.fragments.insert(sentence.clone());
@@ -356,12 +363,28 @@ impl<'a> Lifter<'a> {
     /// and no function of the object asks where it is, none can tell whether it is: what two programs
     /// do to it is the same if they move the start alike.
     pub fn moves_metadata(&self) -> bool {
-        let asks = |insn: &Insn| {
-            let at = |offset: i16| u64::try_from(offset) == Ok(DATA_META);
-            matches!(*insn, Insn::Load { size: Size::W, offset, .. } if at(offset))
-        };
-        let asked = self.starts_with_metadata() && self.any(asks);
+        let asked = self.starts_with_metadata() && self.reads_metadata();
         asked || self.code.program(0).runs_behind_a_map() || self.makes_metadata()
+    }
+
+    /// Whether the program asks where metadata is, as an earlier lifter has found.
+    pub fn reads_metadata(&self) -> bool {
+        self.given.metadata
+    }
+
+    /// Notes that memory is read.
+    pub fn note_load(&mut self, known: AbstractValue, offset: i16, size: Size) {
+        let at = match known {
+            AbstractValue::Context { offset } => offset,
+            AbstractValue::Unknown | AbstractValue::NotStack => offset.into(),
+            _ => return,
+        };
+        self.asks_metadata |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
+    }
+
+    /// Whether packets are sent to other devices on the way.
+    pub fn is_sent(&self) -> bool {
+        self.options.handovers.iter().any(|handover| handover.network.is_some())
     }
 
     fn makes_metadata(&self) -> bool {
@@ -384,18 +407,19 @@ impl<'a> Lifter<'a> {
         })
     }
 
-    /// Whether packets may have metadata when they arrive: another program has run before those
-    /// that run on the way through a cpumap or devmap, or may have.
+    /// Whether packets may have metadata when they arrive, on the first device or another.
     pub fn starts_with_metadata(&self) -> bool {
-        self.surroundings().words().1 > 0
+        let beyond = self.options.beyond.around().words().1 > 0;
+        self.surroundings().words().1 > 0 || self.is_sent() && beyond
     }
 
-    /// What lies around packets when they arrive.
+    /// What lies around packets when they arrive. Another program has run before those that run on
+    /// the way through a cpumap or devmap.
     pub fn surroundings(&self) -> Surroundings {
         if self.code.program(0).runs_behind_a_map() {
             Surroundings::ANY
         } else {
-            self.options.around()
+            self.options.receive.around()
         }
     }
 }

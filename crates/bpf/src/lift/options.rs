@@ -9,32 +9,7 @@ use slowpath_stop::Stop;
 
 use crate::Btf;
 use crate::lift::content::MapContent;
-use crate::lift::surroundings::Surroundings;
-
-/// How far the ends of a packet can be moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketRoom {
-    /// Bytes in front of the packet as received.
-    pub before: u64,
-    /// How many bytes of the packet as received can be cut off its head, if that is limited.
-    pub cut: Option<u64>,
-    /// Bytes behind the packet's start as received that the packet can extend to; none if its tail
-    /// can only be cut, by at least one byte.
-    pub tail: Option<u64>,
-}
-
-impl PacketRoom {
-    /// What native XDP guarantees: `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`, and a page
-    /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
-    pub const KERNEL: PacketRoom =
-        PacketRoom { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
-
-    /// What lies around a packet that was just received: all of the room, and no metadata.
-    pub fn received(self) -> Surroundings {
-        let before = u16::try_from(self.before).unwrap_or(u16::MAX);
-        Surroundings { head_room: (before, before), metadata: (0, 0) }
-    }
-}
+use crate::lift::receive::Receive;
 
 /// A program that runs behind another one, by what that returns: on the same packet and context, or on
 /// another device that the packet is sent to.
@@ -66,10 +41,10 @@ pub struct Network {
 /// What the lifter takes as given.
 #[derive(Clone, Debug)]
 pub struct LiftOptions {
-    /// Length of the shortest packet in bytes, without frame check sequence.
-    pub min_packet: u16,
-    /// Length of the longest packet in bytes, without frame check sequence.
-    pub max_packet: u16,
+    /// How packets arrive, and how far helpers can move their ends.
+    pub receive: Receive,
+    /// The same on other devices that packets are sent to, but for lengths.
+    pub beyond: Receive,
     /// What is known about the content of maps, by name.
     pub contents: BTreeMap<String, MapContent>,
     /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
@@ -81,11 +56,6 @@ pub struct LiftOptions {
     pub keeps_dead_operations: bool,
     /// Whether calls of helpers leave what they are given in [`crate::lift::Layout::calls`].
     pub records_calls: bool,
-    /// How far helpers can move the ends of the packet.
-    pub room: PacketRoom,
-    /// What lies around packets when they arrive, where other programs have run on them before; none
-    /// if they were just received.
-    pub surroundings: Option<Surroundings>,
     /// Which programs run behind others. What no handover is said of ends the run.
     pub handovers: Vec<Handover>,
     /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
@@ -98,18 +68,16 @@ pub struct LiftOptions {
 }
 
 impl Default for LiftOptions {
-    /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes, and any map content.
+    /// Packets of the usual lengths in pages of their own, and any map content.
     fn default() -> Self {
         LiftOptions {
-            min_packet: 60,
-            max_packet: 1500,
+            receive: Receive::PAGE,
+            beyond: Receive::PAGE,
             contents: BTreeMap::new(),
             assumed_helpers: BTreeMap::new(),
             kernel_types: None,
             keeps_dead_operations: false,
             records_calls: false,
-            room: PacketRoom::KERNEL,
-            surroundings: None,
             handovers: Vec::new(),
             counted: None,
             interleaved: false,
@@ -119,9 +87,15 @@ impl Default for LiftOptions {
 }
 
 impl LiftOptions {
-    /// What lies around packets when they arrive.
-    pub fn around(&self) -> Surroundings {
-        self.surroundings.unwrap_or_else(|| self.room.received())
+    /// Packets as any device delivers them, and any map content.
+    pub fn any_device() -> Self {
+        LiftOptions::default().receiving(Receive::ANY)
+    }
+
+    /// The same with packets that arrive so, here and on other devices.
+    #[must_use]
+    pub fn receiving(self, receive: Receive) -> Self {
+        LiftOptions { receive, beyond: receive, ..self }
     }
 
     /// Why a helper that is not supported is taken for harmless, if it is.

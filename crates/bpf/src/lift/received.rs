@@ -25,8 +25,7 @@ impl Lifter<'_> {
 
     /// The first byte of the packet as the device received it, which its room is counted from.
     pub fn received(&mut self) -> Operand {
-        let sent = self.options.handovers.iter().any(|handover| handover.network.is_some());
-        if sent { self.received_register().into() } else { self.ir.base(self.ir.packet) }
+        if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }
 
     /// The register that holds it, where packets are sent to other devices.

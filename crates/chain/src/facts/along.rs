@@ -47,7 +47,7 @@ pub fn facts_along(
     let mut reached: Vec<Reached> = chain.members.iter().map(|_| Reached::default()).collect();
     if let Some(entry) = reached.get_mut(chain.entry) {
         entry.facts = Some(first.clone());
-        entry.surroundings = runs.get(chain.entry).map(|run| run.options.lift.around());
+        entry.surroundings = runs.get(chain.entry).map(|run| run.options.lift.receive.around());
     }
     for member in chain.order() {
         let (Some(from), Some(facts)) = (runs.get(member), reached[member].facts.clone()) else {
@@ -57,7 +57,9 @@ pub fn facts_along(
             let results = results(edge);
             let Runs { object, program, options } = *from;
             let mut options = options.clone();
-            options.lift.surroundings = reached[member].surroundings;
+            if let Some(around) = reached[member].surroundings {
+                options.lift.receive = options.lift.receive.with_around(around);
+            }
             stop.about(&chain.members[member].name);
             stop.enter("finding out what it lets through");
             let left = facts_leaving(object, program, &facts, &results, &options, stop);
@@ -82,7 +84,7 @@ pub fn facts_along(
                     let behind = runs.get(edge.to).is_none_or(|to| to.program.takes_fragments());
                     let before = program.takes_fragments();
                     let arriving = across(&arriving, network, Fragments { before, behind });
-                    (arriving, options.lift.room.received())
+                    (arriving, options.lift.beyond.around())
                 }
                 None => (arriving, around),
             };

@@ -5,24 +5,23 @@
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
 use super::samples::Sampler;
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::{MAX_METADATA, Receive, Surroundings, TailRoom};
 use slowpath_smt::{Model, TermId};
 
-/// No start of a packet moves farther, in bytes: more than a page.
-const FAR: u64 = 1 << 14;
+/// No start of a packet moves farther, in bytes.
+const FAR: u64 = 1 << 17;
 /// Most questions for one end of a range before it is halved.
 const STEPS: u32 = 4;
 
-/// What lies around packets that leave, if they arrived with `arrived` around them, `room` is what they
-/// had when they were received, and none that leaves is shorter than `least` bytes. What cannot be told
-/// in time is anything.
+/// What lies around packets that leave, if they arrived like `arrived` and none that leaves is shorter
+/// than `least` bytes. What cannot be told in time is anything.
 ///
 /// The room in front of them is what there was, less what their start was moved by: which of them had
 /// how much is not looked at.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
-    (arrived, room, least): (Surroundings, PacketRoom, u16),
+    (arrived, least): (Receive, u16),
     found: &[Model],
 ) -> Result<Surroundings, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
@@ -33,16 +32,18 @@ pub(super) fn find(
     let mut left = Surroundings::ANY;
     if let Some((inwards, outwards)) = range(proof, sampler, moved, (2 * FAR, found))? {
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
-        let (low, high) = arrived.head_room;
-        let page = room.tail.map(|tail| room.before + tail);
-        // What is longer than a page is not in one, and leaves nothing of it.
-        let most = page.and_then(|page| page.checked_sub(least.into())).unwrap_or(u64::MAX);
+        let (low, high) = arrived.head;
+        let most = match arrived.tail {
+            // What is longer than a page is not in one, and leaves nothing of it.
+            TailRoom::Buffer(bytes) => bytes.checked_sub(least).map_or(u64::MAX, u64::from),
+            TailRoom::Bytes(..) | TailRoom::Cut => u64::MAX,
+        };
         let high = number(high, outwards).min(most);
         let low = number(low, inwards).min(high);
         let short = |bytes: u64| u16::try_from(bytes).unwrap_or(u16::MAX);
         left.head_room = (short(low), short(high));
     }
-    let longest = Surroundings::MAX_METADATA.into();
+    let longest = MAX_METADATA.into();
     if let Some((low, high)) = range(proof, sampler, metadata, (longest, found))? {
         left.metadata = (low as u16, high as u16);
     }

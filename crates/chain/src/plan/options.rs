@@ -33,7 +33,7 @@ impl Default for PlanOptions {
             mode: Mode::Guard,
             neighbours: false,
             variants: 2,
-            lift: LiftOptions::default(),
+            lift: LiftOptions::any_device(),
             threads: 1,
             cache: None,
             build: String::new(),

@@ -10,7 +10,7 @@ use crate::frozen::{FrozenMaps, Given};
 use crate::optimize::Optimized;
 use crate::{Chain, Loaded};
 use slowpath_bpf::insn::helper_name;
-use slowpath_bpf::lift::Surroundings;
+use slowpath_bpf::lift::Receive;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{
@@ -89,13 +89,11 @@ impl ProgramReport {
         &mut self,
         object: &Object,
         program: &BpfProgram,
-        (facts, frozen, around): (&PacketFacts, Option<&FrozenMaps>, Option<Surroundings>),
+        (facts, frozen, receive): (&PacketFacts, Option<&FrozenMaps>, Receive),
         stop: &Stop,
     ) -> Option<Specialised> {
         let object = frozen.map_or(object, |frozen| &frozen.object);
-        let known = Known::received(facts);
-        let surroundings = around.unwrap_or(known.surroundings);
-        let known = Known { frozen: frozen.map(|frozen| &frozen.frozen), surroundings, ..known };
+        let known = Known { facts, frozen: frozen.map(|frozen| &frozen.frozen), receive };
         match specialise_for(object, program, known, Mode::Trust, stop) {
             Ok(mut made) => {
                 made.dropped.retain(|dropped| {

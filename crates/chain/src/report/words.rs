@@ -2,9 +2,9 @@
 
 use super::{FactReport, FactText, LineReport, line};
 use crate::Action;
-use crate::facts::{Discovery, End, Established, Fact, Never};
+use crate::facts::{Discovery, End, Established, Fact, Never, told};
 use slowpath_bpf::BpfProgram;
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::Surroundings;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
@@ -105,13 +105,13 @@ pub(super) fn list_around(
     established: &BTreeMap<Fact, Vec<LineReport>>,
 ) -> Vec<FactReport> {
     let lines = |fact: Fact| established.get(&fact).cloned().unwrap_or_default();
-    let (any, received) = (Surroundings::ANY, PacketRoom::KERNEL.received());
+    let (head_room, metadata) = told(around);
     let mut list = Vec::new();
-    if ![any.head_room, received.head_room].contains(&around.head_room) {
+    if head_room {
         let (min, max) = around.head_room;
         list.push(FactReport::of(FactText::Headroom { min, max }, lines(Fact::HeadRoom)));
     }
-    if ![any.metadata, received.metadata].contains(&around.metadata) {
+    if metadata {
         let (min, max) = around.metadata;
         list.push(FactReport::of(FactText::Metadata { min, max }, lines(Fact::Metadata)));
     }

@@ -7,7 +7,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::{self, Lifted, MapLayout};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
-use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, ROOM, compile, word};
+use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, RECEIVE, compile, word};
 
 /// More blocks than any program here executes.
 const MAX_BLOCKS: usize = 100_000;
@@ -51,8 +51,11 @@ impl Pair {
     pub fn new(data: &[u8]) -> Result<Pair, String> {
         let object = Object::parse(data).map_err(|e| e.to_string())?;
         let linked = object.link(0, None).map_err(|e| e.to_string())?;
-        let lifted =
-            lift::lift(&object, &linked, &lift::LiftOptions { room: ROOM, ..Default::default() });
+        let lifted = lift::lift(
+            &object,
+            &linked,
+            &lift::LiftOptions { receive: RECEIVE, ..Default::default() },
+        );
         let bpf = lifted.map_err(|e| e.to_string())?;
         let compiled = compile(&object, &linked, &CompileOptions::default());
         let compiled = compiled.map_err(|e| e.to_string())?;

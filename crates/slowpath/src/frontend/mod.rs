@@ -15,6 +15,7 @@ pub(crate) use object::{lift as lift_object, lift_beside};
 use crate::Error;
 use crate::options::ProgramRequest;
 use crate::stages;
+use slowpath_bpf::lift::Receive;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
@@ -41,23 +42,22 @@ pub(crate) fn name(request: &ProgramRequest) -> Named {
     Named { name: file_stem(&request.file), section: None, kind: None }
 }
 
-/// Lifts the program that a request is about. `packets` is the least and greatest packet length in
-/// bytes.
+/// Lifts the program that a request is about, whose packets arrive so.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,
-    packets: (u16, u16),
+    receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
     match (request.object.is_bpf(), target.instruction_set) {
         (true, InstructionSet::Bpf) => {
-            return object::lift(request, request.object.bpf()?, packets, stop);
+            return object::lift(request, request.object.bpf()?, receive, stop);
         }
         (true, InstructionSet::Nfp) if request.object.as_chain().is_some() => {
             let what = format!("target {} runs one program, and no chain of several", target.name);
             return Err(Error::Input(what));
         }
-        (true, InstructionSet::Nfp) => return compiled::lift(request, packets, stop),
+        (true, InstructionSet::Nfp) => return compiled::lift(request, receive.length, stop),
         (false, InstructionSet::Nfp) => {}
         (false, InstructionSet::Bpf) => {
             listing::check(request.object.listing())?;
@@ -75,7 +75,7 @@ pub(crate) fn lift(
         ));
     }
     stop.enter(stages::LIFTING);
-    listing::lift(&file_stem(&request.file), request.object.listing(), packets)
+    listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }
 
 /// A file's name without folder and extension.

@@ -5,7 +5,7 @@ use super::lifted::{Functions, Lifted, Member, Members, Origins};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::{ChainMember, Error, ProgramChain, assume, contents, stages};
-use slowpath_bpf::lift::{self, LiftOptions, Placed};
+use slowpath_bpf::lift::{self, LiftOptions, Placed, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
 use slowpath_ir::PacketFacts;
@@ -32,7 +32,7 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
 pub(crate) fn lift(
     request: &ProgramRequest,
     object: &Object,
-    packets: (u16, u16),
+    receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
     lift_beside(request, object, packets, false, stop)
@@ -50,9 +50,15 @@ pub(crate) fn lift_beside(
     stop.enter(stages::LIFTING);
     let chain = request.object.as_chain();
     let arriving = chain.and_then(|chain| chain.arriving.as_ref());
-    let packets = arriving.map_or(Ok(packets), |facts| lengths(facts, packets))?;
-    let options =
-        LiftOptions { interleaved, stop: stop.clone(), ..options(request, object, packets)? };
+    let (least, greatest) =
+        arriving.map_or(Ok(receive.length), |facts| lengths(facts, receive.length))?;
+    let options = LiftOptions {
+        receive: receive.with_length(least, greatest),
+        beyond: receive,
+        interleaved,
+        stop: stop.clone(),
+        ..options(request, object)?
+    };
     let lifted = lift::lift(object, &linked, &options).map_err(|error| match error.stopped {
         Some(reason) => Error::stopped(reason, stop),
         None => Error::from(error),
@@ -118,11 +124,7 @@ fn member_of<'a>(placed: &Placed, chain: &'a ProgramChain) -> Option<&'a ChainMe
 }
 
 /// What the front end is told besides the object.
-fn options(
-    request: &ProgramRequest,
-    object: &Object,
-    packets: (u16, u16),
-) -> Result<LiftOptions, Error> {
+fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Error> {
     let mut contents = match &request.options.maps {
         Some(text) => contents::read(text, object)?,
         None => Default::default(),
@@ -134,8 +136,6 @@ fn options(
     let chain = request.object.as_chain();
     contents.extend(chain.into_iter().flat_map(|chain| chain.contents.clone()));
     Ok(LiftOptions {
-        min_packet: packets.0,
-        max_packet: packets.1,
         contents,
         assumed_helpers,
         handovers: chain.map_or_else(Vec::new, |chain| chain.handovers.clone()),

@@ -7,7 +7,7 @@
 
 use super::preconditions;
 use crate::Error;
-use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
+use slowpath_bpf::lift::{self, Keying, Layout, MapLayout, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_exec::{InitialByte, Start};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
@@ -119,8 +119,7 @@ impl Product {
     ) -> Result<Self, Error> {
         let refused = |error: &dyn std::fmt::Display| Error::Input(error.to_string());
         let options = lift::LiftOptions {
-            min_packet: packets.0,
-            max_packet: packets.1,
+            receive: Receive::PAGE.with_length(packets.0, packets.1),
             ..Default::default()
         };
         let lifted = lift::lift(object, linked, &options).map_err(|e| refused(&e))?;

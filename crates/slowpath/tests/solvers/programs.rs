@@ -81,7 +81,8 @@ pub fn examples() -> Vec<Case> {
             let linked = object.link(index, None).expect("the example links");
             let counting = target("ebpf");
             let (min_packet, max_packet) = (counting.min_packet as u16, counting.max_packet as u16);
-            let options = ObjectOptions { min_packet, max_packet, ..ObjectOptions::default() };
+            let receive = slowpath_bpf::lift::Receive::PAGE.with_length(min_packet, max_packet);
+            let options = ObjectOptions { receive, ..ObjectOptions::default() };
             let lifted = slowpath_bpf::lift::lift(&object, &linked, &options);
             let program = lifted.expect("the example is supported").program;
             cases.push(Case::new(format!("{name} (ebpf)"), counting, program, None));

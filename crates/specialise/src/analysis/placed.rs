@@ -8,15 +8,15 @@
 use super::setting::Setting;
 use crate::fault::{self, Fault};
 use slowpath_bpf::insn::helper;
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::{MAX_METADATA, Receive, TailRoom};
 use std::ops::{Add, Sub};
 
 /// No packet gets shorter, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// No end moves farther, in bytes: more than a page.
-const FAR: i64 = 1 << 14;
+/// No end moves farther, in bytes.
+const FAR: i64 = 1 << 17;
 /// Longest metadata, in bytes.
-const METADATA: i64 = Surroundings::MAX_METADATA as i64;
+const METADATA: i64 = MAX_METADATA as i64;
 
 /// Numbers from the first to the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,11 @@ pub(crate) struct Placed {
     pub metadata: Range,
     /// Whether that is for sure in the room.
     inside: bool,
-    /// Where the last byte can be at most; none where its end is not known to move so.
+    /// Whether its ends move as the kernel moves them.
+    moves: bool,
+    /// Whether the driver supports metadata.
+    supported: bool,
+    /// Where the last byte can be at most, if that is known.
     page: Option<i64>,
 }
 
@@ -86,20 +90,21 @@ pub(crate) struct Moved {
 impl Placed {
     /// A packet of a length, with what is known to be around it when it arrives.
     ///
-    /// What is said is right for packets that were just received as well.
+    /// In a page, what is said is right for packets that were just received as well.
     pub fn arrived(setting: &Setting<'_>, length: Range) -> Placed {
-        let Setting { room, surroundings, .. } = *setting;
+        let receive = setting.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
+        let surroundings = receive.around();
         let fixed = surroundings.head_room.0 == surroundings.head_room.1;
         let known = surroundings.head_room.0 >= surroundings.metadata.1;
-        let received = room.received();
-        let around = surroundings.join(received);
+        let page = page(receive);
+        let received = Receive::PAGE.around();
+        let around = page.map_or(surroundings, |_| surroundings.join(received));
         let (mut start, metadata) = (range(around.head_room), range(around.metadata));
         if !known {
             // What comes in front of metadata.
             start.0 = 0;
         }
-        let page = page(room);
         let mut end = start.1 + length.1;
         if let Some(page) =
             page.filter(|_| !fixed && surroundings.head_room.1 > received.head_room.1)
@@ -108,7 +113,15 @@ impl Placed {
             let known = i64::from(surroundings.head_room.0).max(metadata.1);
             end = end.min(page.max(length.1 + known));
         }
-        Placed { start, end, metadata, inside: known || !fixed, page }
+        Placed {
+            start,
+            end,
+            metadata,
+            inside: known || !fixed,
+            moves: moves(receive),
+            supported: receive.supports_metadata,
+            page,
+        }
     }
 
     /// What may be after anything has moved it.
@@ -127,6 +140,8 @@ impl Placed {
             end: if widen && other.end > self.end { PAGE.1 } else { self.end.max(other.end) },
             metadata: join(self.metadata, other.metadata, Range(0, METADATA)),
             inside: self.inside && other.inside,
+            moves: self.moves,
+            supported: self.supported,
             page: self.page,
         }
     }
@@ -144,19 +159,22 @@ impl Placed {
                 let inwards = self.inside && by.0 >= 0;
                 around = !inwards;
                 let room = inwards || first >= self.metadata.1;
-                (room && new.0 >= LEAST && self.page.is_some(), new)
+                (room && new.0 >= LEAST && self.moves, new)
             }
             helper::XDP_ADJUST_TAIL => {
                 placed.end = self.end.min(self.start.1 + length.1) + by.1;
                 let new = length + by;
-                let room = self.page.is_some_and(|page| placed.end <= page);
-                (room && new.0 >= LEAST, new)
+                // Cutting it needs no room.
+                around = self.page.is_some() || by.1 > 0;
+                let room = self.page.map_or(!around, |page| placed.end <= page);
+                (room && new.0 >= LEAST && self.moves, new)
             }
             helper::XDP_ADJUST_META => {
                 placed.metadata = self.metadata - by;
                 let Range(shortest, longest) = placed.metadata;
                 let words = by.0 == by.1 && by.0 % 4 == 0;
-                let room = self.start.0 >= longest && self.page.is_some();
+                let made = self.supported || self.metadata.0 > 0;
+                let room = self.start.0 >= longest && self.moves && made;
                 (room && words && shortest >= 0 && longest <= METADATA, length)
             }
             _ => return None,
@@ -177,10 +195,17 @@ impl Placed {
 /// Where anything of a packet can be.
 const PAGE: Range = Range(0, 1 << 20);
 
-/// Where the last byte of a packet can be, if its ends move as the kernel moves them.
-fn page(room: PacketRoom) -> Option<i64> {
-    let tail = room.tail.filter(|_| room.cut.is_none())?;
-    i64::try_from(room.before + tail).ok()
+/// Whether the ends of a packet move as the kernel moves them.
+fn moves(receive: Receive) -> bool {
+    receive.cut.is_none() && receive.tail != TailRoom::Cut
+}
+
+/// Where the last byte of a packet can be, if that is known.
+fn page(receive: Receive) -> Option<i64> {
+    match receive.tail {
+        TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),
+        TailRoom::Buffer(_) | TailRoom::Bytes(..) | TailRoom::Cut => None,
+    }
 }
 
 #[cfg(test)]

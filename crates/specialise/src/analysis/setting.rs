@@ -1,7 +1,7 @@
 //! What an analysis takes as given.
 
 use crate::frozen::Frozen;
-use slowpath_bpf::lift::{PacketRoom, Surroundings};
+use slowpath_bpf::lift::Receive;
 use slowpath_ir::PacketFacts;
 
 /// What an analysis takes as given.
@@ -12,10 +12,8 @@ pub(crate) struct Setting<'a> {
     pub constants: Vec<Option<&'a [u8]>>,
     /// What else is known of maps.
     pub frozen: Option<&'a Frozen>,
-    /// What lies around packets when they arrive.
-    pub surroundings: Surroundings,
-    /// How far their ends can be moved, when they were just received.
-    pub room: PacketRoom,
+    /// How packets arrive, but for their lengths, and how far their ends can be moved.
+    pub receive: Receive,
     /// Whether packets are in one piece, so that calls mean what is known of them.
     pub whole: bool,
 }

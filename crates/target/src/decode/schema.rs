@@ -17,7 +17,7 @@ const SCHEMA: u64 = 1;
 const CLOCK_HZ: RangeInclusive<u64> = 1..=1_000_000_000_000;
 const CORES: RangeInclusive<u64> = 1..=1_000_000;
 const OVERHEAD_CYCLES: RangeInclusive<u64> = 0..=1_000_000_000;
-const PACKET_BYTES: RangeInclusive<u64> = 1..=1_000_000;
+const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 

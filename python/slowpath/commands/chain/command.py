@@ -9,6 +9,7 @@ from slowpath.analysis.flags import (
     MAP_ABI,
     OUTPUT,
     PROG_NAME,
+    RECEIVE,
     SECTION,
     form_option,
     written_options,
@@ -90,6 +91,7 @@ _KNOWN: tuple[Option, ...] = (
         help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
         "control plane changes it, which raises a generation before.",
     ),
+    RECEIVE._replace(group="What is known"),
 )
 
 

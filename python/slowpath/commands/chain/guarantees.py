@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath.analysis.analyst import Analyst, Audience
-from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.options import WrittenOptions, choose_target, read_request
 from slowpath.analysis.plan import Task
 from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError
@@ -44,6 +44,7 @@ class About(NamedTuple):
     btf: KernelBtf
     known: chains.Known  # for original programs
     watch: WorkWatch
+    receive: str | None = None  # how packets arrive; None: as on any device
 
     @property
     def said(self) -> list[str]:
@@ -57,6 +58,7 @@ class About(NamedTuple):
             *(["packets as assumed"] if self.known.assumed else []),
             *([f"{maps_text(names)} as given"] if names else []),
             *(["generation zero"] if self.known.generations else []),
+            *([f"packets as {self.receive} delivers them"] if self.receive else []),
         ]
 
 
@@ -112,7 +114,10 @@ def _on_target(
 ) -> Iterator[Guarantee]:
     """What is guaranteed of a program on a target."""
     file = about.loaded.file
-    request = read_request([file], WrittenOptions(target=name, memory=about.memory))
+    written = WrittenOptions(target=name, memory=about.memory)
+    if choose_target(name).counters is not None:
+        written = written._replace(receive=about.receive)
+    request = read_request([file], written)
     target = request.target
     metrics = target.counters or METRICS
     try:

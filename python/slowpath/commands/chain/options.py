@@ -41,6 +41,7 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         html=given.html,
         assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
         maps=vars(given).get("maps"),
+        receive=written.receive,
     )
 
 

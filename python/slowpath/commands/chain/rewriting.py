@@ -48,6 +48,7 @@ class Job(NamedTuple):
     targets: tuple[str, ...] = ()  # that guarantees are about
     assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
     maps: str | None = None  # a file with content of maps that is frozen
+    receive: str | None = None  # how packets arrive; None: as on any device
     packets: int = 0  # that go through rewritten programs and originals in the kernel
     html: str | None = None  # a file for a page
 
@@ -125,7 +126,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     maps = None if job.maps is None else MapsFile(job.maps, read_text(job.maps))
     known = (job.assumed, maps)
     graphs = job.html is not None
-    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
+    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs, job.receive)
     subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     # What is wrong with the targets of devices is said before any work.
     targets_of(loaded)
@@ -164,7 +165,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         kept = zip(objects, report["programs"], strict=True)
         objects = [None if withheld(program["rehearsal"]) else data for data, program in kept]
         starts = known_of(report["programs"], *known)
-        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts, watch)
+        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive)
         for program, guarantees in zip(
             report["programs"], guaranteed(about, stopping), strict=True
         ):

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from slowpath.analysis.flags import (
     ASSUME,
+    ASSUMED,
     BTF,
     CFLAGS,
     FILES,
@@ -41,6 +42,7 @@ def _measure(given: Namespace) -> int:
         metric="instructions",
         paths=paths,
         deadline=seconds if given.deadline is None else given.deadline,
+        receive=given.receive or "test-run",
     )
     settings = Settings(
         given.paths is None,
@@ -181,6 +183,13 @@ MEASURE = Command(
         MEMORY,
         ASSUME,
         MAPS,
+        option(
+            ASSUMED,
+            "--receive",
+            metavar="ENVIRONMENT",
+            help="How packets arrive: test-run (the default), or as `slowpath bound` has it. Paths "
+            "that no test run takes are not measured.",
+        ),
         BTF,
         form_option(FORMATS, "json and csv are stable"),
         option(

@@ -6,8 +6,7 @@ use slowpath_ir::{Emit, Operand, Reading};
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::word;
 use crate::lift::ir::start::{
-    DATA, DATA_END, DATA_META, EGRESS_IFINDEX, IFINDEX_MAX, INGRESS_IFINDEX, RX_QUEUE_INDEX,
-    RX_QUEUE_MAX,
+    DATA, DATA_END, EGRESS_IFINDEX, IFINDEX_MAX, INGRESS_IFINDEX, RX_QUEUE_INDEX, RX_QUEUE_MAX,
 };
 use crate::lift::lifter::Lifter;
 use crate::lift::options::Network;
@@ -42,7 +41,7 @@ impl Lifter<'_> {
         self.forget_in_front(data);
         let received = self.received_register();
         self.ir.emit.copy(received, data);
-        self.set_context_pointer(DATA_META, data);
+        self.place_sent();
         self.new_field("ingress_ifindex", INGRESS_IFINDEX, (1, IFINDEX_MAX));
         self.new_field("rx_queue_index", RX_QUEUE_INDEX, (0, RX_QUEUE_MAX));
         self.new_field("egress_ifindex", EGRESS_IFINDEX, (0, IFINDEX_MAX));
@@ -122,7 +121,7 @@ impl Lifter<'_> {
 
     /// What is in front of the packet was never received; it shows where a head moves.
     fn forget_in_front(&mut self, data: Operand) {
-        if !self.moves_head() {
+        if !self.moves_head() && !self.reads_metadata() {
             return;
         }
         for distance in (8..=IN_FRONT).step_by(8) {

@@ -1,28 +1,39 @@
 //! Helpers that move the ends of the packet and copy its bytes (`net/core/filter.c`).
 //!
-//! How much room there is around the packet is an option, see [`crate::lift::PacketRoom`].
+//! How much room there is around the packet is an option, see [`crate::lift::Receive`].
 
-use slowpath_ir::{BinaryOp, Emit, InputKind, Operand};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
 
-use crate::errno::{EACCES, EFAULT, EINVAL};
+use crate::errno::{EACCES, EFAULT, EINVAL, ENOTSUPP};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::ir::start::METADATA;
 use crate::lift::ir::start::{DATA, DATA_END, DATA_META};
 use crate::lift::lifter::Lifter;
+use crate::lift::receive::{
+    self, HEAD_ROOM, METADATA_SUPPORT, METADATA_WORDS, TAIL_ROOM, TailRoom,
+};
 use crate::lift::state::value::AbstractValue;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
-const ETH_HLEN: u64 = 14;
+const ETH_HLEN: u64 = receive::ETH_HLEN as u64;
+/// Bytes of the longest packet: none gets longer.
+const LONGEST: u64 = u16::MAX as u64;
 /// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
-/// Farther than any end of a packet can be moved: half of what 15 bits count.
-const NEAR: u64 = 1 << 14;
+/// Farther than any end of a packet can be moved: half of what [`NEAR_BITS`] bits count.
+const NEAR: u64 = 1 << (NEAR_BITS - 1);
+const NEAR_BITS: u8 = 18;
 
 /// Added to distances, so that none is negative: as far as no end gets from where the packet was.
 const PLACES: u64 = 1 << 20;
+
+/// Registers of what is around a packet that was sent to another device, plus one; 0 before that.
+const SENT_HEAD: &str = "head room behind the network, plus one";
+const SENT_TAIL: &str = "tail room behind the network, plus one";
+const SENT_LENGTH: &str = "length behind the network, plus one";
 
 /// How far an end is to be moved.
 struct Distance {
@@ -59,7 +70,7 @@ impl Lifter<'_> {
         // leave the packet's surroundings.
         let above = emit.add(given, Operand::constant(32, NEAR));
         let small = emit.ult(above, Operand::constant(32, 2 * NEAR));
-        let low = emit.extract(above, 0, 15);
+        let low = emit.extract(above, 0, NEAR_BITS);
         let low = emit.zero_extend(low, 64);
         Distance { value: emit.sub(low, word(NEAR)), small }
     }
@@ -80,10 +91,13 @@ impl Lifter<'_> {
 
     /// How far the head can move in front of the packet as it arrived, 64 bits.
     fn room_before(&mut self) -> Operand {
-        let room = self.options.room;
-        if room.tail.is_none() {
-            return word(room.before);
-        }
+        let before = self.room_before_first();
+        self.since_sent(SENT_HEAD, before)
+    }
+
+    /// The same on the device that received the packet first.
+    fn room_before_first(&mut self) -> Operand {
+        let receive = self.options.receive;
         let around = self.surroundings();
         let (mut low, high) = (u64::from(around.head_room.0), u64::from(around.head_room.1));
         if low == high {
@@ -92,28 +106,151 @@ impl Lifter<'_> {
         // Metadata is part of it: where the range does not say so, it is what comes in front of that.
         let metadata = u64::from(around.metadata.1) > low;
         low = if metadata { 0 } else { low };
-        let (least, most) = (self.options.min_packet.into(), self.options.max_packet.into());
-        let frame = self.frame();
-        let ir = &mut self.ir;
-        let limit = frame.saturating_sub(least).min(high).max(low);
-        let input = ir.input("head room of the packet", 64, low, limit, InputKind::Unknown);
-        let mut input = ir.emit.unknown_input(input, 64);
-        if high > room.before {
-            // As much as the packet leaves, or as is known, however long the packet is.
-            let length = ir.input("packet length", 64, least, most, InputKind::PacketLength);
-            let length = ir.emit.unknown_input(length, 64);
-            let longest = word(frame.saturating_sub(low));
-            let long = ir.emit.ult(longest, length);
-            let length = ir.emit.select(long, longest, length);
-            let left = ir.emit.sub(word(frame), length);
-            let above = ir.emit.ult(left, input);
-            input = ir.emit.select(above, left, input);
-        }
+        let input = match receive.tail {
+            TailRoom::Buffer(bytes) => {
+                // As much as the packet leaves, or as is known, however long the packet is.
+                let (least, most) = (receive.length.0.into(), u64::from(receive.length.1));
+                let buffer = u64::from(bytes);
+                let limit = buffer.saturating_sub(least).min(high).max(low);
+                let ir = &mut self.ir;
+                let input = ir.input(HEAD_ROOM, 64, low, limit, InputKind::Unknown);
+                let input = ir.emit.unknown_input(input, 64);
+                if high + most <= buffer {
+                    input
+                } else {
+                    let length = self.length_first();
+                    let longest = word(buffer.saturating_sub(low));
+                    let emit = &mut self.ir.emit;
+                    let long = emit.ult(longest, length);
+                    let length = emit.select(long, longest, length);
+                    let left = emit.sub(word(buffer), length);
+                    let above = emit.ult(left, input);
+                    emit.select(above, left, input)
+                }
+            }
+            TailRoom::Bytes(..) | TailRoom::Cut => {
+                let ir = &mut self.ir;
+                let input = ir.input(HEAD_ROOM, 64, low, high, InputKind::Unknown);
+                ir.emit.unknown_input(input, 64)
+            }
+        };
         if metadata {
-            let bytes = ir.metadata(around.words());
-            return ir.emit.add(input, bytes);
+            let bytes = self.ir.metadata(around.words());
+            return self.ir.emit.add(input, bytes);
         }
         input
+    }
+
+    /// How long the packet is that the device received first, 64 bits.
+    fn length_first(&mut self) -> Operand {
+        let (least, most) = self.options.receive.length;
+        let ir = &mut self.ir;
+        let kind = InputKind::PacketLength;
+        let length = ir.input("packet length", 64, least.into(), most.into(), kind);
+        ir.emit.unknown_input(length, 64)
+    }
+
+    /// How far the tail can move behind the packet as it arrived, 64 bits.
+    fn room_behind(&mut self) -> Operand {
+        let behind = match self.options.receive.tail {
+            TailRoom::Cut => word(0),
+            TailRoom::Bytes(least, most) if least == most => word(least.into()),
+            TailRoom::Bytes(least, most) => {
+                let ir = &mut self.ir;
+                let kind = InputKind::Unknown;
+                let input = ir.input(TAIL_ROOM, 64, least.into(), most.into(), kind);
+                ir.emit.unknown_input(input, 64)
+            }
+            TailRoom::Buffer(bytes) => {
+                let (before, length) = (self.room_before_first(), self.length_first());
+                self.left(bytes, before, length)
+            }
+        };
+        self.since_sent(SENT_TAIL, behind)
+    }
+
+    /// The bytes that a buffer leaves behind a packet, 64 bits.
+    fn left(&mut self, buffer: u16, before: Operand, length: Operand) -> Operand {
+        let emit = &mut self.ir.emit;
+        let taken = emit.add(before, length);
+        let left = emit.sub(word(buffer.into()), taken);
+        let full = emit.ult(word(buffer.into()), taken);
+        emit.select(full, word(0), left)
+    }
+
+    /// What has become of a number where the packet was sent to another device, else what it was.
+    fn since_sent(&mut self, name: &str, first: Operand) -> Operand {
+        if !self.rooms_differ() {
+            return first;
+        }
+        let sent = self.ir.start_zero(name, 64);
+        let emit = &mut self.ir.emit;
+        let never = emit.eq(sent, word(0));
+        let number = emit.sub(sent, word(1));
+        emit.select(never, first, number)
+    }
+
+    /// Whether there is other room around packets on other devices that they are sent to.
+    fn rooms_differ(&self) -> bool {
+        let (first, beyond) = (self.options.receive, self.options.beyond);
+        let fixed = beyond.head.0 == beyond.head.1 && matches!(beyond.tail, TailRoom::Buffer(_));
+        let same = fixed && (beyond.head, beyond.tail) == (first.head, first.tail);
+        self.is_sent() && !same
+    }
+
+    /// A packet that was sent lies in a new buffer, perhaps with metadata of its sender.
+    pub(in crate::lift) fn place_sent(&mut self) {
+        let receive = self.options.beyond;
+        let data = self.context_pointer(DATA);
+        let end = self.context_pointer(DATA_END);
+        let words = receive.around().words();
+        let metadata = match words {
+            (least, most) if least == most => word(4 * most),
+            (least, most) => {
+                let kind = Reading::Number;
+                let words = self.ir.emit.draw_between(METADATA_WORDS, kind, 6, (least, most));
+                let words = self.ir.emit.zero_extend(words, 64);
+                self.ir.emit.binary(BinaryOp::Shl, words, word(2))
+            }
+        };
+        let meta = match metadata {
+            Operand::Const { value: 0, .. } => data,
+            bytes => self.ir.emit.sub(data, bytes),
+        };
+        let meta = if receive.supports_metadata {
+            meta
+        } else {
+            let yes = self.ir.emit.coin(METADATA_SUPPORT, &["no", "yes"]);
+            let behind = self.ir.emit.add(data, word(1));
+            self.ir.emit.select(yes, meta, behind)
+        };
+        self.set_context_pointer(DATA_META, meta);
+        if !self.rooms_differ() {
+            return;
+        }
+        let (low, high) = (u64::from(receive.head.0), u64::from(receive.head.1));
+        let before = if low == high {
+            word(low)
+        } else if u64::from(receive.metadata.1) > low {
+            let more = self.ir.emit.draw_between(HEAD_ROOM, Reading::Number, 64, (0, high));
+            self.ir.emit.add(more, metadata)
+        } else {
+            self.ir.emit.draw_between(HEAD_ROOM, Reading::Number, 64, (low, high))
+        };
+        let length = self.ir.emit.sub(end, data);
+        let behind = match receive.tail {
+            TailRoom::Cut => word(0),
+            TailRoom::Bytes(least, most) => {
+                let between = (least.into(), most.into());
+                self.ir.emit.draw_between(TAIL_ROOM, Reading::Number, 64, between)
+            }
+            TailRoom::Buffer(bytes) => self.left(bytes, before, length),
+        };
+        for (name, number) in [(SENT_HEAD, before), (SENT_TAIL, behind), (SENT_LENGTH, length)] {
+            let register = self.ir.start_zero(name, 64);
+            let number = self.ir.emit.add(number, word(1));
+            self.ir.emit.copy(register, number);
+        }
     }
 
     /// Whether an address is inside of the room in front of the packet, behind `metadata` where there
@@ -129,17 +266,27 @@ impl Lifter<'_> {
         self.at_most(first, place)
     }
 
+    /// How many bytes of metadata there are, 64 bits (`xdp_get_metalen` of `include/net/xdp.h`).
+    fn metadata_length(&mut self, data: Operand, meta: Operand) -> Operand {
+        let length = self.ir.emit.sub(data, meta);
+        if self.supports_metadata() {
+            return length;
+        }
+        let no = self.ir.emit.ult(data, meta);
+        self.ir.emit.select(no, word(0), length)
+    }
+
+    /// Whether all drivers on the way support metadata.
+    fn supports_metadata(&self) -> bool {
+        let beyond = !self.is_sent() || self.options.beyond.supports_metadata;
+        self.options.receive.supports_metadata && beyond
+    }
+
     /// An address as a number that does not depend on where the packet is: ranges tell more of it.
     fn place(&mut self, address: Operand) -> Operand {
         let packet = self.received();
         let behind = self.ir.emit.sub(address, packet);
         self.ir.emit.add(behind, word(PLACES))
-    }
-
-    /// Bytes that head room, packet and tail room have together.
-    fn frame(&self) -> u64 {
-        let room = self.options.room;
-        room.before + room.tail.unwrap_or(0)
     }
 
     fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
@@ -162,17 +309,28 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let end = lifter.context_pointer(DATA_END);
     let packet = lifter.received();
     let moved = lifter.ir.emit.add(data, value);
-    let room = lifter.options.room;
+    let receive = lifter.options.receive;
     let meta = lifter.context_pointer(DATA_META);
-    let length = lifter.ir.emit.sub(data, meta);
+    let length = lifter.metadata_length(data, meta);
     let metadata = lifter.may_have_metadata().then_some(length);
-    let inside = lifter.in_front(moved, metadata);
+    let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::Cut);
+    let outwards = !matches!(value, Operand::Const { value, .. } if value as i64 >= 0);
+    // Inwards is inside: all drivers leave room for `struct xdp_frame`.
+    let mut inside = Operand::constant(1, 1);
+    if bounded || outwards {
+        inside = lifter.in_front(moved, metadata);
+    }
+    if !bounded && outwards {
+        let longer = lifter.ir.emit.sub(end, moved);
+        let short = lifter.at_most(longer, word(LONGEST));
+        inside = lifter.ir.emit.and(inside, short);
+    }
     let last = lifter.ir.emit.sub(end, word(ETH_HLEN));
     let rest = lifter.at_most(moved, last);
     let ok = lifter.ir.emit.and(inside, rest);
     let mut ok = lifter.ir.emit.and(ok, small);
-    if let Some(cut) = room.cut {
-        let farthest = lifter.ir.emit.add(packet, word(cut));
+    if let Some(cut) = receive.cut {
+        let farthest = lifter.ir.emit.add(packet, word(cut.into()));
         let near = lifter.at_most(moved, farthest);
         ok = lifter.ir.emit.and(ok, near);
     }
@@ -217,27 +375,44 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
     let moved = lifter.ir.emit.add(end, value);
-    let room = match lifter.options.room.tail {
-        Some(_) => {
+    let tail = lifter.options.receive.tail;
+    let room = match tail {
+        TailRoom::Cut => lifter.ir.emit.ult(moved, end),
+        TailRoom::Buffer(bytes) if !lifter.rooms_differ() => {
             let before = lifter.room_before();
-            let frame = lifter.frame();
+            let buffer = u64::from(bytes);
             let (last, place) = match before {
                 Operand::Const { value, .. } => {
                     let packet = lifter.received();
-                    let behind = frame.saturating_sub(value);
+                    let behind = buffer.saturating_sub(value);
                     (lifter.ir.emit.add(packet, word(behind)), moved)
                 }
-                _ => (lifter.ir.emit.sub(word(frame + PLACES), before), lifter.place(moved)),
+                _ => (lifter.ir.emit.sub(word(buffer + PLACES), before), lifter.place(moved)),
             };
             lifter.at_most(place, last)
         }
-        None => lifter.ir.emit.ult(moved, end),
+        // No end is behind the room.
+        TailRoom::Bytes(..) if matches!(value, Operand::Const { value, .. } if value as i64 <= 0) => {
+            Operand::constant(1, 1)
+        }
+        TailRoom::Bytes(..) | TailRoom::Buffer(_) => {
+            let length = lifter.length_first();
+            let length = lifter.since_sent(SENT_LENGTH, length);
+            let behind = lifter.room_behind();
+            let last = lifter.ir.emit.add(length, behind);
+            let last = lifter.ir.emit.add(last, word(PLACES));
+            let place = lifter.place(moved);
+            let room = lifter.at_most(place, last);
+            let longer = lifter.ir.emit.sub(moved, data);
+            let short = lifter.at_most(longer, word(LONGEST));
+            lifter.ir.emit.and(room, short)
+        }
     };
     let least = lifter.ir.emit.add(data, word(ETH_HLEN));
     let rest = lifter.at_most(least, moved);
     let ok = lifter.ir.emit.and(room, rest);
     let ok = lifter.ir.emit.and(ok, small);
-    if lifter.options.room.tail.is_some()
+    if tail != TailRoom::Cut
         && let Some(bytes) = lifter.growth(value, ok)
     {
         lifter.ir.emit.clear(end, bytes);
@@ -268,10 +443,16 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let odd = lifter.ir.emit.and(length, word(3));
     let aligned = lifter.ir.emit.eq(odd, word(0));
     let valid = lifter.ir.emit.and(short, aligned);
-    let ok = lifter.ir.emit.and(inside, valid);
+    let mut ok = lifter.ir.emit.and(inside, valid);
+    let mut error = lifter.ir.emit.select(inside, errno(EACCES), errno(EINVAL));
+    if !lifter.supports_metadata() {
+        let no = lifter.ir.emit.ult(data, meta);
+        let yes = lifter.ir.emit.not(no);
+        ok = lifter.ir.emit.and(ok, yes);
+        error = lifter.ir.emit.select(no, errno(ENOTSUPP), error);
+    }
     let meta = lifter.ir.emit.select(ok, moved, meta);
     lifter.set_context_pointer(DATA_META, meta);
-    let error = lifter.ir.emit.select(inside, errno(EACCES), errno(EINVAL));
     let result = lifter.ir.emit.select(ok, word(0), error);
     lifter.state.forget_packet();
     lifter.result(result, AbstractValue::NotStack);

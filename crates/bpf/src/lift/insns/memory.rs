@@ -26,6 +26,7 @@ impl Lifter<'_> {
         let class = match insn {
             Insn::Load { size, signed, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
+                self.note_load(known, offset, size);
                 self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), signed);
                 let value = self.shared_load(address, known, size.bytes());

@@ -4,7 +4,7 @@ use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg
 
 use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
-use crate::lift::surroundings::Surroundings;
+use crate::lift::receive::{MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS, Receive};
 
 /// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
 pub(in crate::lift) const DATA: u64 = 0;
@@ -17,7 +17,7 @@ pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
 pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
 pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
 /// Longest metadata, in bytes.
-pub(in crate::lift) const METADATA: u64 = Surroundings::MAX_METADATA as u64;
+pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
 impl IrBuilder {
     /// Says what a register holds at the start of a run.
@@ -44,16 +44,17 @@ impl IrBuilder {
         if least == most {
             return word(4 * most);
         }
-        let words = self.input("words of metadata", 6, least, most, InputKind::Unknown);
+        let words = self.input(METADATA_WORDS, 6, least, most, InputKind::Unknown);
         let words = self.emit.unknown_input(words, 6);
         let words = self.emit.zero_extend(words, 64);
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
-    /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes,
-    /// and `words.0` to `words.1` words of metadata in front. Returns the packet's length as well.
-    pub fn prologue(&mut self, packets: (u16, u16), words: (u64, u64)) -> (Vec<OriginOp>, InputId) {
-        let (min, max) = (u64::from(packets.0), u64::from(packets.1));
+    /// The operations before the first instruction; packets arrive so. Returns the packet's length as
+    /// well.
+    pub fn prologue(&mut self, receive: Receive) -> (Vec<OriginOp>, InputId) {
+        let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
+        let words = receive.around().words();
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
         let fields = [
             (
@@ -72,6 +73,14 @@ impl IrBuilder {
         let meta = match self.metadata(words) {
             Operand::Const { value: 0, .. } => packet,
             bytes => self.emit.sub(packet, bytes),
+        };
+        let meta = if receive.supports_metadata {
+            meta
+        } else {
+            let yes = self.input(METADATA_SUPPORT, 1, 0, 1, InputKind::Unknown);
+            let yes = self.emit.unknown_input(yes, 1);
+            let behind = self.emit.add(packet, word(1));
+            self.emit.select(yes, meta, behind)
         };
         for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
             let low = self.emit.extract(pointer, 0, 32);

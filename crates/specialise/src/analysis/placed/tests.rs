@@ -1,4 +1,5 @@
 use super::*;
+use slowpath_bpf::lift::Surroundings;
 use slowpath_ir::PacketFacts;
 
 const HEAD: i32 = helper::XDP_ADJUST_HEAD;
@@ -7,16 +8,15 @@ const META: i32 = helper::XDP_ADJUST_META;
 
 /// Packets of so many bytes, with this around them.
 fn packets((low, high): (i64, i64), surroundings: Option<Surroundings>) -> (Placed, Range) {
-    let (facts, room) = (PacketFacts::lengths(0, 0), PacketRoom::KERNEL);
-    let surroundings = surroundings.unwrap_or(room.received());
-    let setting = Setting {
-        facts: &facts,
-        constants: Vec::new(),
-        frozen: None,
-        surroundings,
-        room,
-        whole: true,
-    };
+    let page = surroundings.map_or(Receive::PAGE, |around| Receive::PAGE.with_around(around));
+    packets_of((low, high), page)
+}
+
+/// Packets of so many bytes, which arrive so.
+fn packets_of((low, high): (i64, i64), receive: Receive) -> (Placed, Range) {
+    let facts = PacketFacts::lengths(0, 0);
+    let setting =
+        Setting { facts: &facts, constants: Vec::new(), frozen: None, receive, whole: true };
     (Placed::arrived(&setting, Range(low, high)), Range(low, high))
 }
 
@@ -52,7 +52,7 @@ fn the_head_leaves_an_ethernet_header() {
 #[test]
 fn the_tail_moves_within_the_page() {
     let received = packets((60, 1500), None);
-    let tail = PacketRoom::KERNEL.tail.expect("there is some") as i64;
+    let tail = 4096 - 256 - 320;
     assert!(moves(received, TAIL, tail - 1500) && !moves(received, TAIL, tail - 1499));
     assert!(moves(received, TAIL, -46) && !moves(received, TAIL, -47));
     // Those that are longer than a page has room for do not get shorter either.
@@ -93,4 +93,19 @@ fn what_perhaps_was_moved_is_in_either_place() {
     let moved = placed.moved(HEAD, Range(-32, -32), length).expect("it moves");
     assert!(!moved.succeeds);
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
+}
+
+/// On any device nothing is known of the room but what a program has made.
+#[test]
+fn growth_may_fail_on_any_device() {
+    let any = packets_of((0, 65535), Receive::ANY);
+    for (called, by) in [(HEAD, -1), (TAIL, 1), (META, -4), (HEAD, 1), (TAIL, -1)] {
+        assert!(!moves(any, called, by), "{called} {by}");
+    }
+    let long = packets_of((60, 65535), Receive::ANY);
+    assert!(moves(long, HEAD, 46) && moves(long, TAIL, -46) && !moves(long, TAIL, 1));
+    let (placed, length) = long;
+    let cut = placed.moved(HEAD, Range(40, 40), length).expect("it moves");
+    assert!(cut.succeeds && moves((cut.placed, cut.length), HEAD, -40));
+    assert!(!moves((cut.placed, cut.length), HEAD, -41));
 }

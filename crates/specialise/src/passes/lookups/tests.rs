@@ -67,7 +67,7 @@ fn made(kind: MapKind, entries: &[(u32, u32)], key: &str, mode: Mode) -> Special
     let (object, frozen) = configured(kind, entries);
     // A guard would check the length.
     let facts = PacketFacts::lengths(if mode == Mode::Trust { 14 } else { 0 }, 1500);
-    let known = Known { frozen: Some(&frozen), ..Known::received(&facts) };
+    let known = Known { frozen: Some(&frozen), ..Known::of(&facts) };
     let program = assemble::program(&text(key));
     specialise_for(&object, &program, known, mode, &Stop::never()).expect("it has a graph")
 }
@@ -141,7 +141,7 @@ fn without_a_generation_a_guard_relies_on_no_map() {
     let (object, mut frozen) = configured(MapKind::HASH, &[(7, 2)]);
     frozen.generation = None;
     let facts = PacketFacts::lengths(0, 1500);
-    let known = Known { frozen: Some(&frozen), ..Known::received(&facts) };
+    let known = Known { frozen: Some(&frozen), ..Known::of(&facts) };
     let program = assemble::program(&text(UNKNOWN));
     let made = specialise_for(&object, &program, known, Mode::Guard, &Stop::never());
     let made = made.expect("it has a graph");

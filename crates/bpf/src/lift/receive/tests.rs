@@ -1,0 +1,75 @@
+use super::*;
+
+#[test]
+fn joined_surroundings_are_those_of_either() {
+    let received = Surroundings { head_room: (216, 216), metadata: (0, 0) };
+    let other = Surroundings { head_room: (184, 200), metadata: (4, 8) };
+    let either = Surroundings { head_room: (184, 216), metadata: (0, 8) };
+    assert_eq!((received.join(other), other.join(received)), (either, either));
+    assert_eq!(either.join(Surroundings::ANY), Surroundings::ANY);
+}
+
+#[test]
+fn metadata_is_whole_words() {
+    let of = |metadata| Surroundings { metadata, ..Surroundings::ANY }.words();
+    assert_eq!((of((0, 0)), of((4, 8)), of((0, 252))), ((0, 0), (1, 2), (0, 63)));
+    assert_eq!(of((5, 1000)), (2, 63));
+}
+
+#[test]
+fn any_device_can_do_what_each_environment_says() {
+    let any = Receive::ANY;
+    let inside = |a: (u16, u16), b: (u16, u16)| a.0 >= b.0 && a.1 <= b.1;
+    assert_eq!(ENVIRONMENTS[0].receive, any);
+    for known in ENVIRONMENTS {
+        let Receive { length, head, metadata, .. } = known.receive;
+        assert!(inside(length, any.length) && inside(head, any.head), "{}", known.name);
+        assert!(inside(metadata, any.metadata), "{}", known.name);
+        assert_eq!(Receive::parse(known.name), Ok(known.receive));
+        assert_eq!(known.receive.condition(known.name).is_none(), known.receive == any);
+    }
+}
+
+#[test]
+fn environments_are_named_or_written_as_numbers() {
+    let written = Receive::parse("head=0..216,tail=0..3520,meta=0..32,length=60..3736").unwrap();
+    assert_eq!(written.around(), Surroundings { head_room: (0, 216), metadata: (0, 32) });
+    assert_eq!((written.length, written.tail), ((60, 3736), TailRoom::Bytes(0, 3520)));
+    assert!(written.fragments);
+    let veth = Receive::named("veth").unwrap();
+    assert_eq!(Receive::parse("veth, length=60"), Ok(veth.with_length(60, 60)));
+}
+
+#[test]
+fn what_is_no_environment_is_refused() {
+    for (text, part) in [
+        ("native", "native-page"),
+        ("", "write any"),
+        ("length=60,veth", "is not a receiving environment"),
+        ("room=3", "write head, tail, meta, length or pieces"),
+        ("meta=0..256", "252 at most"),
+        ("head=9..3", "from the least to the greatest"),
+        ("head=some", "write a number of bytes"),
+        ("head=0..8,meta=12..16", "do not fit"),
+        ("pieces=2", "pieces=1"),
+    ] {
+        let error = Receive::parse(text).unwrap_err();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
+#[test]
+fn conditions_have_what_is_not_so_everywhere() {
+    let of = |text: &str| Receive::parse(text).unwrap().condition(text);
+    assert_eq!(of("any"), None);
+    assert_eq!(of("length=0..1500").unwrap(), "packets are at most 1500 bytes long");
+    assert_eq!(
+        of("native-page").unwrap(),
+        "packets arrive as native-page delivers them: 14 to 1514 bytes long, 216 bytes of head room, \
+         no metadata, a driver that supports metadata, 3736 bytes for head room, packet and tail room together, one piece"
+    );
+    assert_eq!(
+        of("veth,meta=4..8").unwrap(),
+        "packets arrive so: at most 3522 bytes long, 4 to 8 bytes of metadata, a driver that supports metadata, one piece"
+    );
+}

@@ -1,0 +1,115 @@
+//! How packets arrive: `objects/receive.bpf.c` has programs whose slow way depends on it, each in the
+//! environments that have a name.
+
+use crate::common;
+
+use common::{accesses, of_object};
+use serde_json::{Value, json};
+use slowpath::Options;
+
+/// Accesses of memory on the slow ways.
+const SLOW: u64 = 40;
+
+const ENVIRONMENTS: [&str; 5] = ["any", "native-page", "veth", "generic", "test-run"];
+
+/// The programs, in the order of the object, and whether their slow way can be taken in each of the
+/// environments.
+const PROGRAMS: [(&str, [bool; 5]); 12] = [
+    ("tail_is_full", [true, false, true, true, true]),
+    ("head_is_full", [true, false, true, false, false]),
+    ("metadata_is_there", [true, false, true, false, false]),
+    ("metadata_is_known", [true, false, true, false, false]),
+    ("metadata_is_refused", [true, false, false, false, false]),
+    ("longer_than_a_page", [true, false, false, true, false]),
+    ("shorter_than_a_header", [true, false, true, true, false]),
+    ("cut_far", [true, false, false, true, false]),
+    ("grown_far", [true, false, true, true, false]),
+    ("never_full_again", [false; 5]),
+    ("never_refused_inwards", [false; 5]),
+    ("never_both_ends", [false; 5]),
+];
+
+fn bound(program: usize, receive: Option<&str>) -> Value {
+    let receive = receive.map(str::to_owned);
+    of_object("receive.bpf.o", program, Options { receive, ..accesses() })
+}
+
+fn accesses_of(result: &Value) -> u64 {
+    result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a count")
+}
+
+#[test]
+fn ways_are_open_where_packets_can_arrive_so() {
+    for (index, (name, possible)) in PROGRAMS.into_iter().enumerate() {
+        for (environment, possible) in ENVIRONMENTS.into_iter().zip(possible) {
+            let result = bound(index, Some(environment));
+            let at = format!("{name} on {environment}: {result}");
+            assert_eq!(
+                (&result["error"], &result["program"]),
+                (&Value::Null, &json!(name)),
+                "{at}"
+            );
+            assert_eq!(accesses_of(&result) >= SLOW, possible, "{at}");
+        }
+    }
+}
+
+/// The default needs no condition; each narrower environment is one.
+#[test]
+fn environments_are_conditions() {
+    for (index, (name, _)) in PROGRAMS.into_iter().enumerate() {
+        let result = bound(index, None);
+        assert_eq!(result["guarantee"], bound(index, Some("any"))["guarantee"], "{name}");
+        assert_eq!(result["guarantee"]["verdict"], "exact", "{name}");
+        assert_eq!(result["assumptions"], json!([]), "{name}");
+    }
+    for environment in &ENVIRONMENTS[1..] {
+        let result = bound(0, Some(environment));
+        assert_eq!(result["guarantee"]["verdict"], "conditional", "{environment}");
+        let said = result["assumptions"][0].as_str().unwrap_or_default();
+        assert!(
+            said.starts_with(&format!("packets arrive as {environment} delivers them: ")),
+            "{said}"
+        );
+    }
+}
+
+/// What of the environment the slowest path needs.
+fn needed(name: &str) -> Vec<(String, u64)> {
+    let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
+    let witness = bound(program, None)["paths"][0]["witness"].clone();
+    let given = witness["environment"].as_array().cloned().unwrap_or_default();
+    let named =
+        |given: &Value| Some((given["name"].as_str()?.to_owned(), given["value"].as_u64()?));
+    given.iter().filter_map(named).collect()
+}
+
+#[test]
+fn witnesses_say_what_they_need_of_the_environment() {
+    let value = |name: &str, of: &str| {
+        needed(name).into_iter().find(|(other, _)| other == of).map(|(_, value)| value)
+    };
+    assert!(value("head_is_full", "head room of the packet").expect("room") < 200);
+    assert!(value("grown_far", "tail room of the packet").expect("room") >= 10_000);
+    assert!(value("metadata_is_known", "words of metadata").expect("metadata") >= 1);
+    assert_eq!(value("metadata_is_refused", "driver supports metadata"), Some(0));
+}
+
+/// Of equally slow runs, one as in a test run is shown.
+#[test]
+fn witnesses_are_as_in_a_test_run_where_they_can_be() {
+    for name in ["never_full_again", "never_both_ends"] {
+        let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
+        let path = bound(program, None)["paths"][0].clone();
+        let length = path["min_packet_size"].as_u64().expect("a length");
+        assert!((14..=3520).contains(&length), "{path}");
+        for (of, value) in needed(name) {
+            match of.as_str() {
+                "head room of the packet" => assert_eq!(value, 216, "{path}"),
+                "tail room of the packet" => assert_eq!(value, 3520 - length, "{path}"),
+                "words of metadata" => assert_eq!(value, 0, "{path}"),
+                _ => {}
+            }
+        }
+    }
+}
