@@ -23,12 +23,12 @@ mod names;
 mod object;
 
 pub use self::object::{
-    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, RunConfig, Subprogram, Unresolved,
-    WriteError,
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, RunConfig, StackUse, Subprogram,
+    Unresolved, WriteError,
 };
 pub use action::XDP_ACTIONS;
 pub use btf::Btf;
 pub use errno::errno_name;
 pub use error::ObjectError;
 pub use line_info::LineInfo;
-pub use maps::{MAPPABLE, MapDef, MapKind, READ_ONLY, SlotRef, Variable};
+pub use maps::{MAPPABLE, MapDef, MapKind, READ_ONLY, SlotRef, Stated, Variable};

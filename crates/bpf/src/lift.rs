@@ -31,6 +31,7 @@ mod maps;
 mod options;
 mod placed;
 mod receive;
+mod probes;
 mod received;
 mod registers;
 mod state;
@@ -52,6 +53,7 @@ pub use receive::{
     ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS,
     Receive, Surroundings, TAIL_ROOM, TailRoom,
 };
+pub use probes::deciding;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 pub use unseen::Unseen;
@@ -68,7 +70,7 @@ use crate::line_info::LineInfo;
 use crate::{BpfProgram, Object};
 use lifter::{Findings, Lifter, Parts};
 use linked_code::LinkedCode;
-use maps::{install::install, regions::distinct_maps};
+use maps::{install::install, regions::distinct_maps, stated::install_stated};
 use walk::{explore::explore, fixpoint};
 
 /// A lifted program.
@@ -175,6 +177,7 @@ fn finish(
     assumptions.extend(distinct_maps(&layouts));
     let (mut prologue, packet_length) = ir.prologue(receive);
     install(&mut ir, &object.maps, &layouts, &options.contents)?;
+    install_stated(&mut ir, &object.maps, &layouts);
     prologue.extend(ir.emit.take_ops());
     let layout = Layout {
         result: ir.result,

@@ -17,6 +17,8 @@ mod parsed;
 mod program;
 mod references;
 mod run_config;
+mod settings;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -27,4 +29,5 @@ pub use kind::ProgramKind;
 pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};
 pub use run_config::RunConfig;
+pub use stack::StackUse;
 pub use write::WriteError;

@@ -35,7 +35,8 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     let given = slowpath::map_contents(text, &joined.object)?;
     let of_member = |maps: &Vec<usize>| {
         let content = |(own, &map): (usize, &usize)| {
-            let content = given.get(&joined.object.maps[map].name)?;
+            let def = joined.object.maps.get(map).filter(|def| !def.read_only)?;
+            let content = given.get(&def.name)?;
             Some((u32::try_from(own).ok()?, content.clone()))
         };
         maps.iter().enumerate().filter_map(content).collect()

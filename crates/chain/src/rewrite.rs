@@ -9,7 +9,7 @@ use crate::fused::fused;
 use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
-use crate::settable::settable;
+use crate::settings::settings;
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Btf, Object};
@@ -164,7 +164,7 @@ pub fn rewrite(
     }
     let own: Vec<Vec<String>> = (0..loaded.len())
         .map(|number| {
-            settable(&chain.members[number].name, &loaded[number].object, &programs[number])
+            settings(&chain.members[number].name, &loaded[number].object, &programs[number])
         })
         .collect();
     rest_on_others(&chain, &own, &mut report);

@@ -14,6 +14,7 @@ mod build;
 mod draw;
 mod flow;
 mod index;
+mod influence;
 mod liveness;
 mod op;
 mod program;
@@ -27,6 +28,7 @@ pub use flow::{FlowError, FlowGraph, Loop};
 pub use index::{
     BlockId, CostClassId, DrawId, InputId, InsnIdx, LoopId, Reg, RegionId, RelianceId,
 };
+pub use influence::{Sources, decisive_inputs};
 pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
 pub use program::{

@@ -5,7 +5,7 @@ use crate::objects::{Btf, Object};
 use crate::worker::{self, Next, Running, Stop};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use slowpath::Error;
+use slowpath::{Error, ProgramFile};
 use slowpath_chain::equivalence::Cover;
 use slowpath_chain::{Loaded, MapOf, RewriteOptions};
 use slowpath_specialise::Mode;
@@ -168,6 +168,23 @@ impl Chain {
     ) -> PyResult<Vec<(usize, Vec<u32>)>> {
         let loaded = loaded(py, objects)?;
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
+    }
+
+    /// The objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) and read-only data as
+    /// `maps`, a file with content of maps, have them. Raises `Error` when there is no such variable, or
+    /// a value does not fit.
+    fn configured(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        variables: Vec<String>,
+        maps: Option<&str>,
+    ) -> PyResult<Vec<(Object, usize)>> {
+        let loaded = loaded(py, objects)?;
+        let configured = slowpath_chain::configured(&self.inner, &loaded, &variables, maps);
+        let configured = configured.map_err(|error| errors::exception(py, &error))?;
+        let object = |of: Loaded| (Object::of(ProgramFile::of(of.object)), of.program);
+        Ok(configured.into_iter().map(object).collect())
     }
 
     /// What a file with content of maps says as the `maps` of a witness of the whole chain, as JSON

@@ -54,6 +54,18 @@ impl Object {
         Ok(Object { inner })
     }
 
+    /// The same with `variables` (`NAME=VALUE`) and read-only data as `maps`, a file with content
+    /// of maps, have them. Raises `Error` when there is no such variable, or a value does not fit.
+    fn configured(
+        &self,
+        py: Python<'_>,
+        variables: Vec<String>,
+        maps: Option<&str>,
+    ) -> PyResult<Object> {
+        let configured = py.detach(|| self.inner.configured(&variables, maps));
+        Ok(Object { inner: configured.map_err(|error| errors::exception(py, &error))? })
+    }
+
     /// The names of the maps of a BPF object; a listing has none.
     fn map_names(&self) -> Vec<String> {
         let object = self.inner.object();

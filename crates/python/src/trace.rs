@@ -33,6 +33,10 @@ impl Trace {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
             errors::exception(py, &slowpath::Error::Input(what))
         })?;
+        if slowpath::has_open(&object) {
+            let what = "--set NAME=any: packets of a trace find one value; state it".to_owned();
+            return Err(errors::exception(py, &slowpath::Error::Option(what)));
+        }
         let maps = slowpath::start_maps(maps.unwrap_or_default(), &object)
             .map_err(|error| errors::exception(py, &error))?;
         let Station { kernel, inner, .. } = station;

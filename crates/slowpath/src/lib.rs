@@ -28,6 +28,7 @@ mod report;
 mod result;
 #[cfg(test)]
 mod schema;
+mod settings;
 mod show;
 mod slowest;
 mod so_far;
@@ -49,6 +50,7 @@ pub use object::{ChainMember, ProgramChain, ProgramFile, ProgramInfo};
 pub use on_card::conditions_on_card;
 pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
+pub use settings::{as_witnessed, configured, has_open, with_stated};
 pub use show::{ShowRequest, show};
 pub use slowpath_bpf::lift::{Handover, Network};
 pub use slowpath_stop::{Doing, Limits, Reason, Stop};

@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
 /// it.
 #[derive(Clone, Debug)]
-pub struct ProgramFile(Content);
+pub struct ProgramFile(pub(crate) Content);
 
 #[derive(Clone, Debug)]
-enum Content {
+pub(crate) enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
     Arriving(Arc<ArrivingProgram>),
@@ -85,6 +85,11 @@ impl ProgramFile {
             Err(error) if data.starts_with(b"\x7fELF") => Err(error.into()),
             Err(error) => Ok(ProgramFile(Content::Listing(data.into(), error))),
         }
+    }
+
+    /// An object that was read.
+    pub fn of(object: Arc<Object>) -> ProgramFile {
+        ProgramFile(Content::Bpf(object))
     }
 
     /// A chain of programs, analysed as a single one.

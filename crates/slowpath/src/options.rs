@@ -38,6 +38,16 @@ impl ProgramRequest {
             options: Options::default(),
         }
     }
+
+    /// The same about the file as options configure it: `set`, and read-only data in `maps`.
+    ///
+    /// # Errors
+    /// As [`ProgramFile::configured`].
+    pub(crate) fn configured(&self) -> Result<ProgramRequest, Error> {
+        let Options { set, maps, .. } = &self.options;
+        let object = self.object.configured(set, maps.as_deref())?;
+        Ok(ProgramRequest { object, ..self.clone() })
+    }
 }
 
 /// Options of an analysis, as the command line has them. They cross layers as one value: whoever
@@ -70,6 +80,9 @@ pub struct Options {
     pub assume: Option<String>,
     /// Content of maps, as TOML or JSON text.
     pub maps: Option<String>,
+    /// Values of variables that loaders set: `NAME=VALUE`, or `NAME=any`; see
+    /// [`slowpath_bpf::Object::set`].
+    pub set: Vec<String>,
     /// How compiled programs reach maps: `array-pointer` (the default) or `call`.
     pub map_abi: Option<String>,
     /// Entries in each map that has room for so many, for estimates; one when absent.

@@ -69,8 +69,10 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let mut result = nothing(request);
     let mut detail = Detail::default();
     control.stop.enter(stages::READING);
-    let job = Job { request, control, started };
-    let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
+    let analysed = AssertUnwindSafe(|| {
+        let request = request.configured()?;
+        Job { request: &request, control, started }.analyse(&mut result, &mut detail)
+    });
     let done =
         catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::Panic(panics::describe(&*panic))));
     if let Err(error) = done {

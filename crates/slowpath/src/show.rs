@@ -56,6 +56,12 @@ struct ShownProgram {
     instructions_with_source: usize,
     /// The other functions.
     subprograms: Vec<ShownSubprogram>,
+    /// Its stack; null when it cannot be linked.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    stack: Option<ShownStack>,
+    /// Reasons for which no kernel loads it, as far as the object tells, one sentence each.
+    #[cfg_attr(test, schemars(extend("default" = [])))]
+    not_loadable: Vec<String>,
     /// Helpers that it calls.
     helpers: Vec<ShownCall>,
     /// Kernel functions that it calls.
@@ -91,6 +97,19 @@ struct ShownCard {
     refusals: Vec<Refusal>,
 }
 
+/// The stack of a program, as far as the addresses of accesses are constant.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Stack"))]
+struct ShownStack {
+    /// Bytes of the entry function.
+    own: u32,
+    /// The functions along which the stack is deepest, from the entry function on, by name.
+    deepest: Vec<String>,
+    /// Bytes along these, each function rounded up to 32 bytes, as kernels do it that do not compile
+    /// programs, and older ones; others round to 16.
+    bytes: u32,
+}
+
 /// A function that a program can call.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subprogram"))]
@@ -101,6 +120,9 @@ struct ShownSubprogram {
     first: usize,
     /// Whether it is global, and not `static`.
     global: bool,
+    /// Bytes of its stack, as far as the addresses of accesses are constant.
+    #[cfg_attr(test, schemars(extend("default" = 0)))]
+    stack: u32,
 }
 
 /// An instruction that depends on what is not known.
@@ -260,10 +282,17 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
     };
     let card = matches!(entry.kind, ProgramKind::Xdp | ProgramKind::Unknown)
         .then(|| card(request, index, object, stop));
-    let subprogram = |s: &slowpath_bpf::Subprogram| ShownSubprogram {
+    let stack = linked.stack_use();
+    let subprogram = |(s, &stack): (&slowpath_bpf::Subprogram, &u32)| ShownSubprogram {
         name: s.name.clone(),
         first: s.first,
         global: s.global,
+        stack,
+    };
+    let shown_stack = ShownStack {
+        own: stack.own.first().copied().unwrap_or(0),
+        deepest: stack.deepest.iter().map(|&at| linked.subprograms[at].name.clone()).collect(),
+        bytes: stack.bytes,
     };
     let unresolved = |u: &slowpath_bpf::Unresolved| ShownUnresolved {
         instruction: u.insn,
@@ -273,7 +302,9 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
         instructions: linked.insns.len(),
         instructions_with_source: linked.lines.iter().flatten().count(),
         // The first is the program itself.
-        subprograms: linked.subprograms.iter().skip(1).map(subprogram).collect(),
+        subprograms: linked.subprograms.iter().zip(&stack.own).skip(1).map(subprogram).collect(),
+        stack: Some(shown_stack),
+        not_loadable: stack.refused,
         helpers,
         kernel_functions,
         maps: calls::maps(object, &linked),

@@ -153,7 +153,7 @@ pub fn specialise_for<'a>(
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
     let original = Graph::of(program)?;
-    let constant = |map: &'a MapDef| map.initial.as_deref().filter(|_| map.read_only);
+    let constant = |map: &'a MapDef| map.constant();
     let constants: Vec<_> = object.maps.iter().map(constant).collect();
     let mut facts = facts.clone();
     if mode == Mode::Guard {

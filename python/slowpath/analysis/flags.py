@@ -136,6 +136,16 @@ MAPS = option(
     metavar="FILE",
     help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
 )
+SET = option(
+    ASSUMED,
+    "--set",
+    metavar="NAME=VALUE",
+    action="append",
+    default=[],
+    help="Value of a variable that a loader sets: an integer, true or false, a constant of an "
+    "enumeration, text in double quotes, hexadecimal digits of all bytes, or `any` for all values. "
+    "NAME may have members and indices: cfg.ports[2]. Repeatable.",
+)
 MAP_ABI = option(
     ASSUMED,
     "--map-abi",
@@ -173,6 +183,7 @@ ANALYSIS = (
     MEMORY,
     ASSUME,
     MAPS,
+    SET,
     MAP_ABI,
     RECEIVE,
     BTF,
@@ -236,4 +247,5 @@ def written_options(given: Namespace, files: Sequence[str]) -> "WrittenOptions":
 
     typed = {name: value for name, value in vars(given).items() if name in WrittenOptions._fields}
     typed |= {"selection": selection(given), "cflags": cflags(given, files)}
+    typed["set"] = tuple(typed.get("set", ()))
     return WrittenOptions(**typed)

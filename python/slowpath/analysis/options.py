@@ -44,6 +44,7 @@ class WrittenOptions(NamedTuple):
     memory: int | str | None = None
     assume: str | None = None
     maps: str | None = None
+    set: tuple[str, ...] = ()
     map_abi: str | None = None
     receive: str | None = None  # how packets arrive; None: as on any device
     btf: str | None = None
@@ -271,6 +272,7 @@ def read_options(written: WrittenOptions) -> analyses.Options:
         else read_option("--memory", parse_memory, str(memory)),
         "assume": None if written.assume is None else read_text(written.assume),
         "maps": None if written.maps is None else read_text(written.maps),
+        "set": list(written.set),
     }
     plain = {name: v for name, v in written._asdict().items() if name in analyses.Options._fields}
     return analyses.Options(**(plain | read))
@@ -394,7 +396,9 @@ def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
     for name, value, default in fields:
         if name in {"selection", "target", "metric", "total_deadline"}:
             continue
-        if str(value) != str(default):
+        if name == "set":
+            words += [word for text in written.set for word in ("--set", text)]
+        elif str(value) != str(default):
             words += _repeated(f"--{name.replace('_', '-')}", value)
     return words
 

@@ -107,7 +107,10 @@ def _tasks(
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
         data = load_program(file, request.clang)
+        options = request.options
         found = objects.read_object(file, data)
+        if options.set or options.maps is not None:
+            found = objects.configured(file, found, options.set, options.maps)
     except InputError as problem:
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.reason, stopped=stopped)

@@ -42,6 +42,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     memory: int | str | None = None,
     assume: File | None = None,
     maps: File | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the name of the option
     map_abi: str | None = None,
     receive: str | None = None,
     btf: File | None = None,
@@ -70,6 +71,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.
         assume: a file with prices and values that are assumed (TOML).
         maps: a file with the content of maps (JSON).
+        set: values of variables that a loader sets: `NAME=VALUE`, or `NAME=any`.
         map_abi: how programs on the card reach maps: `array-pointer` or `call`.
         receive: how packets arrive at programs in a kernel: `any`, `native-page`, `veth`,
             `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default as on any
@@ -103,6 +105,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         memory=memory,
         assume=_path(assume),
         maps=_path(maps),
+        set=_words(set),
         map_abi=map_abi,
         receive=receive,
         btf=_path(btf),

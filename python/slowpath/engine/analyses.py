@@ -36,6 +36,7 @@ class Options(NamedTuple):
     memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit
     assume: str | None = None  # TOML text
     maps: str | None = None  # TOML or JSON text
+    set: list[str] = []  # noqa: RUF012 - NAME=VALUE; nobody changes it
     map_abi: str | None = None  # how compiled programs reach maps; None: the default
     path_details: int = 0  # of so many paths, what only human reports show
     code: bool = False  # all instructions of the program, in the detail

@@ -26,6 +26,25 @@ def read_chain(file: str, text: str) -> Chain:
         return _core.Chain(text)
 
 
+def configured(
+    file: str,
+    chain: Chain,
+    members: list[tuple[Object, int]],
+    variables: Sequence[str],
+    maps: str | None,
+) -> list[tuple[Object, int]]:
+    """The objects of a chain with variables as a loader sets them; `file` is its description.
+
+    `variables` are `NAME=VALUE` or `NAME=any`, `PROGRAM:NAME=VALUE` where several programs have the
+    variable; `maps` is the text of a file with content of maps, of which read-only sections count.
+
+    Raises:
+        InputError: when there is no such variable or section, or a value does not fit.
+    """
+    with of_file(file):
+        return chain.configured(members, list(variables), maps)
+
+
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
     """Facts about packets, in words, if they are such, and go together.
 

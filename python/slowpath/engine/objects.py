@@ -52,6 +52,19 @@ def read_object(file: str, data: bytes) -> Object:
         return _core.Object(data)
 
 
+def configured(file: str, found: Object, variables: list[str], maps: str | None) -> Object:
+    """The same object with variables as a loader sets them; `file` names it.
+
+    `variables` are `NAME=VALUE` or `NAME=any`, `maps` the text of a file with content of maps, of
+    which read-only sections count. The last value counts.
+
+    Raises:
+        InputError: when there is no such variable or section, or a value does not fit.
+    """
+    with of_file(file):
+        return found.configured(variables, maps)
+
+
 def read_btf(file: str, data: bytes) -> Btf:
     """The types of a kernel; `file` names them.
 

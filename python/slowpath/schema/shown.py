@@ -4,7 +4,10 @@ from typing import TypedDict
 
 from slowpath.schema.instructions import Instruction, Refusal
 
-Subprogram = TypedDict("Subprogram", {"name": str, "first": int, "global": bool})
+Subprogram = TypedDict(
+    "Subprogram",
+    {"name": str, "first": int, "global": bool, "stack": int},  # stack in bytes
+)
 """A function that a program can call, by name and first instruction."""
 
 
@@ -47,6 +50,14 @@ class Card(TypedDict):
     refusals: list[Refusal]
 
 
+class Stack(TypedDict):
+    """The stack of a program, in bytes."""
+
+    own: int  # of the entry function
+    deepest: list[str]  # the functions along which it is deepest
+    bytes: int  # along these, each rounded up to 32
+
+
 class Program(TypedDict):
     """A program of an object. Instructions are counted in 8-byte slots, as the kernel does."""
 
@@ -56,6 +67,8 @@ class Program(TypedDict):
     instructions: int
     instructions_with_source: int
     subprograms: list[Subprogram]
+    stack: Stack | None  # None: it cannot be linked
+    not_loadable: list[str]  # why no kernel loads it
     helpers: list[Call]
     kernel_functions: list[Call]
     maps: list[MapUse]

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use slowpath_stop::Stop;
 
-use crate::Btf;
 use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
+use crate::{Btf, Variable};
 
 /// A program that runs behind another one, by what that returns: on the same packet and context, or on
 /// another device that the packet is sent to.
@@ -63,6 +63,9 @@ pub struct LiftOptions {
     pub counted: Option<BTreeSet<usize>>,
     /// Whether other CPUs change shared maps between accesses of a run, rather than not at all.
     pub interleaved: bool,
+    /// Read-only variables that are taken to be unknown, to see whether they matter: see
+    /// [`crate::lift::deciding`].
+    pub probed: Vec<Variable>,
     /// When to give up.
     pub stop: Stop,
 }
@@ -81,6 +84,7 @@ impl Default for LiftOptions {
             handovers: Vec::new(),
             counted: None,
             interleaved: false,
+            probed: Vec::new(),
             stop: Stop::never(),
         }
     }

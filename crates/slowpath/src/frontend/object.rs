@@ -4,7 +4,7 @@ use super::expected::expect;
 use super::lifted::{Functions, Lifted, Member, Members, Origins};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
-use crate::{ChainMember, Error, ProgramChain, assume, contents, stages};
+use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
 use slowpath_bpf::lift::{self, LiftOptions, Placed, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
@@ -35,14 +35,14 @@ pub(crate) fn lift(
     receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
-    lift_beside(request, object, packets, false, stop)
+    lift_beside(request, object, receive, false, stop)
 }
 
 /// The same; `interleaved`: where other CPUs change shared maps between accesses.
 pub(crate) fn lift_beside(
     request: &ProgramRequest,
     object: &Object,
-    packets: (u16, u16),
+    receive: Receive,
     interleaved: bool,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
@@ -63,7 +63,9 @@ pub(crate) fn lift_beside(
         Some(reason) => Error::stopped(reason, stop),
         None => Error::from(error),
     })?;
+    let conditions = settings::conditions(object, &linked, &lifted, &options);
     let mut program = lifted.program;
+    program.assumptions.extend(conditions);
     if let Some(chain) = chain {
         program.name.clone_from(&chain.name);
         program.assumptions.extend(chain.assumptions.iter().cloned());
@@ -77,11 +79,21 @@ pub(crate) fn lift_beside(
         program,
         layout: Some(lifted.layout),
         code: Some(Code::new(lifted.code, object)),
-        notes: Vec::new(),
+        notes: not_loadable(&linked),
         loose: None,
         interference: lifted.interference,
         origins: Origins::Source(lifted.lines),
     })
+}
+
+/// Return the reasons for which kernels do not load a program, as far as the object tells.
+fn not_loadable(linked: &BpfProgram) -> Vec<String> {
+    let stack = linked.stack_use();
+    let none = stack.refused.iter().map(|why| format!("no kernel loads this program: {why}"));
+    let some = stack.refused_by_some.iter().map(|why| {
+        format!("kernels that round the stack of functions to 32 bytes do not load it: {why}")
+    });
+    none.chain(some).collect()
 }
 
 /// The least and greatest length of packets that a device receives and of which facts hold.

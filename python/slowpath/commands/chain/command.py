@@ -11,6 +11,7 @@ from slowpath.analysis.flags import (
     PROG_NAME,
     RECEIVE,
     SECTION,
+    SET,
     form_option,
     written_options,
 )
@@ -92,6 +93,7 @@ _KNOWN: tuple[Option, ...] = (
         "control plane changes it, which raises a generation before.",
     ),
     RECEIVE._replace(group="What is known"),
+    SET,
 )
 
 

@@ -21,7 +21,7 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
         OptionError: when an option makes no sense for a target.
         InputError: when it is no chain, a target is none, or an object cannot be read.
     """
-    loaded = load_chain(file, request.clang)
+    loaded = load_chain(file, request.clang, request.options.set, request.options.maps)
     named = targets_of(loaded)
     if not named:
         return [(request, plan_for(loaded, request))]

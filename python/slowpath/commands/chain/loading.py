@@ -31,16 +31,23 @@ class LoadedChain(NamedTuple):
         return Path(self.file).stem
 
 
-def load_chain(file: str, clang: Clang) -> LoadedChain:
+def load_chain(
+    file: str, clang: Clang, variables: Sequence[str] = (), maps: str | None = None
+) -> LoadedChain:
     """The chain that a file describes, or that has the program of an object only.
 
+    `variables` and read-only sections of `maps` are as a loader sets them (`chains.configured`).
+
     Raises:
-        InputError: when it is no chain, or one of its objects cannot be read.
+        InputError: when it is no chain, one of its objects cannot be read, or there is no such
+            variable.
     """
     text = read_text(file) if _is_description(file) else _description(file)
     chain = chains.read_chain(file, text)
     loaded = load_members(file, chain, clang)
     members = [(member.object, member.program) for member in loaded]
+    if variables or maps is not None:
+        members = chains.configured(file, chain, members, variables, maps)
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
     compiled = any(is_c(place) for _, place, _ in chain.members)

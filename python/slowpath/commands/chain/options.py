@@ -42,6 +42,7 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
         maps=vars(given).get("maps"),
         receive=written.receive,
+        variables=written.set,
     )
 
 

@@ -49,6 +49,7 @@ class Job(NamedTuple):
     assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
     maps: str | None = None  # a file with content of maps that is frozen
     receive: str | None = None  # how packets arrive; None: as on any device
+    variables: tuple[str, ...] = ()  # that a loader sets, NAME=VALUE
     packets: int = 0  # that go through rewritten programs and originals in the kernel
     html: str | None = None  # a file for a page
 
@@ -101,7 +102,8 @@ def optimize(job: Job) -> ExitCode:
 
 def _load(job: Job) -> LoadedChain:
     clang = Clang(job.cflags, job.deadline_seconds, memory_bytes=job.memory_bytes)
-    return load_chain(job.file, clang)
+    maps = None if job.maps is None else read_text(job.maps)
+    return load_chain(job.file, clang, job.variables, maps)
 
 
 class _Rewritten(NamedTuple):

@@ -15,6 +15,7 @@ from slowpath.analysis.flags import (
     PROG_NAME,
     SEARCH,
     SECTION,
+    SET,
     UNROLL,
     cpu_option,
     form_option,
@@ -190,6 +191,7 @@ MEASURE = Command(
             help="How packets arrive: test-run (the default), or as `slowpath bound` has it. Paths "
             "that no test run takes are not measured.",
         ),
+        SET,
         BTF,
         form_option(FORMATS, "json and csv are stable"),
         option(

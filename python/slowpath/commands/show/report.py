@@ -79,6 +79,7 @@ def _remarks(program: Program) -> Iterator[Line]:
     if program["subprograms"]:
         names = ", ".join(one_line(function["name"]) for function in program["subprograms"])
         yield Line(f"    subprograms: {names}")
+    yield from _stack(program)
     for use in program["maps"]:
         how = ", ".join(map(one_line, use["uses"])) or "address taken"
         yield Line(f"    map {one_line(use['name'])}: {how}")
@@ -93,6 +94,19 @@ def _remarks(program: Program) -> Iterator[Line]:
             yield Line(f"    not on {CARD}: {one_line(refusal_text(refusal))}", "yellow")
     for gap in program["unresolved"]:
         yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
+
+
+def _stack(program: Program) -> Iterator[Line]:
+    """Stack of functions and along calls, where functions call each other, and what is too much."""
+    stack = program["stack"]
+    if stack is not None and program["subprograms"]:
+        own = [(program["name"], stack["own"])]
+        own += [(function["name"], function["stack"]) for function in program["subprograms"]]
+        each = ", ".join(f"{one_line(name)} {count}" for name, count in own)
+        calls = " > ".join(map(one_line, stack["deepest"]))
+        yield Line(f"    stack in bytes: {each}; at most {stack['bytes']} of 512 along {calls}")
+    for reason in program["not_loadable"]:
+        yield Line(f"    no kernel loads it: {one_line(reason)}", "red")
 
 
 def _loop(loop: Loop) -> Line:

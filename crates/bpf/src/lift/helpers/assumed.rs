@@ -1,21 +1,81 @@
 //! Helpers and kernel functions that are not supported, and taken for harmless on request (`--assume`).
 
+use crate::btf::Kind;
+use crate::lift::error::Cause;
 use crate::lift::lifter::Lifter;
+use crate::lift::state::value::AbstractValue;
+
+/// Functions that run a function of the program before they return, where types do not tell.
+const CALL_BACK: &[&str] = &["bpf_find_vma", "bpf_rbtree_add_impl", "bpf_user_ringbuf_drain"];
+
+/// Functions that are given a function of the program which runs later, and not for the packet.
+const LATER: &[&str] = &[
+    "bpf_task_work_schedule_resume_impl",
+    "bpf_task_work_schedule_signal_impl",
+    "bpf_timer_set_callback",
+    "bpf_wq_set_callback_impl",
+];
+
+/// Ends the program by a function of it, or as if all functions returned.
+const THROW: &str = "bpf_throw";
 
 impl Lifter<'_> {
     /// Lists that something is taken for harmless.
-    pub(super) fn assume_harmless(&mut self, name: &str, reason: String) {
+    ///
+    /// # Errors
+    /// When it cannot be: it runs a function of the program, whose work would not count.
+    pub(super) fn assume_harmless(&mut self, name: &str, reason: &str) -> Result<(), Cause> {
+        if let Some(why) = self.never_harmless(name) {
+            let what = format!("--assume cannot take {name} for harmless: {why}");
+            return Err(Cause::new(
+                what,
+                "remove it from the file; docs/support.md lists what is supported",
+            ));
+        }
         let sentence = format!(
             "{name} returns any value and changes nothing that the program sees: {reason} (--assume)"
         );
         self.assume(sentence);
+        Ok(())
     }
-}
 
-/// What to do about something that is not supported.
-pub(super) fn assume_hint(name: &str) -> String {
-    format!(
-        "docs/support.md lists what is; [helper.{name}] in a file given with --assume takes it for \
-         harmless"
-    )
+    /// Return the hint for something that is not supported.
+    pub(super) fn assume_hint(&self, name: &str) -> String {
+        match self.never_harmless(name) {
+            Some(why) => format!("{why}; docs/support.md lists what is supported"),
+            None => format!(
+                "docs/support.md lists what is; [helper.{name}] in a file given with --assume takes \
+                 it for harmless"
+            ),
+        }
+    }
+
+    /// Return the reason for which the lifted call does more than return a value, if it does.
+    fn never_harmless(&self, name: &str) -> Option<&'static str> {
+        if name == THROW {
+            return Some("it does not return, and may run a function of the program at the end");
+        }
+        let given = || {
+            self.state.regs[1..6].iter().any(|known| matches!(known, AbstractValue::Function(_)))
+        };
+        let runs = CALL_BACK.contains(&name) || self.takes_function(name) || given();
+        (runs && !LATER.contains(&name))
+            .then_some("it runs a function of the program, whose instructions count")
+    }
+
+    /// Tells whether the object declares a parameter of a kernel function as the address of a function.
+    fn takes_function(&self, name: &str) -> bool {
+        let takes = || {
+            let btf = self.object.btf.as_ref()?;
+            let function = btf.find(name, |kind| matches!(kind, Kind::Func { .. }))?;
+            let Kind::Func { proto, .. } = *btf.kind(function) else { return None };
+            let Kind::FuncProto { params, .. } = btf.kind(proto) else { return None };
+            let is_function = |ty| match *btf.kind(btf.resolve(ty)) {
+                Kind::Ptr(to) => matches!(btf.kind(btf.resolve(to)), Kind::FuncProto { .. }),
+                _ => false,
+            };
+            Some(params.iter().any(|param| is_function(param.ty)))
+        };
+        takes().unwrap_or(false)
+    }
 }

@@ -4,7 +4,6 @@
 use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
 use crate::lift::frame::{Phase, ProgramPoint};
-use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::helpers::environment;
 use crate::lift::helpers::table::Lift;
 use crate::lift::helpers::table::find;
@@ -68,7 +67,7 @@ impl Lifter<'_> {
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(why)), None) => {
                 let what = format!("{name} is not supported: {why}");
-                return Err(Cause::new(what, assume_hint(&name)));
+                return Err(Cause::new(what, self.assume_hint(&name)));
             }
             (None, None) => {
                 let what = if helper_name(number).is_some() {
@@ -76,10 +75,10 @@ impl Lifter<'_> {
                 } else {
                     format!("there is no helper with number {number}")
                 };
-                return Err(Cause::new(what, assume_hint(&name)));
+                return Err(Cause::new(what, self.assume_hint(&name)));
             }
             (Some(Lift::Refused(_)) | None, Some(reason)) => {
-                self.assume_harmless(&name, reason.to_owned());
+                self.assume_harmless(&name, reason)?;
                 Lift::Plain(environment::any)
             }
             (Some(lift), _) => lift,

@@ -3,7 +3,6 @@
 use super::{conntrack, environment};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
 
@@ -57,12 +56,12 @@ impl Lifter<'_> {
         match (find(&name), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {
-                self.assume_harmless(&name, reason.to_owned());
+                self.assume_harmless(&name, reason)?;
                 environment::any(self, at)?;
             }
             (None, None) => {
                 let what = format!("the kernel function {name} is not supported");
-                return Err(Cause::new(what, assume_hint(&name)));
+                return Err(Cause::new(what, self.assume_hint(&name)));
             }
         }
         self.state.regs[1..6].fill(AbstractValue::NotStack);

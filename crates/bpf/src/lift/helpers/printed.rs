@@ -79,8 +79,7 @@ impl Lifter<'_> {
     pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
         let known = self.state.regs[usize::from(register)];
         let AbstractValue::Data { map, offset: Some(offset) } = known else { return None };
-        let def = self.object.maps.get(map as usize).filter(|def| def.read_only)?;
-        def.initial.as_ref()?.get(usize::try_from(offset).ok()?..)
+        self.object.maps.get(map as usize)?.constant()?.get(usize::try_from(offset).ok()?..)
     }
 
     /// How many registers, from this one on, are written in the block before the instruction that is

@@ -28,11 +28,7 @@ impl Lifter<'_> {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_load(known, offset, size);
                 self.note_read(known, size.bytes().into());
-                let result = self.loaded(known, size.bytes(), signed);
-                let value = self.shared_load(address, known, size.bytes());
-                let emit = &mut self.ir.emit;
-                let value =
-                    if signed { emit.sign_extend(value, 64) } else { emit.zero_extend(value, 64) };
+                let (value, result) = self.read_from(address, known, size.bytes(), signed);
                 self.set(dst, value, result)?;
                 "load"
             }
@@ -40,9 +36,7 @@ impl Lifter<'_> {
             Insn::LoadAcquire { size, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
-                let result = self.loaded(known, size.bytes(), false);
-                let value = self.shared_load(address, known, size.bytes());
-                let value = self.ir.emit.zero_extend(value, 64);
+                let (value, result) = self.read_from(address, known, size.bytes(), false);
                 self.set(dst, value, result)?;
                 "atomic"
             }
@@ -124,7 +118,31 @@ impl Lifter<'_> {
         Ok((address, known))
     }
 
-    /// What a load yields: spilled registers and read-only data are known.
+    /// Lifts a load: its result, extended to 64 bits, and what is known of it.
+    fn read_from(
+        &mut self,
+        address: Operand,
+        known: AbstractValue,
+        bytes: u8,
+        signed: bool,
+    ) -> (Operand, AbstractValue) {
+        if let Some(probed) = self.probe(known, bytes) {
+            return (probed, AbstractValue::NotStack);
+        }
+        let result = self.loaded(known, bytes, signed);
+        if let (AbstractValue::Data { .. }, AbstractValue::Const(value)) = (known, result)
+            && !self.options.probed.is_empty()
+        {
+            // The rest of the section has nothing to do with what is probed.
+            return (word(value), result);
+        }
+        let value = self.shared_load(address, known, bytes);
+        let emit = &mut self.ir.emit;
+        let value = if signed { emit.sign_extend(value, 64) } else { emit.zero_extend(value, 64) };
+        (value, result)
+    }
+
+    /// Return what is known of the result of a load: spilled registers, read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
         // In `struct xdp_md` both are 32 bits wide; the kernel makes them loads of pointers
         // (`xdp_convert_ctx_access` of `net/core/filter.c`).
@@ -144,10 +162,8 @@ impl Lifter<'_> {
             };
         };
         let constant = || {
-            let map = self.object.maps.get(map as usize).filter(|map| map.read_only)?;
-            let start = usize::try_from(offset?).ok()?;
-            let initial = map.initial.as_ref()?;
-            let content = initial.get(start..start.checked_add(bytes.into())?)?;
+            let map = self.object.maps.get(map as usize)?;
+            let content = map.constant_bytes(u64::try_from(offset?).ok()?, bytes.into())?;
             let mut value = [0; 8];
             value[..content.len()].copy_from_slice(content);
             let value = u64::from_le_bytes(value);

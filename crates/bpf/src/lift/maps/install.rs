@@ -25,6 +25,10 @@ pub(in crate::lift) fn install(
         let Some(layout) = layouts.get(name) else { continue };
         let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
         let Some(def) = maps.iter().find(|map| map.name == outer.unwrap_or(name)) else { continue };
+        // Read-only data is what the object, as loaders have changed it, says.
+        if def.read_only && def.initial.is_some() {
+            continue;
+        }
         let def = if layout.inner { def.inner.as_deref().unwrap_or(def) } else { def };
         for entry in &content.entries {
             check(def, entry)?;

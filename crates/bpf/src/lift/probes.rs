@@ -1,0 +1,72 @@
+//! Variables on which the paths of a program depend.
+
+use slowpath_ir::BinaryOp;
+use slowpath_ir::{Emit, InputId, InputKind, Operand, decisive_inputs};
+
+use crate::lift::error::LiftError;
+use crate::lift::lifter::Lifter;
+use crate::lift::options::LiftOptions;
+use crate::lift::state::value::AbstractValue;
+use crate::maps::Variable;
+use crate::{BpfProgram, Object};
+
+/// Of read-only variables, those that can decide which path a run takes, in the same order.
+///
+/// The program is lifted with all of them unknown; then their values are followed to branches.
+///
+/// # Errors
+/// As [`super::lift`]: code that the values exclude is lifted as well.
+pub fn deciding<'a>(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+    variables: &[&'a Variable],
+) -> Result<Vec<&'a Variable>, LiftError> {
+    let probed = variables.iter().map(|&variable| variable.clone()).collect();
+    let options = LiftOptions { probed, ..options.clone() };
+    let lifted = super::lift(object, program, &options)?;
+    let inputs = &lifted.program.inputs;
+    let mut sources = Vec::new();
+    for (number, variable) in variables.iter().enumerate() {
+        let name = &object.maps[variable.map].name;
+        let Some(layout) = lifted.layout.maps.iter().find(|map| map.name == *name) else {
+            continue;
+        };
+        let input = inputs.iter().position(|input| input.name == name_of(number));
+        let input = InputId::from(input.unwrap_or(inputs.len() + number));
+        sources.push((number, input, layout.values));
+    }
+    let pairs: Vec<_> = sources.iter().map(|&(_, input, region)| (input, region)).collect();
+    let decisive = decisive_inputs(&lifted.program, &pairs);
+    let decides = |(_, input, _): &&(usize, InputId, _)| decisive.contains(input);
+    Ok(sources.iter().filter(decides).map(|(number, ..)| variables[*number]).collect())
+}
+
+fn name_of(number: usize) -> String {
+    format!("probed variable {number}")
+}
+
+impl Lifter<'_> {
+    /// An unknown for the variables that a load reads at a constant offset, 64 bits, if they are
+    /// probed.
+    pub(in crate::lift) fn probe(&mut self, address: AbstractValue, bytes: u8) -> Option<Operand> {
+        let AbstractValue::Data { map, offset: Some(offset) } = address else { return None };
+        let end = u64::try_from(offset).ok()?.saturating_add(bytes.into());
+        let read = |(_, variable): &(usize, &Variable)| {
+            let behind = variable.offset.saturating_add(variable.size);
+            variable.map == map as usize && variable.offset < end && (offset as u64) < behind
+        };
+        let probed: Vec<usize> =
+            self.options.probed.iter().enumerate().filter(read).map(|(number, _)| number).collect();
+        let mut all = None;
+        for number in probed {
+            let input = self.ir.input(&name_of(number), 64, 0, u64::MAX, InputKind::Unknown);
+            let value = self.ir.emit.unknown_input(input, 64);
+            all = Some(match all {
+                Some(others) => self.ir.emit.binary(BinaryOp::Or, others, value),
+                None => value,
+            });
+        }
+        all
+    }
+}

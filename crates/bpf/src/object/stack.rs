@@ -1,0 +1,290 @@
+//! Stack of a program, along calls, and what no kernel loads because of it.
+//!
+//! Source: `check_max_stack_depth`, `grow_stack_state` and `MAX_CALL_FRAMES` of the kernel's
+//! `kernel/bpf/verifier.c` and `bpf_verifier.h`. Kernels round the stack of a function up to 16 bytes
+//! where they compile programs, older ones and those that interpret them to 32; programs of XDP have no
+//! private stacks.
+
+use std::collections::BTreeMap;
+
+use super::program::BpfProgram;
+use crate::insn::helper::{TAIL_CALL, helper_name};
+use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
+
+/// Bytes of stack along calls (`MAX_BPF_STACK`).
+const STACK: u32 = 512;
+/// Bytes of stack of the callers of a function that makes tail calls.
+const BEFORE_TAIL_CALL: u32 = 256;
+/// Functions that call each other (`MAX_CALL_FRAMES`).
+const FRAMES: usize = 8;
+/// Instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
+const INSTRUCTIONS: usize = 1_000_000;
+/// Least multiple that kernels round to.
+const ROUNDED: u32 = 16;
+/// Greatest multiple that kernels round to.
+const ROUNDED_MOST: u32 = 32;
+
+/// Stack of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackUse {
+    /// Bytes of each function, by its number in [`BpfProgram::subprograms`].
+    pub own: Vec<u32>,
+    /// The functions along which the stack is deepest, from the entry function on.
+    pub deepest: Vec<usize>,
+    /// Bytes along these, each function rounded up to a multiple of 32.
+    pub bytes: u32,
+    /// Reasons for which no kernel loads the program, one sentence each.
+    pub refused: Vec<String>,
+    /// Reasons for which some kernels do not load it, one sentence each.
+    pub refused_by_some: Vec<String>,
+}
+
+/// A function, and what it calls.
+#[derive(Clone, Debug, Default)]
+struct Function {
+    bytes: u32,
+    calls: Vec<usize>,
+    tail_calls: bool,
+}
+
+impl BpfProgram {
+    /// Stack of each function and along calls, as far as the addresses of accesses are constant
+    /// distances from frame pointers.
+    pub fn stack_use(&self) -> StackUse {
+        let functions: Vec<Function> =
+            (0..self.subprograms.len()).map(|number| self.function(number)).collect();
+        let name = |number: &usize| self.subprograms[*number].name.as_str();
+        let named = |path: &[usize]| path.iter().map(name).collect::<Vec<_>>().join(" > ");
+        let own: Vec<u32> = functions.iter().map(|function| function.bytes).collect();
+        let mut found = StackUse { own, ..StackUse::default() };
+        if self.insns.len() > INSTRUCTIONS {
+            let number = self.insns.len();
+            let why =
+                format!("{number} instructions are more than the {INSTRUCTIONS} of a program");
+            found.refused.push(why);
+        }
+        let mut paths = Paths::new(&functions);
+        if let Some(cycle) = paths.cycle(0, &mut Vec::new()) {
+            found.refused.push(format!("functions call themselves: {}", named(&cycle)));
+            return found;
+        }
+        let weigh = |to: u32| move |function: &Function| function.bytes.next_multiple_of(to);
+        let most = |function: &Function| weigh(ROUNDED_MOST)(function).max(ROUNDED_MOST);
+        (found.bytes, found.deepest) = paths.heaviest(&most);
+        let (least, path) = paths.heaviest(&weigh(ROUNDED));
+        let too_deep = |bytes: u32, path: &[usize]| {
+            let (calls, path) = (path.len(), named(path));
+            format!("the stack of {calls} functions is {bytes} bytes, above {STACK}: {path}")
+        };
+        if least > STACK {
+            found.refused.push(too_deep(least, &path));
+        } else if found.bytes > STACK {
+            found.refused_by_some.push(too_deep(found.bytes, &found.deepest));
+        }
+        let (frames, path) = paths.heaviest(&|_| 1);
+        if frames as usize > FRAMES {
+            let path = named(&path);
+            found.refused.push(format!("calls nest {frames} functions, above {FRAMES}: {path}"));
+        }
+        for (number, _) in functions.iter().enumerate().skip(1).filter(|(_, of)| of.tail_calls) {
+            let before = |bytes: &dyn Fn(&Function) -> u32| {
+                paths.heaviest_before(number, bytes).unwrap_or_default()
+            };
+            let why = |bytes: u32| {
+                format!(
+                    "{} makes tail calls behind {bytes} bytes of stack of its callers, which have to \
+                     be below {BEFORE_TAIL_CALL}",
+                    name(&number)
+                )
+            };
+            let (least, most) = (before(&weigh(ROUNDED)), before(&most));
+            if least >= BEFORE_TAIL_CALL {
+                found.refused.push(why(least));
+            } else if most >= BEFORE_TAIL_CALL {
+                found.refused_by_some.push(why(most));
+            }
+        }
+        found
+    }
+
+    fn function(&self, number: usize) -> Function {
+        let start = self.subprograms[number].first;
+        let end = self.subprograms.get(number + 1).map_or(self.insns.len(), |next| next.first);
+        let mut found = Function::default();
+        let targets: Vec<usize> =
+            (start..end).filter_map(|slot| self.insns[slot].jump_target(slot)).collect();
+        let number_at = |first: usize| self.subprograms.iter().position(|of| of.first == first);
+        // Distances of registers from the frame pointer, where they are constant.
+        let mut known: BTreeMap<u8, i64> = BTreeMap::new();
+        for slot in start..end {
+            if targets.contains(&slot) {
+                known.clear();
+            }
+            let insn = self.insns[slot];
+            let at = |reg: Register, known: &BTreeMap<u8, i64>| match reg.number() {
+                10 => Some(0),
+                number => known.get(&number).copied(),
+            };
+            let mut uses = |place: Option<i64>| {
+                if let Some(place) = place.filter(|place| *place < 0) {
+                    let bytes = u32::try_from(-place).unwrap_or(u32::MAX / 64);
+                    found.bytes = found.bytes.max(bytes.next_multiple_of(8));
+                }
+            };
+            match insn {
+                Insn::Load { base, offset, .. }
+                | Insn::LoadAcquire { base, offset, .. }
+                | Insn::Store { base, offset, .. }
+                | Insn::StoreRelease { base, offset, .. }
+                | Insn::Atomic { base, offset, .. } => {
+                    uses(at(base, &known).map(|place| place + i64::from(offset)));
+                }
+                Insn::Call(call) => {
+                    for argument in 1..=5 {
+                        uses(known.get(&argument).copied());
+                    }
+                    if call == Call::Helper(TAIL_CALL) {
+                        found.tail_calls = true;
+                    }
+                    if let Some(callee) = insn.function_target(slot).and_then(number_at) {
+                        found.calls.push(callee);
+                    }
+                    (0..=5).for_each(|scratch| {
+                        known.remove(&scratch);
+                    });
+                }
+                Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => {
+                    // Callbacks that run later have a stack of their own.
+                    if let Some(callee) = insn.function_target(slot).and_then(number_at)
+                        && !self.runs_later(slot, end)
+                    {
+                        found.calls.push(callee);
+                    }
+                }
+                _ => {}
+            }
+            match insn {
+                Insn::Alu { op, width: Width::W64, dst, src } => {
+                    let moved = match (op, src) {
+                        (AluOp::Mov, Source::Reg(from)) => at(from, &known),
+                        (AluOp::Add, Source::Imm(by)) => {
+                            at(dst, &known).map(|place| place + i64::from(by))
+                        }
+                        _ => None,
+                    };
+                    match moved {
+                        Some(place) => known.insert(dst.number(), place),
+                        None => known.remove(&dst.number()),
+                    };
+                }
+                Insn::Alu { dst, .. } | Insn::Load { dst, .. } | Insn::LoadImm64 { dst, .. } => {
+                    known.remove(&dst.number());
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Tells whether the next call behind a slot gets its function to run it later.
+    fn runs_later(&self, slot: usize, end: usize) -> bool {
+        let next = self.insns[slot..end].iter().find_map(|insn| match insn {
+            Insn::Call(call) => Some(*call),
+            _ => None,
+        });
+        match next {
+            Some(Call::Helper(number)) => helper_name(number) == Some("bpf_timer_set_callback"),
+            Some(Call::Kfunc { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Paths along calls, from the entry function on.
+struct Paths<'a> {
+    functions: &'a [Function],
+    done: Vec<bool>,
+}
+
+impl<'a> Paths<'a> {
+    fn new(functions: &'a [Function]) -> Self {
+        Paths { functions, done: vec![false; functions.len()] }
+    }
+
+    /// Functions that call each other in a circle.
+    fn cycle(&mut self, at: usize, path: &mut Vec<usize>) -> Option<Vec<usize>> {
+        if let Some(first) = path.iter().position(|before| *before == at) {
+            return Some([&path[first..], &[at]].concat());
+        }
+        if self.done.get(at).copied().unwrap_or(true) {
+            return None;
+        }
+        path.push(at);
+        let functions = self.functions;
+        let found = functions[at].calls.iter().find_map(|&callee| self.cycle(callee, path));
+        path.pop();
+        self.done[at] = true;
+        found
+    }
+
+    /// The path with the greatest sum, and that sum.
+    fn heaviest(&self, weight: &dyn Fn(&Function) -> u32) -> (u32, Vec<usize>) {
+        let mut known = vec![None; self.functions.len()];
+        let Some((bytes, _)) = self.from(0, weight, &mut known) else { return (0, Vec::new()) };
+        let (mut path, mut next) = (Vec::new(), Some(0));
+        while let Some(at) = next {
+            path.push(at);
+            next = known[at].and_then(|(_, next)| next);
+        }
+        (bytes, path)
+    }
+
+    fn from(
+        &self,
+        at: usize,
+        weight: &dyn Fn(&Function) -> u32,
+        known: &mut Vec<Option<(u32, Option<usize>)>>,
+    ) -> Option<(u32, Option<usize>)> {
+        let function = self.functions.get(at)?;
+        if known[at].is_some() {
+            return known[at];
+        }
+        let mut best: (u32, Option<usize>) = (0, None);
+        for &callee in &function.calls {
+            if let Some((bytes, _)) = self.from(callee, weight, known)
+                && (best.1.is_none() || bytes > best.0)
+            {
+                best = (bytes, Some(callee));
+            }
+        }
+        known[at] = Some((best.0.saturating_add(weight(function)), best.1));
+        known[at]
+    }
+
+    /// The greatest sum of the functions before one, if the entry function leads to it.
+    fn heaviest_before(&self, to: usize, weight: &dyn Fn(&Function) -> u32) -> Option<u32> {
+        let mut known = vec![None; self.functions.len()];
+        self.before(0, to, weight, &mut known)
+    }
+
+    fn before(
+        &self,
+        at: usize,
+        to: usize,
+        weight: &dyn Fn(&Function) -> u32,
+        known: &mut Vec<Option<Option<u32>>>,
+    ) -> Option<u32> {
+        if at == to {
+            return Some(0);
+        }
+        if let Some(known) = known[at] {
+            return known;
+        }
+        let function = &self.functions[at];
+        let calls = function.calls.iter();
+        let best = calls.filter_map(|&callee| self.before(callee, to, weight, known)).max();
+        let best = best.map(|bytes| bytes.saturating_add(weight(function)));
+        known[at] = Some(best);
+        best
+    }
+}

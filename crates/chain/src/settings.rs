@@ -1,0 +1,45 @@
+//! Variables that loaders set, of the programs of a chain.
+
+use crate::frozen::joined;
+use crate::{Chain, Loaded};
+use slowpath::Error;
+use slowpath_bpf::{BpfProgram, Object};
+use std::sync::Arc;
+
+/// Return the conditions of results about a program, called `name`, that reads variables of loaders:
+/// a sentence for each, in the order of the object's symbols.
+pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec<String> {
+    let variables = object.settable_in(&program.insns).into_iter();
+    variables.flat_map(|variable| object.settings_of(variable, Some(name))).collect()
+}
+
+/// The programs of a chain with variables as [`slowpath::configured`] has them. A variable that several
+/// programs have is called `PROGRAM:NAME`.
+///
+/// # Errors
+/// As there, and when maps that are shared are not alike.
+pub fn configured(
+    chain: &Chain,
+    loaded: &[Loaded],
+    set: &[String],
+    maps: Option<&str>,
+) -> Result<Vec<Loaded>, Error> {
+    let joined = joined(chain, loaded).map_err(|error| Error::Input(error.to_string()))?;
+    let whole = slowpath::configured(&Arc::new(joined.object), set, maps)?;
+    let mut configured = loaded.to_vec();
+    for (member, places) in configured.iter_mut().zip(&joined.maps) {
+        let changed = |own: usize, at: usize| {
+            member.object.maps[own].initial != whole.maps[at].initial
+                || !whole.maps[at].stated.is_empty()
+        };
+        if !places.iter().enumerate().any(|(own, &at)| changed(own, at)) {
+            continue;
+        }
+        let object = Arc::make_mut(&mut member.object);
+        for (map, &at) in object.maps.iter_mut().zip(places) {
+            map.initial.clone_from(&whole.maps[at].initial);
+            map.stated.clone_from(&whole.maps[at].stated);
+        }
+    }
+    Ok(configured)
+}

@@ -1,0 +1,279 @@
+//! Inputs that decide which path a run takes: a forward taint analysis without a solver.
+//!
+//! Registers are followed flow-sensitively, memory flow-insensitively, in words of eight bytes where
+//! the distance from the base of a region is constant. The result over-approximates: an input that is
+//! not in it decides no branch, whatever values the others have.
+
+use std::collections::HashMap;
+
+use crate::{
+    BinaryOp, BlockId, Destination, InputId, InputKind, Liveness, Op, Operand, OriginOp, Program,
+    Reg, RegionId, Terminator,
+};
+
+/// Inputs that are followed at the same time: bits of a mask.
+const TOGETHER: usize = 64;
+/// Regions from this number on share a bit.
+const LAST_REGION: usize = 63;
+
+/// Inputs, and the regions whose content they are part of.
+pub type Sources<'a> = &'a [(InputId, RegionId)];
+
+/// Return those of `sources` that a branch, or a condition that a run relies on, may depend on.
+///
+/// Loads from the region of an input count as reads of the input, unless the offset is constant:
+/// there the front end reads the input itself.
+pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> {
+    let liveness = Liveness::of(program);
+    let mut found = Vec::new();
+    for group in sources.chunks(TOGETHER) {
+        let decisive = Analysis::new(program, group).run(program, &liveness);
+        let bits = (0..).zip(group).filter(|(bit, _)| decisive >> bit & 1 == 1);
+        found.extend(bits.map(|(_, &(input, _))| input));
+    }
+    found
+}
+
+/// Facts about a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fact {
+    /// Inputs that it depends on.
+    inputs: u64,
+    /// Regions that it may point into.
+    regions: u64,
+    /// The region and the constant distance from its base, where the value is such an address.
+    place: Option<(RegionId, u64)>,
+}
+
+impl Fact {
+    fn with(self, other: Fact) -> Fact {
+        let place = self.place.filter(|_| self.place == other.place);
+        Fact { inputs: self.inputs | other.inputs, regions: self.regions | other.regions, place }
+    }
+
+    /// The same, as the result of a computation: no address at a constant distance.
+    fn computed(self) -> Fact {
+        Fact { place: None, ..self }
+    }
+}
+
+type State = HashMap<Reg, Fact>;
+
+struct Analysis {
+    /// The bit of each input that is followed.
+    bits: HashMap<InputId, u64>,
+    /// Memory at constant distances, by region and word.
+    words: HashMap<(u8, u64), Fact>,
+    /// Values of stores at other distances, by region.
+    anywhere: [Fact; TOGETHER],
+    /// All that a region holds.
+    all: [Fact; TOGETHER],
+    /// Inputs that decide something.
+    decisive: u64,
+    /// Set when memory or `decisive` has grown.
+    changed: bool,
+}
+
+fn region_bit(region: RegionId) -> u8 {
+    region.index().min(LAST_REGION) as u8
+}
+
+/// The numbers of the bits that are set.
+fn bits_of(mask: u64) -> impl Iterator<Item = u8> {
+    (0..64u8).filter(move |bit| mask >> bit & 1 == 1)
+}
+
+impl Analysis {
+    fn new(program: &Program, sources: Sources<'_>) -> Self {
+        let mut analysis = Analysis {
+            bits: HashMap::new(),
+            words: HashMap::new(),
+            anywhere: [Fact::default(); TOGETHER],
+            all: [Fact::default(); TOGETHER],
+            decisive: 0,
+            changed: false,
+        };
+        for (bit, &(input, region)) in (0..).zip(sources) {
+            let inputs = 1 << bit;
+            analysis.bits.insert(input, inputs);
+            let fact = Fact { inputs, ..Fact::default() };
+            if region.index() < program.regions.len() {
+                analysis.leave(region_bit(region), None, fact);
+            }
+        }
+        analysis
+    }
+
+    fn run(mut self, program: &Program, liveness: &Liveness) -> u64 {
+        let mut start = State::new();
+        self.ops(program, &program.prologue, &mut start);
+        let mut before: Vec<Option<State>> = vec![None; program.blocks.len()];
+        loop {
+            self.changed = false;
+            let mut work = vec![program.entry];
+            merge(&mut before[program.entry.index()], &start, liveness, program.entry);
+            let mut seen = vec![false; program.blocks.len()];
+            while let Some(block) = work.pop() {
+                seen[block.index()] = true;
+                let mut state = before[block.index()].clone().unwrap_or_default();
+                self.ops(program, &program.block(block).ops, &mut state);
+                let terminator = &program.block(block).terminator;
+                if let Terminator::Branch { cond, .. } = *terminator {
+                    let cond = fact(&state, cond.into());
+                    self.decide(cond);
+                }
+                for edge in terminator.edges() {
+                    let Destination::Block(next) = edge.target else { continue };
+                    let grown = merge(&mut before[next.index()], &state, liveness, next);
+                    if grown || !seen[next.index()] {
+                        seen[next.index()] = true;
+                        work.push(next);
+                    }
+                }
+            }
+            if !self.changed {
+                return self.decisive;
+            }
+        }
+    }
+
+    fn decide(&mut self, by: Fact) {
+        self.changed |= by.inputs & !self.decisive != 0;
+        self.decisive |= by.inputs;
+    }
+
+    fn ops(&mut self, program: &Program, ops: &[OriginOp], state: &mut State) {
+        for origin in ops {
+            let op = origin.op;
+            let mut result =
+                op.operands().map(|operand| fact(state, operand)).fold(None, |all, fact| {
+                    Some(all.map_or(fact, |all: Fact| all.with(fact)).computed())
+                });
+            match op {
+                Op::Copy { src, .. } => result = Some(fact(state, src)),
+                Op::Binary { op: BinaryOp::Add, a, b, .. } => {
+                    let place = |base: Operand, offset: Operand| match (fact(state, base), offset) {
+                        (Fact { place: Some((region, at)), .. }, Operand::Const { value, .. }) => {
+                            Some((region, at.wrapping_add(value)))
+                        }
+                        _ => None,
+                    };
+                    let place = place(a, b).or_else(|| place(b, a));
+                    result = result.map(|fact| Fact { place, ..fact });
+                }
+                Op::Input { input, .. } => {
+                    result = Some(match program.inputs[input.index()].kind {
+                        InputKind::BaseAddress(region) => Fact {
+                            inputs: 0,
+                            regions: 1 << region_bit(region),
+                            place: Some((region, 0)),
+                        },
+                        _ => Fact {
+                            inputs: self.bits.get(&input).copied().unwrap_or(0),
+                            ..Fact::default()
+                        },
+                    });
+                }
+                Op::Load { dst, addr } => {
+                    let bytes = u64::from(program.width(dst)).div_ceil(8);
+                    result = Some(self.load(fact(state, addr), bytes));
+                }
+                Op::Store { addr, value } => {
+                    let bytes = u64::from(match value {
+                        Operand::Reg(reg) => program.width(reg),
+                        Operand::Const { width, .. } => width,
+                    });
+                    self.store(fact(state, addr), bytes.div_ceil(8), fact(state, value));
+                }
+                Op::Clear { addr, bytes } => {
+                    let addr = fact(state, addr).computed();
+                    self.store(addr, 1, Fact { regions: 0, ..fact(state, bytes) });
+                }
+                Op::Rely { cond, .. } => self.decide(fact(state, cond)),
+                _ => {}
+            }
+            if let Some(dst) = op.dst() {
+                state.insert(dst, result.unwrap_or_default());
+            }
+        }
+    }
+
+    fn load(&self, addr: Fact, bytes: u64) -> Fact {
+        let mut found = Fact { inputs: addr.inputs, ..Fact::default() };
+        if let Some((region, offset)) = addr.place {
+            let region = region_bit(region);
+            found = found.with(self.anywhere[usize::from(region)]);
+            for word in words(offset, bytes) {
+                found = found.with(self.words.get(&(region, word)).copied().unwrap_or_default());
+            }
+            return found.computed();
+        }
+        for region in bits_of(addr.regions) {
+            found = found.with(self.all[usize::from(region)]);
+        }
+        found.computed()
+    }
+
+    fn store(&mut self, addr: Fact, bytes: u64, value: Fact) {
+        let value = Fact { inputs: value.inputs | addr.inputs, ..value }.computed();
+        if let Some((region, offset)) = addr.place {
+            for word in words(offset, bytes) {
+                self.leave(region_bit(region), Some(word), value);
+            }
+            return;
+        }
+        for region in bits_of(addr.regions) {
+            self.leave(region, None, value);
+        }
+    }
+
+    /// Adds what a store leaves in a word of a region, or anywhere in it.
+    fn leave(&mut self, region: u8, word: Option<u64>, value: Fact) {
+        let cell = match word {
+            Some(word) => self.words.entry((region, word)).or_default(),
+            None => &mut self.anywhere[usize::from(region)],
+        };
+        let all = cell.with(value).computed();
+        self.changed |= all != *cell;
+        *cell = all;
+        let whole = &mut self.all[usize::from(region)];
+        *whole = whole.with(value).computed();
+    }
+}
+
+/// The words that bytes of a region are in.
+fn words(offset: u64, bytes: u64) -> impl Iterator<Item = u64> {
+    (0..bytes).map(move |byte| offset.wrapping_add(byte) >> 3)
+}
+
+fn fact(state: &State, operand: Operand) -> Fact {
+    match operand {
+        Operand::Reg(reg) => state.get(&reg).copied().unwrap_or_default(),
+        Operand::Const { .. } => Fact::default(),
+    }
+}
+
+/// Adds a state to what is known where a block begins; whether that has grown.
+fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
+    let live = liveness.live_in(block);
+    let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));
+    let Some(known) = into else {
+        *into = Some(new.collect());
+        return true;
+    };
+    let mut grown = false;
+    for (reg, fact) in new {
+        match known.get_mut(&reg) {
+            Some(old) => {
+                let all = old.with(fact);
+                grown |= all != *old;
+                *old = all;
+            }
+            None => {
+                known.insert(reg, fact);
+                grown = true;
+            }
+        }
+    }
+    grown
+}

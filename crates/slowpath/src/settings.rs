@@ -1,0 +1,133 @@
+//! Variables that loaders set: objects as options configure them, and what results then depend on.
+
+use crate::object::{Content, ProgramFile};
+use crate::{Error, contents};
+use serde_json::Value;
+use slowpath_bpf::lift::{EntryValue, LiftOptions, Lifted, deciding};
+use slowpath_bpf::{BpfProgram, Object, Variable};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl ProgramFile {
+    /// The same file with variables as `set` states them (`NAME=VALUE`, `NAME=any`), and read-only
+    /// sections of variables as `maps`, the text of `--maps`, has them. The last value counts.
+    ///
+    /// # Errors
+    /// When there is no such variable or map, or a value does not fit.
+    pub fn configured(&self, set: &[String], maps: Option<&str>) -> Result<ProgramFile, Error> {
+        Ok(ProgramFile(match &self.0 {
+            Content::Bpf(object) => Content::Bpf(configured(object, set, maps)?),
+            // Their objects are configured before they are put together.
+            other @ (Content::Chain(_) | Content::Arriving(_)) => other.clone(),
+            Content::Listing(..) if !set.is_empty() => {
+                let what =
+                    "a listing does not say which variables it has: --set is for BPF objects";
+                return Err(Error::Input(what.into()));
+            }
+            listing @ Content::Listing(..) => listing.clone(),
+        }))
+    }
+}
+
+/// An object with variables as [`ProgramFile::configured`] has them.
+///
+/// # Errors
+/// As there.
+pub fn configured(
+    object: &Arc<Object>,
+    set: &[String],
+    maps: Option<&str>,
+) -> Result<Arc<Object>, Error> {
+    let mut object = Arc::clone(object);
+    if let Some(text) = maps {
+        let given = contents::read(text, &object)?;
+        for number in 0..object.maps.len() {
+            let map = &object.maps[number];
+            let Some(content) = given.get(&map.name) else { continue };
+            if !map.read_only || map.initial.is_none() {
+                continue;
+            }
+            let value = content.entries.first().map(|entry| &entry.value);
+            let Some(EntryValue::Bytes(bytes)) = value else { continue };
+            let bytes = bytes.clone();
+            Arc::make_mut(&mut object).set_section(number, &bytes);
+        }
+    }
+    for text in set {
+        let stated = Arc::make_mut(&mut object).set(text);
+        stated.map_err(|what| Error::Input(format!("--set {what}")))?;
+    }
+    Ok(object)
+}
+
+/// An object in which variables with any value have the one that a witness, as JSON, needs.
+pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
+    let mut object = Arc::clone(object);
+    if !has_open(&object) {
+        return object;
+    }
+    let given = witness["environment"].as_array().into_iter().flatten();
+    let given: BTreeMap<&str, u64> = given
+        .filter_map(|given| Some((given["name"].as_str()?, given["value"].as_u64()?)))
+        .collect();
+    for map in &mut Arc::make_mut(&mut object).maps {
+        map.fix(|name| given.get(name).copied());
+    }
+    object
+}
+
+/// Puts stated values of writable variables into the maps of a witness, as JSON, that has others of
+/// their section.
+pub fn with_stated(object: &Object, witness: &mut Value) {
+    for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
+        let Some(initial) = map.initial.as_deref() else { continue };
+        let Some(value) = witness.pointer_mut(&format!("/maps/{}/0/value", map.name)) else {
+            continue;
+        };
+        for stated in map.stated.iter().filter(|stated| stated.value.is_some()) {
+            let (start, size) = (stated.offset as usize, stated.size as usize);
+            let bytes = contents::digits(initial.get(start..start + size).unwrap_or_default());
+            match value {
+                Value::String(whole) if whole.len() >= 2 * (start + size) => {
+                    whole.replace_range(2 * start..2 * (start + size), &bytes);
+                }
+                Value::Object(pieces) => {
+                    pieces.insert(start.to_string(), bytes.into());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Tells whether variables of an object can have any value.
+pub fn has_open(object: &Object) -> bool {
+    object.maps.iter().flat_map(|map| &map.stated).any(|stated| stated.value.is_none())
+}
+
+/// Return the conditions on variables of loaders that the paths of a program depend on, one sentence
+/// each.
+///
+/// Read-only variables count if the program can get to an instruction with their address, and a branch
+/// can depend on them. Where that cannot be found out, those that it has the address of count.
+pub(crate) fn conditions(
+    object: &Object,
+    linked: &BpfProgram,
+    lifted: &Lifted,
+    options: &LiftOptions,
+) -> Vec<String> {
+    let insns = lifted.program.blocks.iter().flat_map(|block| &block.insns);
+    let reached: Vec<_> = insns.filter_map(|insn| lifted.code.get(insn.index()).copied()).collect();
+    let said = |variable: &Variable| object.settings_of(variable, None);
+    let mut variables = object.settable_in(&reached);
+    variables.retain(|variable| !said(variable).is_empty());
+    let read_only: Vec<&Variable> =
+        variables.iter().copied().filter(|variable| object.maps[variable.map].read_only).collect();
+    if !read_only.is_empty()
+        && let Ok(deciding) = deciding(object, linked, options, &read_only)
+    {
+        variables
+            .retain(|variable| !object.maps[variable.map].read_only || deciding.contains(variable));
+    }
+    variables.into_iter().flat_map(said).collect()
+}
