@@ -25,6 +25,7 @@ from slowpath.annotation.rows import Annotation
 from slowpath.commands.calibrate.listing import Catalogue
 from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.chain.plan.documents import PlanReport
+from slowpath.commands.chain.verify.documents import VerifyReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.contention.diagnosis.documents import DiagnosisReport
@@ -136,6 +137,7 @@ DOCUMENTS: dict[str, Any] = {
     "measure": MeasureDocument,
     "placement": PlacementReport,
     "plan": PlanReport,
+    "verify": VerifyReport,
     "profile": ProfileRecord,
     "suggestion": SuggestionReport,
     "state_placement": StatePlacement,

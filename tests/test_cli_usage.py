@@ -22,7 +22,7 @@ def test_version() -> None:
         ["bound", "x.asm", "--metric", "speed"],
         ["bound", "x.asm", "--cores", "0"],
         ["bound", "x.asm", "--mtu", "59"],
-        ["bound", "x.asm", "--mtu", "16384"],
+        ["bound", "x.asm", "--mtu", "65536"],
         ["bound", "x.asm", "--paths", "none"],
         ["bound", "x.asm", "--unroll", "many"],
         ["bound", "x.asm", "--deadline", "-1"],

@@ -247,3 +247,34 @@ def test_requirements_that_make_no_sense(options: tuple[str, ...], words: str) -
     assert run.returncode == 2
     assert run.stdout == ""
     assert words in run.stderr
+
+
+# --- how packets arrive ---------------------------------------------------------------------------
+
+
+RECEIVING = ("crates/slowpath/tests/objects/receive.bpf.o", "-n", "head_is_full")
+
+
+def test_the_environment_is_a_condition_where_it_is_narrow() -> None:
+    options = ("--target", "ebpf")
+    wide = slowpath("bound", *RECEIVING, *options).stdout
+    assert "exact" in wide
+    assert "exact if" not in wide
+    narrow = slowpath("bound", *RECEIVING, *options, "--receive", "native-page").stdout
+    assert "exact if packets arrive as native-page delivers them: 14 to 1514 bytes long" in narrow
+    (api,) = bound(RECEIVING[0], prog_name="head_is_full", target="ebpf", receive="native-page")
+    assert api.json["guarantee"]["verdict"] == "conditional"
+
+
+def test_a_gate_knows_the_environment() -> None:
+    gate = (*RECEIVING, "--target", "ebpf", "--require", "<=30 instructions")
+    assert slowpath("bound", *gate).returncode == 1
+    narrow = (*gate, "--receive", "native-page")
+    assert slowpath("bound", *narrow).returncode == 1
+    assert slowpath("bound", *narrow, "--accept-assumptions").returncode == 0
+
+
+def test_what_is_no_environment_is_refused() -> None:
+    run = slowpath("bound", *RECEIVING, "--target", "ebpf", "--receive", "native")
+    assert run.returncode != 0
+    assert "write any, native-page, veth, generic, test-run" in run.stderr + run.stdout

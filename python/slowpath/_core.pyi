@@ -149,7 +149,24 @@ class Rewriting:
     def __iter__(self) -> Rewriting: ...
     def __next__(
         self,
-    ) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None] | None: ...
+    ) -> (
+        tuple[
+            str,
+            list[bytes | None],
+            tuple[bytes, bytes | None, str, dict[str, str], str] | None,
+            list[str],
+            str | None,
+        ]
+        | None
+    ): ...
+
+def verify(
+    first: tuple[Object, int],
+    second: tuple[Object, int],
+    assumed: list[str],
+    btf: Btf | None,
+    stop: Stop,
+) -> str: ...
 
 @final
 class Topology:

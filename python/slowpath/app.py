@@ -94,8 +94,10 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = command_parser(path, command)
     given = read(parser, words)
     from slowpath.cli.errors import InputError, OptionError
+    from slowpath.cli.inputs import check_written
 
     try:
+        check_written(command.options, given)
         return command.run(given)
     except OptionError as wrong:
         parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")

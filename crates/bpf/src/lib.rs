@@ -16,6 +16,7 @@ mod elf;
 mod errno;
 mod error;
 pub mod insn;
+pub mod license;
 pub mod lift;
 mod line_info;
 pub mod maps;

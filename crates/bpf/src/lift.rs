@@ -30,8 +30,8 @@ mod linked_code;
 mod maps;
 mod options;
 mod placed;
-mod receive;
 mod probes;
+mod receive;
 mod received;
 mod registers;
 mod state;
@@ -49,11 +49,11 @@ pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
 pub use options::{Handover, LiftOptions, Network};
 pub use placed::Placed;
+pub use probes::deciding;
 pub use receive::{
     ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS,
     Receive, Surroundings, TAIL_ROOM, TailRoom,
 };
-pub use probes::deciding;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 pub use unseen::Unseen;

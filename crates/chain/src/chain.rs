@@ -249,7 +249,7 @@ impl Chain {
         Ok(actions)
     }
 
-    /// Maps that are one, if they are at least two.
+    /// Maps that are one, if any is named.
     fn group(&self, names: &[Spanned<String>]) -> Result<Option<Shared>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
@@ -263,8 +263,7 @@ impl Chain {
             })?;
             maps.push((member, parts.1.to_owned()));
         }
-        let Some(first) = names.first().filter(|_| maps.len() > 1) else { return Ok(None) };
-        Ok(Some(Shared { maps, line: line(first) }))
+        Ok(names.first().map(|first| Shared { maps, line: line(first) }))
     }
 
     /// The program that no edge leads to.

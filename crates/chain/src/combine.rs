@@ -3,7 +3,7 @@
 use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, KnownStart, Loaded, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, conditions_on_card};
-use slowpath_bpf::{Object, Part};
+use slowpath_bpf::{MapDef, Object, Part};
 use slowpath_stop::{Limits, Stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -141,10 +141,26 @@ impl Chain {
     }
 
     /// Of each map that is shared, by the number of its member and its own number there, the group
-    /// that it belongs to.
+    /// that it belongs to: as `shared_maps` says, and as pins of one name on one device do.
+    ///
+    /// # Errors
+    /// When a map is not there, or not like one that it is shared with.
     pub(crate) fn groups(
         &self,
         loaded: &[Loaded],
+    ) -> Result<HashMap<(usize, usize), usize>, ChainError> {
+        self.groups_across(loaded, false)
+    }
+
+    /// The same, with pins of one name on `any` device: whether two devices have one file system for
+    /// pins is not known.
+    ///
+    /// # Errors
+    /// As [`Chain::groups`].
+    pub(crate) fn groups_across(
+        &self,
+        loaded: &[Loaded],
+        any: bool,
     ) -> Result<HashMap<(usize, usize), usize>, ChainError> {
         let mut groups = HashMap::new();
         for (group, shared) in self.shared.iter().enumerate() {
@@ -157,22 +173,116 @@ impl Chain {
                     let what = format!("there is no map {called}; there are {}", known.join(", "));
                     return Err(ChainError::at(shared.line, what));
                 };
-                let map = &maps[number];
-                let like = (map.kind, map.key_size, map.value_size, map.max_entries, map.flags);
-                match &first {
-                    None => first = Some((called, like)),
-                    Some((other, known)) if *known != like => {
-                        let what = format!(
-                            "{called} and {other} are not alike: shared maps have the same type, \
-                             sizes of keys and values, entries and flags"
-                        );
-                        return Err(ChainError::at(shared.line, what));
-                    }
-                    Some(_) => {}
-                }
-                groups.insert((*member, number), group);
+                let here = (*member, number);
+                let before = *first.get_or_insert(here);
+                self.check_alike(loaded, before, here, "shared maps have", shared.line)?;
+                merge(&mut groups, here, group);
             }
         }
+        self.add_pinned(loaded, any, &mut groups)?;
         Ok(groups)
     }
+
+    /// Adds maps that objects pin by one name: whichever is loaded second finds the first one there.
+    fn add_pinned(
+        &self,
+        loaded: &[Loaded],
+        any: bool,
+        groups: &mut HashMap<(usize, usize), usize>,
+    ) -> Result<(), ChainError> {
+        let mut pins = HashMap::<(Option<&str>, &str), (usize, usize)>::new();
+        for (member, of) in loaded.iter().enumerate() {
+            let device = self.members[member].device.as_deref().filter(|_| !any);
+            for (number, map) in of.object.maps.iter().enumerate() {
+                let Some(pin) = map.pin() else { continue };
+                let here = (member, number);
+                let first = *pins.entry((device, pin)).or_insert(here);
+                if first == here {
+                    continue;
+                }
+                let across = self.members[first.0].device != self.members[member].device;
+                if let Err(error) =
+                    self.check_alike(loaded, first, here, PINNED_ALIKE, self.members[member].line)
+                {
+                    if across {
+                        continue;
+                    }
+                    return Err(error);
+                }
+                let group = groups.get(&first).copied().unwrap_or_else(|| unused(groups));
+                merge(groups, first, group);
+                merge(groups, here, group);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses two maps that are to be one, unless they are of one kind.
+    fn check_alike(
+        &self,
+        loaded: &[Loaded],
+        first: (usize, usize),
+        second: (usize, usize),
+        why: &str,
+        line: u64,
+    ) -> Result<(), ChainError> {
+        let map = |(member, number): (usize, usize)| &loaded[member].object.maps[number];
+        let like = |map: &MapDef| {
+            (map.kind, map.key_size, map.value_size, map.max_entries, map.flags, map.extra)
+        };
+        if like(map(first)) == like(map(second)) {
+            return Ok(());
+        }
+        let called = |of: (usize, usize)| format!("{}:{}", self.members[of.0].name, map(of).name);
+        let what = format!(
+            "{} and {} are not alike: {why} the same type, sizes of keys and values, entries and \
+             flags",
+            called(second),
+            called(first)
+        );
+        Err(ChainError::at(line, what))
+    }
+
+    /// The maps that are one since objects pin them by one name: each with the one that has it first,
+    /// as `PROGRAM:MAP`, in the order of members.
+    pub(crate) fn pinned(
+        &self,
+        loaded: &[Loaded],
+    ) -> Result<Vec<(usize, String, String)>, ChainError> {
+        let mut groups = HashMap::new();
+        self.add_pinned(loaded, false, &mut groups)?;
+        let mut all: Vec<(usize, usize)> = groups.keys().copied().collect();
+        all.sort_unstable();
+        let mut first = HashMap::<usize, (usize, usize)>::new();
+        let mut pairs = Vec::new();
+        for here in all {
+            let &mut (of, number) = first.entry(groups[&here]).or_insert(here);
+            if (of, number) != here {
+                let name = |(member, number): (usize, usize)| {
+                    loaded[member].object.maps[number].name.clone()
+                };
+                let other = format!("{}:{}", self.members[of].name, name((of, number)));
+                pairs.push((here.0, name(here), other));
+            }
+        }
+        Ok(pairs)
+    }
 }
+
+/// Of what pins of one name have in common.
+const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
+
+/// Makes a map part of a group, with all that it is one with already.
+fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group: usize) {
+    if let Some(old) = groups.insert(map, group) {
+        groups.values_mut().filter(|of| **of == old).for_each(|of| *of = group);
+    }
+}
+
+/// A group that no map is in.
+fn unused(groups: &HashMap<(usize, usize), usize>) -> usize {
+    groups.values().max().map_or(0, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 //! finds by comparing keys itself.
 
 use crate::{Chain, ChainError, Loaded};
+use serde_json::Value;
 use slowpath::Error;
 use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{Joined, MAPPABLE, MapDef, MapKind, Object, READ_ONLY, SlotRef, Variable};
@@ -25,23 +26,85 @@ const BYTES: u32 = 8;
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
 /// Reads the content of maps of a chain (`docs/maps.md`): a map whose name several programs have is
-/// called `PROGRAM:MAP`.
+/// called `PROGRAM:MAP`, one that they share by the name in any of them.
 ///
 /// # Errors
 /// When it cannot be read, names a map that no program has, or does not fit it; when maps that are
 /// shared are not alike.
 pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Contents, Error> {
-    let joined = joined(chain, loaded).map_err(|error| Error::Input(error.to_string()))?;
-    let given = slowpath::map_contents(text, &joined.object)?;
+    let names = Names::of(chain, loaded)?;
+    let given = names.own(slowpath::map_contents(text, &names.object)?)?;
     let of_member = |maps: &Vec<usize>| {
         let content = |(own, &map): (usize, &usize)| {
-            let def = joined.object.maps.get(map).filter(|def| !def.read_only)?;
+            let def = names.joined.object.maps.get(map).filter(|def| !def.read_only)?;
             let content = given.get(&def.name)?;
             Some((u32::try_from(own).ok()?, content.clone()))
         };
         maps.iter().enumerate().filter_map(content).collect()
     };
-    Ok(joined.maps.iter().map(of_member).collect())
+    Ok(names.joined.maps.iter().map(of_member).collect())
+}
+
+/// The same as the `maps` of a witness of the whole chain, a JSON object.
+///
+/// # Errors
+/// As [`read_contents`].
+pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value, Error> {
+    let names = Names::of(chain, loaded)?;
+    let mut start = slowpath::start_maps(text, &names.object)?;
+    if let Some(Value::Object(maps)) = start.get_mut("maps") {
+        let given = std::mem::take(maps).into_iter().collect();
+        maps.extend(names.own(given)?);
+    }
+    Ok(start)
+}
+
+/// The objects of a chain as one, and all names of the maps there.
+struct Names {
+    joined: Joined,
+    /// The same object with a map for each further name.
+    object: Object,
+    /// The name in the joined object, by further names.
+    further: BTreeMap<String, String>,
+}
+
+impl Names {
+    fn of(chain: &Chain, loaded: &[Loaded]) -> Result<Names, Error> {
+        let joined = joined(chain, loaded).map_err(|error| Error::Input(error.to_string()))?;
+        let mut object = joined.object.clone();
+        let mut further = BTreeMap::new();
+        for (member, maps) in joined.maps.iter().enumerate() {
+            for (own, &map) in maps.iter().enumerate() {
+                let name = &loaded[member].object.maps[own].name;
+                let called = format!("{}:{name}", chain.members[member].name);
+                let def = &joined.object.maps[map];
+                let is_shared = joined.maps.iter().flatten().filter(|&&of| of == map).count() > 1;
+                if is_shared && object.maps.iter().all(|known| known.name != called) {
+                    object.maps.push(MapDef { name: called.clone(), ..def.clone() });
+                    further.insert(called, def.name.clone());
+                }
+            }
+        }
+        Ok(Names { joined, object, further })
+    }
+
+    /// What is said of maps, by the names in the joined object.
+    fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
+        const INNER: &str = ".inner";
+        let mut own = BTreeMap::new();
+        for (called, what) in given {
+            let base = called.strip_suffix(INNER).unwrap_or(&called);
+            let name = self.further.get(base).map_or_else(
+                || called.clone(),
+                |name| if base == called { name.clone() } else { format!("{name}{INNER}") },
+            );
+            if own.insert(name.clone(), what).is_some() {
+                let what = format!("map {called} is map {name}, which is there as well");
+                return Err(Error::OptionFile { option: "--maps", line: None, what });
+            }
+        }
+        Ok(own)
+    }
 }
 
 /// The objects of a chain as one.
@@ -166,7 +229,7 @@ pub(crate) fn unwritten(
     kernel: Option<&slowpath_bpf::Btf>,
     stop: &Stop,
 ) -> Result<(Contents, Vec<Vec<Given>>), ChainError> {
-    let groups = chain.groups(loaded)?;
+    let groups = chain.groups_across(loaded, true)?;
     let (mut kept, mut all) = (Vec::new(), Vec::new());
     for (member, contents) in contents.iter().enumerate() {
         let (mut left, mut given) = (BTreeMap::new(), Vec::new());

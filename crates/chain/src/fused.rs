@@ -1,15 +1,22 @@
 //! The programs of a chain as one, which is loaded instead of all of them.
 
+use crate::equivalence::Cover;
+use crate::frozen::joined;
 use crate::graphs::PairReport;
+use crate::licensed::{LicenseError, Licensed, joint_license};
 use crate::optimize::{OptimizeError, optimize};
 use crate::report::FusedReport;
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
-use slowpath_bpf::{BpfProgram, Object, ObjectError, Part, WriteError};
+use slowpath_bpf::{
+    BpfProgram, Btf, Joined, MapDef, MapKind, Object, ObjectError, SlotRef, WriteError,
+};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
-use slowpath_specialise::fuse::{FuseError, Handover, fuse};
+use slowpath_specialise::fuse::{FuseError, Handover, fuse, tail_calls};
 use slowpath_stop::Stop;
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
@@ -31,6 +38,21 @@ pub(crate) enum FusedError {
     /// One of them is not what it was when it was written.
     #[error(transparent)]
     Object(#[from] ObjectError),
+    /// They are under licenses that one object cannot have.
+    #[error(transparent)]
+    License(#[from] LicenseError),
+    /// A map has several names that it is pinned under.
+    #[error("{one} and {other} are one map, which is pinned under one name: {first} or {second}")]
+    Pins {
+        /// A map, as `PROGRAM:MAP`.
+        one: String,
+        /// Another one.
+        other: String,
+        /// The pin of the first.
+        first: String,
+        /// The pin of the other.
+        second: String,
+    },
     /// They are not fused.
     #[error(transparent)]
     Fuse(#[from] FuseError),
@@ -45,11 +67,29 @@ pub(crate) enum FusedError {
 /// The programs of a chain as one.
 pub(crate) struct Whole {
     pub report: FusedReport,
-    /// Of an object with that program.
-    pub bytes: Vec<u8>,
+    /// An object with that program; `None` where it is not proved.
+    pub bytes: Option<Vec<u8>>,
+    /// What to compare it with in the kernel, or why there is nothing.
+    pub apart: Result<Apart, String>,
+    /// What it can be tried on besides.
+    pub covers: Vec<Cover>,
     /// As it was fused, and without what is there twice, where that is asked for.
     pub graph: Option<PairReport>,
 }
+
+/// The programs of a chain as they were written, each of which calls the next by a tail call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// An object with all of them.
+    pub bytes: Vec<u8>,
+    /// The name of the first one there.
+    pub entry: String,
+    /// The names of maps there and in the fused object, by those in the chain.
+    pub maps: BTreeMap<String, String>,
+}
+
+/// The map through which programs call each other there.
+const NEXT: &str = "slowpath_next";
 
 /// The programs of a chain as one, called `name`; `objects` are those that were rewritten, the others
 /// are as they are in `loaded`.
@@ -69,18 +109,13 @@ pub(crate) fn fused(
     let current =
         loaded.iter().zip(objects).map(|(loaded, bytes)| current(loaded, bytes.as_deref()));
     let current = current.collect::<Result<Vec<Loaded>, ObjectError>>()?;
-    let shared = chain.groups(&current)?;
-    let parts = chain.members.iter().zip(&current);
-    let parts: Vec<Part<'_>> =
-        parts.map(|(member, loaded)| Part { name: &member.name, object: &loaded.object }).collect();
-    let joined = Object::join(&parts, |one, other| {
-        shared.get(&one).is_some_and(|group| shared.get(&other) == Some(group))
-    });
+    let kernel = lift.kernel_types.as_deref();
+    let license = license(chain, loaded, kernel)?;
+    let joined = one_object(chain, &current, license.clone())?;
     // The first one comes first.
     let mut order = chain.order();
     order.sort_by_key(|&member| member != chain.entry);
     let place = |member: usize| order.iter().position(|&other| other == member).unwrap_or(0);
-    let kernel = lift.kernel_types.as_deref();
     let link = |&member: &usize| {
         joined.object.link(joined.programs[member] + current[member].program, kernel)
     };
@@ -95,7 +130,8 @@ pub(crate) fn fused(
     // What one program has found out, the next one need not, now that they are one.
     let (least, greatest) = lift.receive.length;
     let any = PacketFacts::lengths(least, greatest);
-    let done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
+    let mut done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
+    let covers = done.proof.as_mut().map(|proof| mem::take(&mut proof.covers)).unwrap_or_default();
     let mut remarks = done.remarks;
     if chain.edges.iter().any(|edge| edge.dispatched) {
         remarks.push("programs return XDP actions, no numbers above 31".to_owned());
@@ -103,7 +139,11 @@ pub(crate) fn fused(
     let made = done.specialised.as_ref().filter(|_| graphs);
     let graph = made.and_then(|made| PairReport::of(name, &joined.object, &whole, made));
     let program = done.specialised.map_or(whole.clone(), |made| made.program);
-    let bytes = joined.object.write(&[&program])?;
+    let bytes = match &done.unproved {
+        None => Some(joined.object.write(&[&program])?),
+        Some(_) => None,
+    };
+    let apart = apart(chain, loaded, (&order, &handovers), license, kernel);
     let original = |loaded: &Loaded| loaded.object.link(loaded.program, kernel);
     let originals = loaded.iter().map(original).collect::<Result<Vec<BpfProgram>, _>>()?;
     let count =
@@ -116,9 +156,105 @@ pub(crate) fn fused(
         proved: done.proof.as_ref().map(|proof| proof.proved),
         proof: done.proof.map(Into::into),
         remarks,
+        not_written: done.unproved.map(|why| format!("it is not proved: {why}")),
         seconds: started.elapsed().as_secs_f64(),
     };
-    Ok(Whole { report, bytes, graph })
+    Ok(Whole { report, bytes, apart, covers, graph })
+}
+
+/// The license of an object with the programs of a chain.
+fn license(
+    chain: &Chain,
+    loaded: &[Loaded],
+    kernel: Option<&Btf>,
+) -> Result<Option<String>, FusedError> {
+    let link = |of: &Loaded| of.object.link(of.program, kernel);
+    let programs = loaded.iter().map(link).collect::<Result<Vec<BpfProgram>, _>>()?;
+    let members = chain.members.iter().zip(loaded).zip(&programs);
+    let licensed = members.map(|((member, of), program)| Licensed {
+        name: &member.name,
+        license: of.object.license.as_deref(),
+        program,
+    });
+    Ok(joint_license(&licensed.collect::<Vec<_>>())?)
+}
+
+/// The objects of a chain's programs as one that is to be written: pinned maps keep the names that they
+/// are pinned under.
+fn one_object(
+    chain: &Chain,
+    loaded: &[Loaded],
+    license: Option<String>,
+) -> Result<Joined, FusedError> {
+    let mut joined = joined(chain, loaded)?;
+    joined.object.license = license;
+    let mut pins = BTreeMap::<usize, (usize, &MapDef)>::new();
+    for (member, maps) in joined.maps.iter().enumerate() {
+        for (own, &map) in maps.iter().enumerate() {
+            let def = &loaded[member].object.maps[own];
+            if def.pinning == 0 {
+                continue;
+            }
+            let (first, known) = *pins.entry(map).or_insert((member, def));
+            if known.name != def.name || known.pinning != def.pinning {
+                let called = |member: usize, def: &MapDef| {
+                    format!("{}:{}", chain.members[member].name, def.name)
+                };
+                return Err(FusedError::Pins {
+                    one: called(first, known),
+                    other: called(member, def),
+                    first: known.name.clone(),
+                    second: def.name.clone(),
+                });
+            }
+        }
+    }
+    for (map, (_, def)) in pins {
+        let map = &mut joined.object.maps[map];
+        map.name.clone_from(&def.name);
+        map.pinning = def.pinning;
+    }
+    Ok(joined)
+}
+
+/// The programs of a chain as they were written, in an order, one behind the other.
+///
+/// # Errors
+/// Why that is not possible, in words.
+fn apart(
+    chain: &Chain,
+    loaded: &[Loaded],
+    (order, handovers): (&[usize], &[Handover]),
+    license: Option<String>,
+    kernel: Option<&Btf>,
+) -> Result<Apart, String> {
+    let said = |error: &dyn std::error::Error| error.to_string();
+    let plain = joined(chain, loaded).map_err(|error| said(&error))?;
+    let mut all = one_object(chain, loaded, license).map_err(|error| said(&error))?;
+    let names = all.object.written_names();
+    let maps = plain.object.maps.iter().map(|map| map.name.clone()).zip(names).collect();
+    let numbers = order.iter().map(|&member| all.programs[member] + loaded[member].program);
+    let numbers: Vec<usize> = numbers.collect();
+    let link = |&number: &usize| all.object.link(number, kernel);
+    let programs = numbers.iter().map(link).collect::<Result<Vec<BpfProgram>, _>>();
+    let programs = programs.map_err(|error| said(&error))?;
+    let array = all.object.maps.len();
+    let slots = (0..).zip(&numbers).map(|(slot, &number)| (slot, SlotRef::Program(number)));
+    all.object.maps.push(MapDef {
+        kind: MapKind::PROG_ARRAY,
+        key_size: 4,
+        value_size: 4,
+        max_entries: u32::try_from(numbers.len()).unwrap_or(u32::MAX),
+        slots: slots.skip(1).collect(),
+        ..MapDef::new(NEXT)
+    });
+    // Nothing that is only tried is pinned.
+    all.object.maps.iter_mut().for_each(|map| map.pinning = 0);
+    let made = tail_calls(&programs, handovers, array as u32).map_err(|error| said(&error))?;
+    let entry = made.first().map(|program| program.name.clone()).unwrap_or_default();
+    let made: Vec<&BpfProgram> = made.iter().collect();
+    let bytes = all.object.write(&made).map_err(|error| said(&error))?;
+    Ok(Apart { bytes, entry, maps })
 }
 
 /// A program as it is now.

@@ -25,6 +25,8 @@ pub struct Optimized {
     pub object: Option<Object>,
     /// That it does the same.
     pub proof: Option<Proof>,
+    /// Why no rewritten program is proved, where one was made.
+    pub unproved: Option<String>,
     /// Why it stays as it was, or was rewritten for fewer facts than there are; one sentence each.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
@@ -81,7 +83,7 @@ pub fn optimize_for(
     let mut remarks = Vec::new();
     let arriving = facts;
     let mut tries = vec![(facts.clone(), frozen)];
-    let (mut found, mut used) = (None, None);
+    let (mut found, mut used, mut unproved) = (None, None, None);
     while let Some((facts, frozen)) = tries.pop() {
         // What comes then is to have time as well.
         let within = stop.within(stop.left().map(|left| left / 2));
@@ -113,6 +115,13 @@ pub fn optimize_for(
         if proof.proved && proof.pairs == 0 {
             remarks.push("there is no packet for which all holds that is known".to_owned());
             break;
+        }
+        if proof.proved && left > program.insns.len() {
+            let (before, calls) = (program.insns.len(), calls(&program.insns));
+            remarks.push(format!(
+                "{left} instructions for {before}, with fewer calls of helpers than {calls}: whether \
+                 that is a gain, only a measurement shows"
+            ));
         }
         // What calls take is not counted.
         let countable = made.maps.is_empty() || !calls_less;
@@ -146,13 +155,16 @@ pub fn optimize_for(
             None => "it stays as it was",
         };
         remarks.push(format!("not proved ({why}): {rest}"));
+        unproved = Some(why);
         tries.extend(fewer);
     }
+    let is_open = found.is_none();
     let (specialised, proof) = found.unzip();
     Ok(Optimized {
         specialised,
         object: used,
         proof,
+        unproved: unproved.filter(|_| is_open),
         remarks,
         seconds: started.elapsed().as_secs_f64(),
     })

@@ -45,6 +45,8 @@ pub struct FusedReport {
     pub proof: Option<ProofReport>,
     /// What else there is to say, one sentence each.
     pub remarks: Vec<String>,
+    /// Why its object is not written; null where nothing is in the way.
+    pub not_written: Option<String>,
     /// Wall-clock time for all of it, in seconds.
     pub seconds: f64,
 }
@@ -103,11 +105,27 @@ pub struct FactReport {
     pub established: Vec<LineReport>,
     /// Whether nothing does, and it is taken for granted of packets that arrive at the first program.
     pub assumed: bool,
+    /// Whether packets can be too short to have these bytes: it holds of those that have them.
+    pub if_there: bool,
 }
 
 impl FactReport {
     fn of(fact: FactText, established: Vec<LineReport>) -> FactReport {
-        FactReport { fact, established, assumed: false }
+        FactReport { fact, established, assumed: false, if_there: false }
+    }
+
+    /// The same for packets of at least so many bytes.
+    fn among(self, min_length: u16) -> FactReport {
+        let end = match &self.fact {
+            FactText::Length { .. } | FactText::Headroom { .. } | FactText::Metadata { .. } => 0,
+            FactText::Bytes { offset, value } => usize::from(*offset) + value.len() / 2,
+            FactText::Bits { offset, .. } => usize::from(*offset) + 1,
+            FactText::Values { offset, bytes, .. } => usize::from(*offset) + usize::from(*bytes),
+            FactText::Equal { offset, other, bytes } => {
+                usize::from(*offset.max(other)) + usize::from(*bytes)
+            }
+        };
+        FactReport { if_there: end > usize::from(min_length), ..self }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::between::Between;
 use crate::equivalence::Cover;
 use crate::facts::any_packet;
 use crate::frozen::{Contents, FrozenMaps, admitted, unwritten};
-use crate::fused::fused;
+use crate::fused::{Apart, fused};
 use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
@@ -85,8 +85,12 @@ pub struct Rewritten {
     /// In the order of the members, what each program that was rewritten can be tried on besides the
     /// original: something for each pair of their paths, as far as these are not too many.
     pub covers: Vec<Vec<Cover>>,
-    /// The bytes of an object with all programs as one, if they became one.
+    /// The bytes of an object with all programs as one, if they became one and that is proved.
     pub fused: Option<Vec<u8>>,
+    /// What to compare that with in the kernel; an error says why there is nothing.
+    pub apart: Option<Result<Apart, String>>,
+    /// What that can be tried on, as `covers`.
+    pub fused_covers: Vec<Cover>,
     /// The control-flow graphs of programs, where they are asked for.
     pub graphs: GraphReports,
 }
@@ -171,8 +175,20 @@ pub fn rewrite(
     for program in &mut report.programs {
         program.assumptions.extend(options.condition.iter().cloned());
     }
+    for (member, map, other) in chain.pinned(loaded)? {
+        let what = format!("map {map} is the same as {other}: both objects pin it by this name");
+        report.programs[member].remarks.push(what);
+    }
     let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
-    let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
+    let mut rewritten = Rewritten {
+        report,
+        objects,
+        covers,
+        fused: None,
+        apart: None,
+        fused_covers: Vec::new(),
+        graphs,
+    };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
     so_far(&rewritten);
     for (number, (facts, frozen, receive)) in arriving.iter().enumerate() {
@@ -216,7 +232,9 @@ pub fn rewrite(
         {
             Ok(done) => {
                 rewritten.report.fused = Some(done.report);
-                rewritten.fused = Some(done.bytes);
+                rewritten.apart = done.bytes.is_some().then_some(done.apart);
+                rewritten.fused = done.bytes;
+                rewritten.fused_covers = done.covers;
                 rewritten.graphs.fused = done.graph;
             }
             Err(error) => rewritten.report.not_fused = Some(error.to_string()),

@@ -19,3 +19,4 @@ mod random_optimize;
 mod random_pairs;
 mod together;
 mod unseen;
+mod verify;

@@ -20,6 +20,7 @@ mod generated;
 mod helpers;
 mod instruction_terms;
 mod instructions;
+mod licenses;
 mod live;
 mod loading;
 mod machine_code;

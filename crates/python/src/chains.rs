@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
 use slowpath_chain::equivalence::Cover;
-use slowpath_chain::{Loaded, MapOf, RewriteOptions};
+use slowpath_chain::{Apart, Loaded, MapOf, RewriteOptions};
 use slowpath_specialise::Mode;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A chain of programs, as its description has it. Raises `Error` when that is none.
@@ -34,7 +34,12 @@ type How = (Option<String>, Option<String>, bool);
 /// rewritten programs can be tried on, and the control-flow graphs as JSON text. What they can be
 /// tried on is for each the JSON text of a list of packets, in hexadecimal, with the `maps` of a
 /// witness.
-type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>, Option<String>);
+type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Fused>, Vec<String>, Option<String>);
+
+/// The object of all programs as one; one with the programs that call each other, to compare it with,
+/// with the name of the first, or why there is none; the names of maps in both, by those in the chain;
+/// and what they can be tried on.
+type Fused = (Vec<u8>, Option<Vec<u8>>, String, BTreeMap<String, String>, String);
 
 #[pymethods]
 impl Chain {
@@ -196,9 +201,7 @@ impl Chain {
         text: &str,
     ) -> PyResult<String> {
         let loaded = loaded(py, objects)?;
-        let joined = slowpath_chain::frozen::joined(&self.inner, &loaded);
-        let joined = joined.map_err(|error| wrong(py, &error))?;
-        let maps = slowpath::start_maps(text, &joined.object);
+        let maps = slowpath_chain::frozen::start_maps(&self.inner, &loaded, text);
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 
@@ -298,7 +301,16 @@ fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
     let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
     let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
     let graphs = graphs.map_err(|error| error.to_string())?;
-    Ok((text, rewritten.objects.clone(), rewritten.fused.clone(), covers, graphs))
+    Ok((text, rewritten.objects.clone(), fused(rewritten), covers, graphs))
+}
+
+fn fused(rewritten: &slowpath_chain::Rewritten) -> Option<Fused> {
+    let bytes = rewritten.fused.clone()?;
+    let covers = covered(&rewritten.fused_covers);
+    Some(match rewritten.apart.clone()? {
+        Ok(Apart { bytes: apart, entry, maps }) => (bytes, Some(apart), entry, maps, covers),
+        Err(why) => (bytes, None, why, BTreeMap::new(), covers),
+    })
 }
 
 #[pymethods]
@@ -317,6 +329,29 @@ impl Rewriting {
             }
         }
     }
+}
+
+/// Compares programs of two objects, by their numbers there, for packets of which the facts `assumed`
+/// hold; what came of it, as JSON text (`slowpath_chain::verify::VerifyReport`). Raises `Error` when a
+/// program cannot be linked or analysed; when `stop` says so, it ends with what is known by then.
+#[pyfunction]
+pub fn verify(
+    py: Python<'_>,
+    first: (Py<Object>, usize),
+    second: (Py<Object>, usize),
+    assumed: Vec<String>,
+    btf: Option<Py<Btf>>,
+    stop: &Stop,
+) -> PyResult<String> {
+    let both = loaded(py, vec![first, second])?;
+    let facts = slowpath_chain::assumed(&assumed)
+        .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+    let kernel_types = btf.map(|btf| btf.get().shared().shared());
+    let done = worker::run(py, stop, move |stop| {
+        slowpath_chain::verify::verify([&both[0], &both[1]], &facts, kernel_types, stop)
+    })?;
+    let report = done.map_err(|error| errors::exception(py, &Error::Input(error.to_string())))?;
+    serde_json::to_string(&report).map_err(|error| errors::defect(py, &error))
 }
 
 /// The objects of a chain's programs, each with the number of its program there.

@@ -54,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use super::captures::Capture;
     #[pymodule_export]
-    use super::chains::{Chain, KnownStart, Rewriting};
+    use super::chains::{Chain, KnownStart, Rewriting, verify};
     #[pymodule_export]
     use super::compile::{compile_program, verify_program};
     #[pymodule_export]

@@ -10,6 +10,7 @@ use crate::job::{Job, Setting, shown};
 use crate::loops;
 use crate::result::{Bound, ProgramResult, Verdict};
 use crate::stages;
+use slowpath_bpf::lift::Receive;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::BitSolver;
 use slowpath_target::{Target, TargetKind};
@@ -50,7 +51,7 @@ impl Job<'_> {
         &self,
         setting: &Setting<'_>,
         target: &Target,
-        packets: (u16, u16),
+        receive: Receive,
         result: &mut ProgramResult,
     ) -> Result<(), Error> {
         let Some(condition) = alone(setting.lifted) else { return Ok(()) };
@@ -63,7 +64,7 @@ impl Job<'_> {
         stop.enter(stages::LIFTING);
         let object = self.request.object.bpf()?;
         // What cannot be analysed leaves the condition.
-        let Ok(lifted) = frontend::lift_beside(self.request, object, packets, true, stop) else {
+        let Ok(lifted) = frontend::lift_beside(self.request, object, receive, true, stop) else {
             return Ok(());
         };
         let Ok((limits, _)) = loops::limits(&self.request.options.unroll, &lifted) else {
@@ -79,7 +80,7 @@ impl Job<'_> {
         let more = unrolled.assumptions.iter().map(|sentence| loops::with_lines(&lifted, sentence));
         let more: Vec<String> = more.filter(|sentence| !known.contains(sentence)).collect();
         let measure = setting.measure;
-        let lengths = (packets.0.into(), packets.1.into());
+        let lengths = (receive.length.0.into(), receive.length.1.into());
         let solver = BitSolver::new();
         let mut search =
             Search::new(unrolled, &model, target.clone(), measure.metric, lengths, solver);

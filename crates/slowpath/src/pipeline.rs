@@ -225,7 +225,7 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
-        self.interleave(&setting, &target, lengths, result)?;
+        self.interleave(&setting, &target, receive, result)?;
         if let Some(why) = &lifted.loose {
             loosen(result, why);
             detail.paths.clear();

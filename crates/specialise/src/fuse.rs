@@ -14,9 +14,11 @@ mod depth;
 mod error;
 mod handover;
 mod order;
+mod tail_calls;
 
 pub use error::FuseError;
 pub use handover::Handover;
+pub use tail_calls::tail_calls;
 
 use std::collections::HashMap;
 

@@ -91,8 +91,8 @@ MTU = option(
     "--mtu",
     metavar="BYTES",
     type=within(int, 60, 65535),
-    help="Longest packet in bytes, Ethernet header included, frame check sequence not: up to 65535, "
-    "by default whatever --receive delivers; on a SmartNIC up to 16383, by default 1500.",
+    help="Longest packet in bytes, Ethernet header included, frame check sequence not: up to "
+    "65535, by default whatever --receive delivers; on a SmartNIC up to 16383, by default 1500.",
 )
 ENTRIES = option(
     GUARANTEE,
@@ -157,9 +157,9 @@ RECEIVE = option(
     ASSUMED,
     "--receive",
     metavar="ENVIRONMENT",
-    help="How packets arrive at programs in a kernel: any (the default), native-page, veth, generic, "
-    "test-run, or numbers: head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. What is not "
-    "so on any device is a condition of the result.",
+    help="How packets arrive at programs in a kernel: any (the default), native-page, veth, "
+    "generic, test-run, or numbers: head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. "
+    "What is not so on any device is a condition of the result.",
 )
 BTF = option(
     ASSUMED,

@@ -9,7 +9,7 @@ from slowpath.analysis.defaults import CARD, default_target
 from slowpath.analysis.plan import Request
 from slowpath.cli.calibration import CALIBRATED, calibration, calibration_file
 from slowpath.cli.errors import InputError, OptionError
-from slowpath.cli.inputs import read_text
+from slowpath.cli.inputs import read_pipes_within, read_text
 from slowpath.engine import analyses, targets
 from slowpath.programs.selection import Selection
 from slowpath.programs.sources import Clang, is_c
@@ -263,10 +263,12 @@ def read_options(written: WrittenOptions) -> analyses.Options:
         InputError: when a file that an option names cannot be read.
     """
     unroll, memory = written.unroll, written.memory
+    deadline = read_option("--deadline", parse_deadline, written.deadline)
+    read_pipes_within(deadline)
     read = {
         "unroll": [] if unroll is None else read_option("--unroll", parse_unroll, str(unroll)),
         "paths": read_option("--paths", parse_paths, str(written.paths)),
-        "deadline_seconds": read_option("--deadline", parse_deadline, written.deadline),
+        "deadline_seconds": deadline,
         "memory_bytes": None
         if memory is None
         else read_option("--memory", parse_memory, str(memory)),

@@ -2,7 +2,7 @@
 
 import os
 
-from slowpath.cli.inputs import read_text, write_error
+from slowpath.cli.inputs import read_text, replace_file, write_error
 
 CALIBRATED = "linux-xdp"
 """The target that a machine can be calibrated for."""
@@ -34,13 +34,9 @@ def keep_calibration(text: str) -> str:
         InputError: when it cannot be written.
     """
     kept = calibration_file()
-    folder, name = os.path.split(kept)
-    fresh = os.path.join(folder, f".{name}.new")
     try:
-        os.makedirs(folder, exist_ok=True)
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(fresh, kept)
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        replace_file(kept, text.encode())
     except OSError as problem:
         raise write_error(kept, problem) from None
     return kept

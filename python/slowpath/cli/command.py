@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 Number = TypeVar("Number", bound=float)
 
+_WRITTEN = {"--output", "--html", "--plot", "--placement-out", "--coalescing-out"}
+"""Options that name files that are written, where their value is a file."""
 ARGUMENTS = "Arguments"
 """Heading of the words that are no options."""
 
@@ -20,6 +22,24 @@ class Option(NamedTuple):
     group: str
     names: tuple[str, ...]
     settings: Mapping[str, Any]
+
+    @property
+    def writes(self) -> bool:
+        """Whether its value is a file that the command writes."""
+        return self.settings.get("metavar") == "FILE" and (
+            not _WRITTEN.isdisjoint(self.names) or self._writes_packets
+        )
+
+    @property
+    def reads(self) -> bool:
+        """Whether its value can be a file that the command reads."""
+        metavar = str(self.settings.get("metavar", ""))
+        return not self.writes and (self.group == ARGUMENTS or "FILE" in metavar)
+
+    @property
+    def _writes_packets(self) -> bool:
+        """Whether it is `--pcap` of a command that shows packets; others read them."""
+        return self.names == ("--pcap",) and str(self.settings.get("help")).startswith("Write ")
 
     def saying(self, help_text: str) -> "Option":
         """The same option with another help text."""

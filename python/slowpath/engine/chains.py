@@ -174,6 +174,16 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
     return said["maps"]
 
 
+class FusedObject(NamedTuple):
+    """All programs of a chain as one, and what to compare that with."""
+
+    data: bytes
+    apart: bytes | None  # an object with the programs, which call each other; None: there is none
+    entry: str  # the name of the first one there; or why there is none
+    maps: dict[str, str]  # the names of maps in both, by those in the chain
+    covers: str  # what it can be tried on (`Rehearsed.covers`)
+
+
 class Rewriting(NamedTuple):
     """How the programs of a chain are rewritten."""
 
@@ -187,16 +197,37 @@ class Rewriting(NamedTuple):
     receive: str | None = None  # how packets arrive; None: as on any device
 
 
+class Verifying(NamedTuple):
+    """Two programs that are compared."""
+
+    both: tuple[tuple[Object, int], tuple[Object, int]]  # each with its number in the object
+    assumed: Sequence[str] = ()  # facts about packets, in words
+    btf: Btf | None = None
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None  # of the process; None: no limit
+
+
+def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
+    """Whether two programs do the same, as JSON (`docs/json.md`); `file` is that of the second.
+
+    Raises:
+        InputError: when one of them cannot be linked or analysed.
+    """
+    stop = _core.Stop(verifying.deadline_seconds, verifying.memory_bytes)
+    with of_file(file), stopping.calling(stop.set):
+        return _core.verify(*verifying.both, list(verifying.assumed), verifying.btf, stop)
+
+
 def rewrite_messages(
     subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
 ) -> Iterator[Message]:
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
     Each message `rewritten` has more than the one before: a document (`docs/json.md`), in the order
-    of the programs the bytes of an object where one was rewritten, those of an object with all as
-    one, in the order of the programs what each can be tried on (`Rehearsed.covers`), and the
-    control-flow graphs as JSON if they are asked for. Messages between them say what is being done
-    (`Doing`). An end of time, or being asked to stop, ends it with what is known by then.
+    of the programs the bytes of an object where one was rewritten, all as one (`FusedObject`), in
+    the order of the programs what each can be tried on (`Rehearsed.covers`), and the control-flow
+    graphs as JSON if they are asked for. Messages between them say what is being done (`Doing`). An
+    end of time, or being asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked, or what is known cannot be read.

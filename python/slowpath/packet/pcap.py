@@ -8,6 +8,8 @@ equal files.
 import struct
 from collections.abc import Iterable
 
+from slowpath.cli.inputs import replace_file
+
 _MAGIC = 0xA1B2C3D4
 _VERSION = (2, 4)
 _SNAPLEN = 262144
@@ -31,5 +33,4 @@ def write_pcap(path: str, packets: Iterable[bytes]) -> None:
     Raises:
         OSError: when the file cannot be written.
     """
-    with open(path, "wb") as stream:
-        stream.write(pcap_bytes(packets))
+    replace_file(path, pcap_bytes(packets))

@@ -2,7 +2,7 @@
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_program
-from slowpath.programs.sources import KINDS, Clang, is_c, kind_of
+from slowpath.programs.sources import KINDS, Clang, is_c, kind_of, known_as
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -13,6 +13,9 @@ def load_program(file: str, clang: Clang) -> bytes:
         StoppedError: when there is no time left to compile it.
     """
     data = read_program(file)
+    known = known_as(file, data)
+    if known is not None:
+        raise InputError(file, known)
     kind = kind_of(file, data)
     if kind is None:
         return data

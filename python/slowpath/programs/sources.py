@@ -5,6 +5,7 @@ guess why it is no listing.
 """
 
 import re
+import shlex
 from typing import NamedTuple
 
 HEAD = 1 << 16
@@ -28,6 +29,39 @@ KINDS = {
     "c": ("C source", ("-x", "c")),
 }
 """By extension: what a file is, and how clang is told so where the name does not say it."""
+
+
+_CAPTURES = (
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)
+"""Magic numbers of pcap, with microseconds and nanoseconds, and of pcapng."""
+_PSA = rb"^[ \t]*#[ \t]*include[ \t]*[<\"](psa|pna)\.p4[>\"]"
+_OTHERS = {
+    "p4": (rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]", ""),
+    "spec": (
+        rb"^[ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]",
+        "is a pipeline of DPDK's software switch; slowpath takes BPF objects, C sources and "
+        "listings of the card",
+    ),
+    "click": (
+        rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"
+        rb"\w+[ \t]*::[ \t]*[A-Z]\w*[ \t]*\([^\n{]*[;>][ \t\r]*$)",
+        "is a Click configuration; slowpath insights takes the C++ of an element (*.cc)",
+    ),
+    "csv": (
+        rb"\A([^\n,;\t]{1,80}[,;\t]){1,200}[^\n,;\t]{0,80}\r?\n([^\n,;\t]{0,80}[,;\t]){0,200}-?[\d.]",
+        "is CSV, no program; slowpath fit takes measurements",
+    ),
+}
+"""Texts that are known and no programs, by extension: how they look, and what is said of them."""
+
+
+_SOURCES = {*KINDS, "h", "hh", "hpp", "cc", "cpp", "cxx", "asm", "yaml", "yml", "json", "toml"}
+"""Extensions of what is read as its name says, whatever it looks like."""
 
 
 class Clang(NamedTuple):
@@ -55,6 +89,26 @@ def kind_of(file: str, data: bytes) -> str | None:
         return name
     found = (kind for kind, line in _TEXTS.items() if re.search(line, head, re.MULTILINE))
     return next(found, None)
+
+
+def known_as(file: str, data: bytes) -> str | None:
+    """What a file is that is known and no program, with what makes one of it; None for all else."""
+    if data.startswith(_CAPTURES):
+        return "is a packet capture; name a program, and the capture with measure --pcap"
+    head = data[:HEAD]
+    name = file.rpartition("/")[2].rpartition(".")
+    stem, extension = (name[0], name[2].lower()) if name[1] else (name[2], "")
+    if b"\0" in head or not head.strip() or extension in _SOURCES:
+        return None
+    found = next((kind for kind in _OTHERS if kind == extension), None)
+    if found is None and not is_listing(head):
+        looks = ((kind, pattern) for kind, (pattern, _) in _OTHERS.items())
+        found = next((kind for kind, one in looks if re.search(one, head, re.MULTILINE)), None)
+    if found == "p4":
+        how = "--arch psa --xdp" if re.search(_PSA, head, re.MULTILINE) else "--target kernel"
+        command = f"p4c-ebpf {how} -o {shlex.quote(stem)}.c {shlex.quote(file)}"
+        return f"is P4; p4c-ebpf makes C of it ({command}), of which slowpath takes the object"
+    return None if found is None else _OTHERS[found][1]
 
 
 def is_listing(head: bytes) -> bool:

@@ -1,10 +1,12 @@
 """Pictures by matplotlib (the extra `models`), as SVG or PNG: the same data, the same file."""
 
 import importlib.util
+import io
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slowpath.cli.errors import OptionError, UnavailableError
+from slowpath.cli.inputs import replace_file
 from slowpath.cli.printable import one_line
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
         yield figure
         # A date, or a version, would make two files of the same data.
         said = {"Date": None} if file.endswith(".svg") else {"Software": None}
-        figure.savefig(file, metadata=said, dpi=_DOTS)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=file.rpartition(".")[2], metadata=said, dpi=_DOTS)
+        replace_file(file, drawn.getvalue())
 
 
 def plain(text: str) -> str:

@@ -11,6 +11,13 @@ pub const READ_ONLY: u32 = 1 << 7;
 /// Flag of maps that user space can map into its memory (`BPF_F_MMAPABLE`).
 pub const MAPPABLE: u32 = 1 << 10;
 
+/// The map is pinned under its own name (`LIBBPF_PIN_BY_NAME`), so that objects with the same pin
+/// have one map.
+pub const PIN_BY_NAME: u32 = 1;
+
+/// The same in the words of iproute2 (`PIN_GLOBAL_NS`).
+const IPROUTE2_GLOBAL: u32 = 2;
+
 /// A map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapDef {
@@ -28,7 +35,7 @@ pub struct MapDef {
     pub flags: u32,
     /// Extra parameter of some types, such as the number of hash functions of a bloom filter.
     pub extra: u64,
-    /// Where the loader pins it: 0 nowhere, 1 by name; other values are the producer's.
+    /// Where the loader pins it: 0 nowhere, [`PIN_BY_NAME`]; other values are the producer's.
     pub pinning: u32,
     /// BTF type of the keys, if the definition has one.
     pub key_type: Option<TypeId>,
@@ -133,6 +140,11 @@ impl MapDef {
         }
         let start = usize::try_from(offset).ok()?;
         initial.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+    }
+
+    /// The name that it is pinned under for all objects of a loader, if it is.
+    pub fn pin(&self) -> Option<&str> {
+        matches!(self.pinning, PIN_BY_NAME | IPROUTE2_GLOBAL).then_some(self.name.as_str())
     }
 
     /// A map of this name, of which nothing else is said.

@@ -15,6 +15,11 @@ use crate::error::DAMAGED;
 /// Size of iproute2's `struct bpf_elf_map`.
 const IPROUTE2: u64 = 36;
 
+/// iproute2's number for maps that only programs of one object share.
+const PIN_OBJECT_NS: u32 = 1;
+/// The same here, where 1 is a name for all objects: a number that no loader has.
+const OWN_PIN: u32 = u32::MAX;
+
 /// Appends the maps of a section.
 pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
     let section = &elf.sections[index];
@@ -42,7 +47,8 @@ pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result
         let word = |i: usize| words.get(i).copied().unwrap_or(0);
         let kind = MapKind(word(0));
         let (pinning, numbered) = if size == IPROUTE2 {
-            (word(6), Some(Numbers::Id { id: word(5), inner: word(7) }))
+            let pinning = if word(6) == PIN_OBJECT_NS { OWN_PIN } else { word(6) };
+            (pinning, Some(Numbers::Id { id: word(5), inner: word(7) }))
         } else if kind.holds_maps() && words.len() >= 6 {
             (0, Some(Numbers::Index { inner: word(5) }))
         } else {

@@ -78,6 +78,12 @@ impl Object {
         file.finish()
     }
 
+    /// The names that maps have in [`Object::write`], in their order; those of global data have those of
+    /// their sections.
+    pub fn written_names(&self) -> Vec<String> {
+        maps::names(self)
+    }
+
     fn add_types(
         &self,
         plan: &functions::Plan,

@@ -42,10 +42,10 @@ fn a_chain_is_what_is_written() {
                 dispatched: false
             }],
             dispatcher: None,
-            shared: vec![Shared {
-                maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())],
-                line: 10,
-            }],
+            shared: vec![
+                Shared { maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())], line: 10 },
+                Shared { maps: vec![(0, "rules".to_owned())], line: 11 },
+            ],
             targets: Vec::new(),
             entry: 0,
         }
@@ -72,7 +72,10 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ("schema: 2\nprograms: []\n".to_owned(), "line 1: schema 2: known is 1"),
         (programs(&[]).replace("programs:\n", "programs: []\n"), "there are no programs"),
         (programs(&["a", "a"]), "line 4: program a is there twice, also in line 3"),
-        (programs(&["a/b"]), "line 3: \"a/b\" is no name: letters, digits, `_`, `-` and `.`"),
+        (
+            programs(&["a/b"]),
+            "line 3: \"a/b\" is no name: letters, digits, `_`, `-` and `.`, 100 at most",
+        ),
         (
             two.clone() + &edges(&[("a", "XDP_PASS", "c")]),
             "line 6: there is no program \"c\"; there are a, b",
@@ -112,6 +115,13 @@ fn what_is_no_chain_is_refused_at_its_line() {
         let error = Chain::parse(&text).expect_err(&text);
         assert_eq!(error.to_string(), message, "{text}");
     }
+}
+
+#[test]
+fn names_are_part_of_the_names_of_files() {
+    assert!(Chain::parse(&programs(&[&"b".repeat(100)])).is_ok());
+    let error = Chain::parse(&programs(&[&"b".repeat(101)])).expect_err("too long");
+    assert!(error.to_string().ends_with("and `.`, 100 at most"), "{error}");
 }
 
 #[test]

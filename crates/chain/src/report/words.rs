@@ -74,6 +74,7 @@ pub(crate) fn list(
                 established: known,
                 ..
             }) if usize::from(*offset) + value.len() / 2 == usize::from(at)
+                && at != facts.min_length
                 && *known == established =>
             {
                 value.push_str(&format!("{byte:02x}"));
@@ -95,7 +96,7 @@ pub(crate) fn list(
         let fact = FactText::Equal { offset, other, bytes };
         list.push(FactReport::of(fact, lines(&Fact::Equal(first, second))));
     }
-    list
+    list.into_iter().map(|one| one.among(facts.min_length)).collect()
 }
 
 /// What lies around packets, where that is neither anything nor what packets have that were just

@@ -7,6 +7,7 @@ mod bytes;
 mod start;
 #[cfg(test)]
 mod tests;
+mod unique;
 
 pub(crate) use bytes::{WHOLE, digits};
 pub use start::{run_maps, start_maps};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, InnerContent, MapContent, MapEntry, entry_keys};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
+use unique::Unique;
 
 /// What `--maps` says of the maps of an object, by their names.
 ///
@@ -85,7 +87,9 @@ fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
 /// The file as a table of maps; or the line, where that is known, and what is wrong.
 fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|e| (Some(e.line()), format!("not JSON: {e}")))?
+        let Unique(value) =
+            serde_json::from_str(text).map_err(|e| (Some(e.line()), format!("not JSON: {e}")))?;
+        value
     } else {
         let line =
             |at: usize| 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
@@ -222,6 +226,7 @@ fn entry(
         bytes::read(field("key")?, map.key_size).map_err(|why| format!("`key` {why}"))?
     };
     check_index(&key, map)?;
+    check_prefix(&key, map)?;
     let value = field(holds)?;
     let map_of_object = |name: &str| is_map(object, name);
     let value = match holds {
@@ -252,6 +257,17 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     let in_range = index.is_some_and(|index| index < u64::from(map.max_entries));
     if entry_keys(map.kind) == EntryKeys::Indices && map.max_entries > 0 && !in_range {
         return Err(format!("`key` is not below {}, the number of elements", map.max_entries));
+    }
+    Ok(())
+}
+
+/// Keys of tries begin with the length of their prefix, in bits, which the kernel holds against the
+/// rest (`trie_update_elem`).
+fn check_prefix(key: &[u8], map: &MapDef) -> Result<(), String> {
+    let Some((length, rest)) = key.split_first_chunk::<4>() else { return Ok(()) };
+    let (length, most) = (u32::from_le_bytes(*length), 8 * rest.len());
+    if map.kind == MapKind::LPM_TRIE && length as usize > most {
+        return Err(format!("`key` has a prefix of {length} bits, and its keys have {most}"));
     }
     Ok(())
 }

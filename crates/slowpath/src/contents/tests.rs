@@ -253,3 +253,36 @@ fn errors_of_syntax_name_the_line() {
     assert!(error("{\n\"flows\": [}\n").starts_with("--maps:2: not JSON"));
     assert!(error("{\"a\": }").starts_with("--maps:1: not JSON"));
 }
+
+#[test]
+fn no_key_of_json_is_there_twice() {
+    for text in
+        [r#"{"flows": [], "flows": []}"#, r#"{"flows": [{"key": 1, "key": 2, "value": 1}]}"#]
+    {
+        let error = error(text);
+        assert!(error.contains("is there twice"), "{error}");
+    }
+}
+
+#[test]
+fn prefixes_are_no_longer_than_keys() {
+    use slowpath_bpf::MapDef;
+    let mut object = monitor();
+    let trie = MapDef {
+        kind: MapKind::LPM_TRIE,
+        key_size: 8,
+        value_size: 1,
+        max_entries: 9,
+        ..MapDef::new("rules")
+    };
+    object.maps.push(trie);
+    for (length, fits) in [(0, true), (32, true), (33, false), (40, false), (u32::MAX, false)] {
+        let key = format!("{:08x}0a000000", length.to_be());
+        let text = json!({ "rules": [{ "key": key, "value": 1 }] }).to_string();
+        let read = read(&text, &object);
+        assert_eq!(read.is_ok(), fits, "{length}: {read:?}");
+        if let Err(error) = read {
+            assert!(error.to_string().contains("bits, and its keys have 32"), "{error}");
+        }
+    }
+}

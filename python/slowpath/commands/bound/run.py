@@ -13,7 +13,7 @@ from slowpath.analysis.outcomes import Analysed, Complaints, Unmatched, note_rem
 from slowpath.analysis.plan import Plan, Request
 from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import check_writable, write_error
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.programs.clang import provenance
 from slowpath.report.reporters import MakeReporter, Reporter
@@ -81,7 +81,7 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
         InputError: when the packet file cannot be written, or a kernel's types not be read.
     """
     if output.pcap is not None:
-        _save_packets(output.pcap, [])  # find out before the work whether this is possible
+        check_writable(output.pcap)
     _note_remarks(parts)
     with heeding_signals() as stopping:
         return _run(parts, output, stopping, pool)
@@ -115,10 +115,11 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
             where = f" on {analysed.task.target}" if several else ""
             code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
         codes.append(code)
-    out_lines(reporter.finish())
-    codes.append(unmatched.complain())
+    # Whoever reads the report may close it early.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
+    out_lines(reporter.finish())
+    codes.append(unmatched.complain())
     return worst(codes)
 
 

@@ -37,13 +37,14 @@ def calibrate(settings: Settings) -> ExitCode:
     derived = None if stopped else _derived(settings, found)
     # What was evaluated again is perhaps another machine's.
     kept = derived is not None and settings.bed is not None
+    # Whoever reads the report may close it early.
+    if settings.html is not None:
+        _page(settings.html, settings, found)
     code = _report(settings, found, derived)
     if derived is not None and kept:
         # Whatever names no target reads it from now on.
         check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
-    if settings.html is not None:
-        _page(settings.html, settings, found)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
 
 

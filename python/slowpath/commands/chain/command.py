@@ -267,6 +267,48 @@ PLAN = Command(
     ),
     _plan,
 )
+
+
+def _verify(given: Namespace) -> int:
+    from slowpath.commands.chain.options import make_comparing
+    from slowpath.commands.chain.verify.run import verify
+
+    return verify(make_comparing(given), given.format)
+
+
+VERIFY = Command(
+    (
+        "Prove that the programs of two objects do the same, or show a packet with which they do "
+        "not.",
+        "The proof is about all packets and all content of maps: result, packet, metadata, maps "
+        "and calls of helpers. Maps of one name that both objects define alike are one map. Where "
+        "the programs differ, both are run on the packet that shows it.",
+        "Exit codes: 0 equal, under the conditions that are printed; 1 they differ; 2 wrong usage; "
+        "3 a file cannot be read or analysed; 4 not decided.",
+    ),
+    (
+        argument("FIRST", "A BPF object, or C source."),
+        argument("SECOND", "Another one."),
+        option(
+            "What is compared",
+            "--program",
+            metavar="NAME",
+            help="The program of this name in both (default: the only XDP program).",
+        ),
+        *_WORK,
+        option(
+            "What is known",
+            "--assume",
+            metavar="FACT",
+            action="append",
+            default=[],
+            help="What holds of packets, in the words of slowpath chain facts: 'length >= 64', "
+            "'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. Repeatable.",
+        ),
+        form_option(("table", "json"), "json is stable"),
+    ),
+    _verify,
+)
 CHAIN = Group(
     ("Several programs as one: which runs behind which, what that costs, and what it saves.",),
     (),
@@ -275,5 +317,6 @@ CHAIN = Group(
         "facts": f"{__name__}:FACTS",
         "optimize": f"{__name__}:OPTIMIZE",
         "plan": f"{__name__}:PLAN",
+        "verify": f"{__name__}:VERIFY",
     },
 )

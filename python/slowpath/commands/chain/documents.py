@@ -43,6 +43,8 @@ class Fact(TypedDict):
     assumed: bool
     """Whether none does, and it is taken for granted of packets that arrive at the first program
     (`--assume`)."""
+    if_there: NotRequired[bool]
+    """Whether packets can be too short to have these bytes: it holds of those that have them."""
 
 
 class Frozen(TypedDict):
@@ -296,6 +298,12 @@ class Fused(TypedDict):
     """How much work that was; null if nothing was left out."""
     remarks: list[str]
     """What else there is to say, one sentence each."""
+    not_written: str | None
+    """Why its object is not written: it is not proved, the kernel refuses it, or it differs there;
+    null where nothing is in the way."""
+    rehearsal: Rehearsal | None
+    """What the running kernel says of it beside the programs as they were, each of which calls the
+    next by a tail call; null where that was not asked for, or it is not proved."""
     seconds: float
     """Wall-clock time for all of it."""
 

@@ -22,6 +22,11 @@ ASSUMED = "assumed"
 
 def fact_text(fact: Fact) -> str:
     """A fact in words."""
+    there = ", where there are such bytes" if fact.get("if_there") else ""
+    return f"{_plain_text(fact)}{there}"
+
+
+def _plain_text(fact: Fact) -> str:
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_text
+from slowpath.cli.inputs import read_program, text_of
 from slowpath.engine import chains, objects
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import meant_by
-from slowpath.programs.sources import Clang, is_c
+from slowpath.programs.sources import Clang, is_c, known_as
 
 
 class LoadedChain(NamedTuple):
@@ -42,7 +42,7 @@ def load_chain(
         InputError: when it is no chain, one of its objects cannot be read, or there is no such
             variable.
     """
-    text = read_text(file) if _is_description(file) else _description(file)
+    text = _described(file) if _is_description(file) else _description(file)
     chain = chains.read_chain(file, text)
     loaded = load_members(file, chain, clang)
     members = [(member.object, member.program) for member in loaded]
@@ -95,6 +95,19 @@ def load_members(file: str, described: Described, clang: Clang) -> list[LoadedMe
         chosen = _program(file, (name, line), path, found, program)
         loaded.append(LoadedMember(found, chosen.number, data, chosen.needs_kernel))
     return loaded
+
+
+def _described(file: str) -> str:
+    """The text of a description.
+
+    Raises:
+        InputError: when it cannot be read, or is known to be something else.
+    """
+    data = read_program(file)
+    known = known_as(file, data)
+    if known is not None:
+        raise InputError(file, known)
+    return text_of(file, data)
 
 
 def _is_description(file: str) -> bool:

@@ -15,6 +15,7 @@ from slowpath.analysis.options import (
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import check_page
 from slowpath.commands.chain.rewriting import Job
+from slowpath.commands.chain.verify.run import Comparing
 from slowpath.engine.chains import check_assumed
 
 
@@ -43,6 +44,28 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         maps=vars(given).get("maps"),
         receive=written.receive,
         variables=written.set,
+    )
+
+
+def make_comparing(given: Namespace) -> Comparing:
+    """The comparison that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    others = {name: of for name, of in vars(given).items() if name != "assume"}
+    files = [given.first, given.second]
+    written = written_options(Namespace(**others), files)
+    options = read_options(written)
+    return Comparing(
+        given.first,
+        given.second,
+        given.program,
+        read_option("--assume", check_assumed, given.assume),
+        written.btf,
+        written.cflags,
+        options.deadline_seconds,
+        memory_or_share(written.memory),
     )
 
 

@@ -7,7 +7,7 @@ packets that arrive, all that go through the chain are made to be like that.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.analysis.analyst import Audience
@@ -77,39 +77,52 @@ class _Tried(NamedTuple):
     generation: str | None
 
 
+class Rewritten(NamedTuple):
+    """What is tried in the kernel."""
+
+    programs: Sequence[tuple[bytes | None, str]]  # objects, and what each is tried on (`covers`)
+    fused: chains.FusedObject | None = None
+
+
 def rehearse(
     rehearsing: Rehearsing,
     programs: Sequence[ChainProgram],
-    rewritten: Sequence[tuple[bytes | None, str]],
+    rewritten: Rewritten,
     stopping: Stopping,
-) -> list[Rehearsal | None]:
-    """What the kernel says of each program that was rewritten; why not, where it says nothing.
+) -> tuple[list[Rehearsal | None], Rehearsal | None]:
+    """What the kernel says of each program that was rewritten, and of all as one.
 
-    `rewritten` has their objects, and what each is tried on (`rehearsals.Rehearsed.covers`).
+    Where it says nothing, the result has the reason.
     """
     nothing: list[Rehearsal | None] = [None for _ in programs]
-    if not any(data for data, _ in rewritten):
-        return nothing
+    fused = rewritten.fused
+    if fused is None and not any(data for data, _ in rewritten.programs):
+        return nothing, None
     try:
         kernel = stations.open_kernel()
     except UnavailableError as reason:
-        return [_without(str(reason)) if data else None for data, _ in rewritten]
+        why = str(reason)
+        each = [_without(why) if data else None for data, _ in rewritten.programs]
+        return each, _without(why) if fused else None
     witness = _witness(rehearsing, stopping)
     found = list[Rehearsal | None]()
-    for number, (data, covers) in enumerate(rewritten):
+    for number, (data, covers) in enumerate(rewritten.programs):
         if data is None:
             found.append(None)
         else:
             tried = _Tried(number, data, covers, _generation(programs[number]))
             found.append(_one(kernel, rehearsing, tried, witness, stopping))
-    return found
+    whole = _whole(kernel, rehearsing, fused, witness, stopping) if fused else None
+    return found, whole
 
 
 def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     """The packet of the slowest path through the chain, if one is found in time."""
     loaded = rehearsing.loaded
     maps = rehearsing.frozen.name if rehearsing.frozen else None
-    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
+    written = WrittenOptions(
+        Selection(), target="ebpf", deadline=_SEARCH, maps=maps, receive="test-run"
+    )
     request = read_request([loaded.file], written)
     known = chains.known_start(rehearsing.subject, chains.Known(rehearsing.assumed))
     session = Session(request, plan_for(loaded, request, known))
@@ -150,10 +163,103 @@ def _one(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
     (name, _, _) = rehearsing.loaded.chain.members[number]
+    return _said(kernel, chain, how, (generation, _looking(rehearsing, name)), stopping)
+
+
+def _whole(
+    kernel: stations.Kernel,
+    rehearsing: Rehearsing,
+    fused: chains.FusedObject,
+    witness: Witness | None,
+    stopping: Stopping,
+) -> Rehearsal:
+    """What the kernel says of all programs as one, beside them as tail calls chain them."""
+    look = _looking(rehearsing, "all programs as one")
+    how = rehearsals.Rehearsing(
+        rehearsing.packets,
+        arbitrary=not rehearsing.assumed,
+        deadline_seconds=rehearsing.seconds,
+    )
+    if fused.apart is None:
+        return _loaded(kernel, fused.data, fused.entry, (look, stopping))
+
+    def renamed(maps: dict[str, object]) -> dict[str, object]:
+        return {_written(fused.maps, name): entries for name, entries in maps.items()}
+
+    frozen = _frozen(rehearsing)
+    known = dict[str, object](witness["maps"] if witness else {}) | frozen
+    covers = [[packet, renamed(maps | frozen)] for packet, maps in json.loads(fused.covers or "[]")]
+    chain = rehearsals.Rehearsed(
+        [],
+        _program_of(fused.apart, fused.entry),
+        fused.data,
+        [wire_bytes(witness)] if witness else _USUAL,
+        json.dumps(renamed(known)),
+        json.dumps(covers),
+        assumed=rehearsing.assumed,
+    )
+    said = _said(kernel, chain, how, (None, look), stopping)
+    if said["why_not"] and not said["refused"] and not said["packets"]:
+        # What it is compared with may be what the kernel refuses.
+        return _loaded(kernel, fused.data, said["why_not"], (look, stopping))
+    said["notes"] = [note for note in said["notes"] if _NEXT not in note]
+    return said
+
+
+_NEXT = "slowpath_next"
+"""The map by which programs that are compared with call each other."""
+
+
+def _written(names: dict[str, str], name: str) -> str:
+    """The name of a map in a written object; also of what its maps hold."""
+    inner = ".inner"
+    if name.endswith(inner):
+        return names.get(name.removesuffix(inner), name.removesuffix(inner)) + inner
+    return names.get(name, name)
+
+
+def _program_of(data: bytes, entry: str) -> tuple[objects.Object, int]:
+    """The program of this name of an object."""
+    read = objects.read_object("the programs of the chain", data)
+    named = (one.number for one in objects.programs(read) or [] if one.name == entry)
+    return read, next(named, 0)
+
+
+def _loaded(
+    kernel: stations.Kernel,
+    data: bytes,
+    why: str,
+    how: tuple[Callable[[Doing], None], Stopping],
+) -> Rehearsal:
+    """Whether the kernel loads all programs as one, where they are compared with nothing."""
+    look, stopping = how
+    own = objects.read_object("all programs as one", data)
+    chain = rehearsals.Rehearsed([], (own, 0), data, _USUAL)
+    try:
+        rehearsals.rehearse(kernel, chain, rehearsals.Rehearsing(1, rounds=0), stopping, look)
+    except (RewrittenRefusedError, InputError) as problem:
+        return _without(str(problem), refused=True)
+    return _without(why)
+
+
+def _looking(rehearsing: Rehearsing, name: str) -> Callable[[Doing], None]:
+    """Who is told what is being done with a program."""
 
     def look(doing: Doing) -> None:
         rehearsing.watch.see(doing._replace(subject=name))
 
+    return look
+
+
+def _said(
+    kernel: stations.Kernel,
+    chain: rehearsals.Rehearsed,
+    how: rehearsals.Rehearsing,
+    about: tuple[str | None, Callable[[Doing], None]],
+    stopping: Stopping,
+) -> Rehearsal:
+    """What the kernel says of two programs; with a generation, also after a change."""
+    generation, look = about
     try:
         said = rehearsals.rehearse(kernel, chain, how, stopping, look)
         raised = None

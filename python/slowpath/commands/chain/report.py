@@ -10,6 +10,7 @@ from slowpath.commands.chain.documents import (
     Dropped,
     Fact,
     Guard,
+    Rehearsal,
     withheld,
 )
 from slowpath.commands.chain.facts import (
@@ -148,7 +149,10 @@ def _counted(made: list[Dropped]) -> tuple[str, ...]:
 
 def rehearsed(program: ChainProgram) -> Iterator[str]:
     """What the running kernel says of a program, each line with its name."""
-    said, name = program["rehearsal"], program["name"]
+    yield from _in_the_kernel(program["name"], program["rehearsal"])
+
+
+def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
     if said is None:
         return
     if said["difference"]:
@@ -190,16 +194,20 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
     joined, after = fused["instructions_fused"], fused["instructions_after"]
     now = "" if rewritten == before else f", {rewritten} rewritten"
     proved = ", proved" if fused["proved"] else ""
+    where = f"not written, {fused['not_written']}" if fused["not_written"] else file
     yield one_line(
         f"fused: {before} instructions as the programs were{now}, {joined} as one program, "
-        f"{after} left{proved}: {file}"
+        f"{after} left{proved}: {where}"
     )
+    yield from _in_the_kernel("fused", fused["rehearsal"])
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
 def _checks(guard: Guard) -> str:
     """What a guard checks."""
     packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
+    if not guard["comparisons"]:
+        packet = f"length of {guard['length']} bytes"
     if guard["generation"] is None:
         return packet
     return f"generation, {packet}" if guard["length"] else "generation"

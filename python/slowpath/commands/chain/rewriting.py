@@ -10,14 +10,14 @@ from typing import Literal, NamedTuple
 from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import read_text, write_error, write_text
+from slowpath.cli.inputs import check_output, read_text, write_bytes, write_error, write_text
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.devices import conditions_of, targets_of
 from slowpath.commands.chain.documents import ChainReport, withheld
 from slowpath.commands.chain.guarantees import About, guaranteed, known_of
 from slowpath.commands.chain.loading import LoadedChain, load_chain
-from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
+from slowpath.commands.chain.rehearsing import Rehearsing, Rewritten, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
 from slowpath.engine import chains, identity
 from slowpath.engine.errors import MapsFile
@@ -61,16 +61,18 @@ def find_facts(job: Job) -> ExitCode:
         InputError: when the chain cannot be read.
     """
     loaded = _load(job)
+    _check_outputs(job, loaded)
     found = _rewritten(job, loaded)
     if found is None:
         return ExitCode.UNDECIDED
     report = found.report
+    # Whoever reads the report may close it early.
+    _write_page(job, loaded, found, None)
     if job.form == "json":
         _write_json(report)
     else:
         out_lines(facts_report(report))
         out_lines(provenance_lines(report))
-    _write_page(job, loaded, found, None)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -84,6 +86,7 @@ def optimize(job: Job) -> ExitCode:
     if job.output is not None and job.output.exists() and not job.output.is_dir():
         raise OptionError("--output", f"{job.output} is no folder")
     loaded = _load(job)
+    _check_outputs(job, loaded)
     found = _rewritten(job, loaded)
     if found is None:
         return ExitCode.UNDECIDED
@@ -91,13 +94,41 @@ def optimize(job: Job) -> ExitCode:
     members = zip(loaded.chain.members, found.objects, strict=True)
     files = [_write_object(job, name, data) for (name, _, _), data in members]
     whole = _write_object(job, loaded.label, found.fused)
+    _write_page(job, loaded, found, (files, whole))
     if job.form == "json":
         _write_json(report)
     else:
         out_lines(optimized_report(report, files, whole))
         out_lines(provenance_lines(report))
-    _write_page(job, loaded, found, (files, whole))
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+
+
+def _check_outputs(job: Job, loaded: LoadedChain) -> None:
+    """Finds out that nothing is written in the place of what is read, or twice.
+
+    Raises:
+        OptionError: when it would be.
+    """
+    folder = Path(job.file).parent
+    read = [job.file, *(str(folder / place) for _, place, _ in loaded.chain.members)]
+    read += [file for file in (job.maps, job.btf) if file is not None]
+    check_output("--html", job.html, read)
+    if job.output is None:
+        return
+    names = [name for name, _, _ in loaded.chain.members]
+    for name in names:
+        check_output("--output", str(_object_file(job.output, name)), read)
+    if job.fuse:
+        whole = _object_file(job.output, loaded.label)
+        check_output("--output", str(whole), read)
+        if loaded.label in names:
+            reason = f"{whole} is program {loaded.label}, and all programs as one: rename either"
+            raise OptionError("--output", reason)
+
+
+def _object_file(folder: Path, name: str) -> Path:
+    """The file of an object."""
+    return folder / f"{name}.bpf.o"
 
 
 def _load(job: Job) -> LoadedChain:
@@ -163,11 +194,15 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
         rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed, watch=watch)
-        _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
+        whole = None if fused is None else chains.FusedObject(*fused)
+        tried = Rewritten(list(zip(objects, covers, strict=True)), whole)
+        fused = _rehearse(rehearsing, report, tried, stopping)
         kept = zip(objects, report["programs"], strict=True)
         objects = [None if withheld(program["rehearsal"]) else data for data, program in kept]
         starts = known_of(report["programs"], *known)
-        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive)
+        about = About(
+            subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive
+        )
         for program, guarantees in zip(
             report["programs"], guaranteed(about, stopping), strict=True
         ):
@@ -178,15 +213,29 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
 def _rehearse(
     rehearsing: Rehearsing,
     report: ChainReport,
-    rewritten: list[tuple[bytes | None, str]],
+    rewritten: Rewritten,
     stopping: Stopping,
-) -> None:
-    """Notes what the running kernel says of rewritten programs."""
-    asked = rewritten if rehearsing.packets else [(None, "") for _ in rewritten]
-    said = rehearse(rehearsing, report["programs"], asked, stopping)
+) -> bytes | None:
+    """Notes what the running kernel says of rewritten programs; all as one, if it may be loaded."""
+    asked = rewritten
+    if not rehearsing.packets:
+        asked = Rewritten([(None, "") for _ in rewritten.programs])
+    said, whole = rehearse(rehearsing, report["programs"], asked, stopping)
     for program, one in zip(report["programs"], said, strict=True):
         program["rehearsal"] = one
         program["measured_rate_ratio"] = one["rate_ratio"] if one else None
+    fused = report["fused"]
+    if fused is not None:
+        fused["rehearsal"] = whole
+        if whole and withheld(whole):
+            fused["not_written"] = (
+                f"the kernel refuses it: {whole['why_not']}"
+                if whole["refused"]
+                else f"in the kernel, {whole['difference']}"
+            )
+    if rewritten.fused is None or fused is None or fused["not_written"]:
+        return None
+    return rewritten.fused.data
 
 
 def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
@@ -199,12 +248,12 @@ def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
         return None
     if job.output is None:
         return "not written"
-    path = job.output / f"{name}.bpf.o"
+    path = _object_file(job.output, name)
     try:
         job.output.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
     except OSError as problem:
         raise write_error(str(path), problem) from None
+    write_bytes(str(path), data)
     return str(path)
 
 

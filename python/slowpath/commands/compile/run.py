@@ -1,15 +1,13 @@
 """The command `slowpath compile`: a program of a BPF object as the card runs it."""
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import write_text
 from slowpath.cli.printable import aligned_line, json_line
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved
@@ -197,31 +195,4 @@ def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
     if job.output is None:
         out_lines(lines)
         return
-    try:
-        _write(job.output, "".join(f"{aligned_line(line)}\n" for line in lines).encode())
-    except OSError as problem:
-        raise write_error(str(job.output), problem) from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes all of a file or nothing; devices and pipes are written to as they are."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)
-        return
-    path = path.resolve()
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    write_text(str(job.output), "".join(f"{aligned_line(line)}\n" for line in lines))

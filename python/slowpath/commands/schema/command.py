@@ -16,7 +16,8 @@ SCHEMA = Command(
         "Print the JSON Schema (2020-12) of what a command writes with --format json.",
         "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
         "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
-        "chain facts and optimize; with `plan`, that of slowpath chain plan; with `contention`, "
+        "chain facts and optimize; with `plan` and `verify`, those of slowpath chain plan and "
+        "verify; with `contention`, "
         "`diagnosis`, `placement` and `suggestion`, those of slowpath contention train, diagnose, "
         "place and suggest.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
@@ -26,7 +27,7 @@ SCHEMA = Command(
         argument(
             "COMMAND",
             "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
-            "catalogue, experiment, contention, diagnosis, placement or suggestion.",
+            "verify, catalogue, experiment, contention, diagnosis, placement or suggestion.",
         ),
     ),
     _schema,

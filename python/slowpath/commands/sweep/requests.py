@@ -60,7 +60,8 @@ def read_asked(given: Namespace) -> Asked:
     read_program(file)
     pairs = zip(names, targets, strict=True)
     requests = [read_request([file], _on(written, name, target)) for name, target in pairs]
-    counting = written._replace(target="ebpf", metric="instructions", cores=None)
+    receive = written.receive or "test-run"  # what is measured is measured there
+    counting = written._replace(target="ebpf", metric="instructions", cores=None, receive=receive)
     check_clang(file, requests[0].clang)
     # Time for all of it is counted from one moment.
     until = requests[0].until
@@ -76,7 +77,7 @@ def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
     counters = target.counters
     metric = written.metric if written.metric in (counters or METRICS) else None
     if counters is None:
-        return written._replace(target=name, metric=metric or _USUAL)
+        return written._replace(target=name, metric=metric or _USUAL, receive=None)
     return written._replace(target=name, metric=metric, cores=None)
 
 

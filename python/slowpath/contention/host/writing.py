@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import replace_file, write_error
 from slowpath.cli.printable import csv_line
 from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.host.machine import Machine
@@ -74,7 +74,7 @@ def write_profile(
             if text is None:
                 (path / name).unlink(missing_ok=True)
             else:
-                (path / name).write_text(text)
+                replace_file(str(path / name), text.encode())
                 written.append(str(path / name))
     except OSError as problem:
         raise write_error(folder, problem) from None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import write_bytes
 
 MAGIC = b"PAR1"
 """What a Parquet file begins with."""
@@ -74,10 +74,9 @@ def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, s
     """
     arrow, parquet = packages()
     table = arrow.table({name: list(values) for name, values in columns.items()})
-    try:
-        parquet.write_table(table.replace_schema_metadata(dict(said)), file)
-    except OSError as problem:
-        raise write_error(file, problem) from None
+    written = arrow.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata(dict(said)), written)
+    write_bytes(file, written.getvalue().to_pybytes())
 
 
 def packages() -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_text, write_error
+from slowpath.cli.inputs import read_text, write_error, write_text
 from slowpath.described.marked import yaml_text
 from slowpath.experiments.results.documents import Measurement, Sample
 from slowpath.experiments.results.samples import read_samples, samples_csv
@@ -200,12 +200,7 @@ def write(file: Path, text: str) -> None:
     Raises:
         InputError: when it cannot be written.
     """
-    fresh = file.with_name(f".{file.name}.new")
-    try:
-        fresh.write_text(text)
-        fresh.replace(file)
-    except OSError as problem:
-        raise write_error(str(file), problem) from None
+    write_text(str(file), text)
 
 
 def _make(folder: Path) -> None:

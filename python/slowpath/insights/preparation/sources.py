@@ -13,7 +13,7 @@ from slowpath.insights.preparation.framework import (
     missing_header,
 )
 from slowpath.programs.clang import BITCODE, compile_c
-from slowpath.programs.sources import Clang, kind_of
+from slowpath.programs.sources import Clang, kind_of, known_as
 
 _COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
 """What clang compiles, by extension, and how it is told so where the name does not say it."""
@@ -57,6 +57,9 @@ def load_source(file: str, clang: Clang) -> Source:
         StoppedError: when there is no time left to compile it.
     """
     data = read_program(file)
+    known = known_as(file, data)
+    if known is not None:
+        raise InputError(file, known)
     if data.startswith(_BITCODE):
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):

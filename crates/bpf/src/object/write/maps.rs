@@ -52,11 +52,11 @@ pub(super) struct Maps<'a> {
 /// Places all maps of the object and describes them by types.
 pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps<'a>, WriteError> {
     let mut maps = Maps::default();
-    let mut names = Names::default();
+    let given = names(object);
     let mut used = Vec::new();
     let mut vars = Vec::new();
     for (map, def) in object.maps.iter().enumerate().filter(|(_, def)| def.initial.is_none()) {
-        let name = names.unique(&def.name);
+        let name = given[map].clone();
         let known = original(types, def, &used);
         let (ty, values) = match known {
             Some((_, ty, values)) => (ty, values),
@@ -82,21 +82,39 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
     if !vars.is_empty() {
         types.section(".maps", maps.size, vars);
     }
-    let mut sections = Vec::new();
     for (map, def) in object.maps.iter().enumerate() {
         let Some(content) = def.initial.as_deref().filter(|content| !content.is_empty()) else {
             continue;
         };
-        let section = section_name(def, &sections);
+        let section = given[map].clone();
         if section.starts_with(".bss") && content.iter().any(|byte| *byte != 0) {
             let what = "its content is not zero, and its section has none";
             return Err(WriteError::map(&def.name, what));
         }
         let variables = describe(object, types, map, &section, content.len());
-        sections.push(section.clone());
         maps.data.push(Data { map, section, content, variables });
     }
     Ok(maps)
+}
+
+/// The names of the maps of an object, in their order: pinned maps keep theirs, which is what others find
+/// them by; global data has those of its sections.
+pub(super) fn names(object: &Object) -> Vec<String> {
+    let mut taken = Names::default();
+    let mut given = vec![String::new(); object.maps.len()];
+    for pinned in [true, false] {
+        let defined = object.maps.iter().enumerate().filter(|(_, def)| def.initial.is_none());
+        for (map, def) in defined.filter(|(_, def)| (def.pinning != 0) == pinned) {
+            given[map] = taken.unique(&def.name);
+        }
+    }
+    let mut sections = Vec::new();
+    let is_data = |def: &MapDef| def.initial.as_ref().is_some_and(|content| !content.is_empty());
+    for (map, def) in object.maps.iter().enumerate().filter(|(_, def)| is_data(def)) {
+        given[map] = section_name(def, &sections);
+        sections.push(given[map].clone());
+    }
+    given
 }
 
 /// Larger sections of definitions are refused.

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import read_program, read_text, write_error
+from slowpath.cli.inputs import read_program, read_text, write_bytes, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.loading import load_members
@@ -149,7 +149,7 @@ def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None
     path = output / f"{spot['node']}.{spot['variant']}.bpf.o"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
     except OSError as problem:
         raise write_error(str(path), problem) from None
+    write_bytes(str(path), data)
     return str(path)

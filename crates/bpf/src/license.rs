@@ -1,0 +1,63 @@
+//! Licenses as the kernel reads them, and the calls that it keeps for programs under the GPL.
+//!
+//! Sources: `license_is_gpl_compatible` in `include/linux/license.h`; `gpl_only` in `struct
+//! bpf_func_proto` of each helper that XDP programs can call; `add_kfunc_call` in
+//! `kernel/bpf/verifier.c` (Linux 6.18). A test asks the running kernel for each helper.
+
+use crate::BpfProgram;
+use crate::insn::helper::{helper_name, number};
+use crate::insn::{Call, Insn};
+
+/// Licenses that the kernel takes for compatible with the GPL.
+pub const GPL_COMPATIBLE: [&str; 6] =
+    ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
+
+/// Helpers of XDP programs that only programs under such a license can call.
+#[rustfmt::skip]
+pub const GPL_ONLY: [i32; 27] = [
+    number("bpf_trace_printk"),
+    number("bpf_perf_event_read"),
+    number("bpf_perf_event_output"),
+    number("bpf_get_current_task"),
+    number("bpf_perf_event_read_value"),
+    number("bpf_fib_lookup"),
+    number("bpf_tcp_check_syncookie"),
+    number("bpf_tcp_gen_syncookie"),
+    number("bpf_probe_read_user"),
+    number("bpf_probe_read_kernel"),
+    number("bpf_probe_read_user_str"),
+    number("bpf_probe_read_kernel_str"),
+    number("bpf_get_current_task_btf"),
+    number("bpf_check_mtu"),
+    number("bpf_snprintf"),
+    number("bpf_timer_init"),
+    number("bpf_timer_set_callback"),
+    number("bpf_timer_start"),
+    number("bpf_timer_cancel"),
+    number("bpf_task_pt_regs"),
+    number("bpf_get_branch_snapshot"),
+    number("bpf_trace_vprintk"),
+    number("bpf_copy_from_user_task"),
+    number("bpf_tcp_raw_gen_syncookie_ipv4"),
+    number("bpf_tcp_raw_gen_syncookie_ipv6"),
+    number("bpf_tcp_raw_check_syncookie_ipv4"),
+    number("bpf_tcp_raw_check_syncookie_ipv6"),
+];
+
+/// Whether the kernel takes a license for compatible with the GPL.
+pub fn is_gpl_compatible(license: &str) -> bool {
+    GPL_COMPATIBLE.contains(&license)
+}
+
+/// Name of the first function that a program calls and that is kept for programs under the GPL: a
+/// helper, or any kernel function.
+pub fn gpl_only_call(program: &BpfProgram) -> Option<&str> {
+    program.insns.iter().find_map(|insn| match insn {
+        Insn::Call(Call::Helper(helper)) if GPL_ONLY.contains(helper) => helper_name(*helper),
+        Insn::Call(Call::Kfunc { id, .. }) => {
+            let name = usize::try_from(*id).ok().and_then(|id| program.kfuncs.get(id));
+            Some(name.map_or("a kernel function", String::as_str))
+        }
+        _ => None,
+    })
+}

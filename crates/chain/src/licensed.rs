@@ -1,0 +1,187 @@
+//! The license of an object that the programs of several others become.
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::license::{gpl_only_call, is_gpl_compatible};
+use thiserror::Error;
+
+/// Beginning of licenses that leave the choice between the GPL and another one.
+const DUAL: &str = "Dual ";
+
+/// A program under the license of its object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Licensed<'a> {
+    /// Its name in the chain.
+    pub name: &'a str,
+    /// The license; `None` where the object has none.
+    pub license: Option<&'a str>,
+    pub program: &'a BpfProgram,
+}
+
+/// Licenses that one object cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum LicenseError {
+    /// The kernel loads one of the programs only under the GPL, and another one is not under it.
+    #[error(
+        "{needs} calls {call}, which the kernel keeps for programs under the GPL, and {other} is {license}: \
+         one object has one license"
+    )]
+    NeedsGpl {
+        /// The program that needs the GPL.
+        needs: String,
+        /// What it calls.
+        call: String,
+        /// The program that is not compatible with it.
+        other: String,
+        /// The license of that one, in words.
+        license: String,
+    },
+    /// Programs are under licenses of which neither includes the other.
+    #[error(
+        "{one} is {first} and {other} is {second}: one object has one license; give both the \
+         same, or load them one behind the other"
+    )]
+    Differ {
+        /// A program.
+        one: String,
+        /// Its license, in words.
+        first: String,
+        /// Another program.
+        other: String,
+        /// The license of that one, in words.
+        second: String,
+    },
+}
+
+/// The license of an object with all of these programs: the one that they have; of compatible ones
+/// the GPL where a program has no other choice.
+///
+/// # Errors
+/// See [`LicenseError`]: a license is a statement of those who wrote a program.
+pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>, LicenseError> {
+    let compatible = |of: &&Licensed<'_>| of.license.is_some_and(is_gpl_compatible);
+    let other = programs.iter().find(|of| !compatible(of));
+    let needs = programs.iter().find_map(|of| Some((of, gpl_only_call(of.program)?)));
+    if let (Some((needs, call)), Some(other)) = (needs, other) {
+        return Err(LicenseError::NeedsGpl {
+            needs: needs.name.to_owned(),
+            call: call.to_owned(),
+            other: other.name.to_owned(),
+            license: words(other.license),
+        });
+    }
+    let Some(first) = programs.first() else { return Ok(None) };
+    if let Some(different) = programs.iter().find(|of| of.license != first.license) {
+        // Under the GPL, all that are compatible with it; else as the one that is not.
+        let strict = programs.iter().find(|of| compatible(of) && !is_dual(of.license));
+        let joint = other.map_or_else(
+            || Some(strict.and_then(|of| of.license).unwrap_or("GPL")),
+            |other| other.license,
+        );
+        let includes = |of: &Licensed<'_>| {
+            other.is_none() || of.license == joint || of.license.zip(joint).is_some_and(leaves)
+        };
+        if !programs.iter().all(includes) {
+            return Err(LicenseError::Differ {
+                one: first.name.to_owned(),
+                first: words(first.license),
+                other: different.name.to_owned(),
+                second: words(different.license),
+            });
+        }
+        return Ok(joint.map(str::to_owned));
+    }
+    Ok(first.license.map(str::to_owned))
+}
+
+fn is_dual(license: Option<&str>) -> bool {
+    license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
+}
+
+/// Whether a license leaves the choice of another one: `Dual MIT/GPL` that of `MIT`.
+fn leaves((license, other): (&str, &str)) -> bool {
+    let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
+    is_dual(Some(license)) && choices == Some(other)
+}
+
+fn words(license: Option<&str>) -> String {
+    license.map_or_else(
+        || "without a license".to_owned(),
+        |license| format!("under the license {:?}", license),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LicenseError, Licensed, joint_license};
+    use slowpath_bpf::insn::helper::{MAP_LOOKUP_ELEM, PERF_EVENT_OUTPUT};
+    use slowpath_bpf::insn::{Call, Insn};
+    use slowpath_bpf::{BpfProgram, ProgramKind};
+
+    fn program(call: Call) -> BpfProgram {
+        BpfProgram {
+            number: 0,
+            name: "p".to_owned(),
+            section: "xdp".to_owned(),
+            kind: ProgramKind::Xdp,
+            insns: vec![Insn::Call(call), Insn::Exit],
+            lines: vec![None; 2],
+            subprograms: Vec::new(),
+            kfuncs: vec!["bpf_xdp_metadata_rx_hash".to_owned()],
+            unresolved: Vec::new(),
+        }
+    }
+
+    fn joint(all: &[(Option<&str>, &BpfProgram)]) -> Result<Option<String>, LicenseError> {
+        let named = ["a", "b", "c"].into_iter().zip(all);
+        let programs: Vec<Licensed<'_>> =
+            named.map(|(name, &(license, program))| Licensed { name, license, program }).collect();
+        joint_license(&programs)
+    }
+
+    #[test]
+    fn programs_that_need_the_gpl_are_not_given_another_license() {
+        let plain = program(Call::Helper(MAP_LOOKUP_ELEM));
+        for call in [Call::Helper(PERF_EVENT_OUTPUT), Call::Kfunc { id: 0, module: 0 }] {
+            let needs = program(call);
+            for other in [Some("Proprietary"), Some("gpl"), Some(""), None] {
+                for all in [
+                    [(other, &plain), (Some("GPL"), &needs)],
+                    [(Some("Dual BSD/GPL"), &needs), (other, &plain)],
+                ] {
+                    let error = joint(&all).expect_err("they need different licenses");
+                    assert!(matches!(error, LicenseError::NeedsGpl { .. }), "{error}");
+                }
+            }
+            let both = [(Some("Dual BSD/GPL"), &plain), (Some("GPL"), &needs)];
+            assert_eq!(joint(&both), Ok(Some("GPL".to_owned())));
+        }
+    }
+
+    #[test]
+    fn no_program_is_given_a_license_that_its_object_does_not_have() {
+        let plain = program(Call::Helper(MAP_LOOKUP_ELEM));
+        let joint = |licenses: &[Option<&str>]| {
+            joint(&licenses.iter().map(|&license| (license, &plain)).collect::<Vec<_>>())
+        };
+        let is = |license: &str| Ok(Some(license.to_owned()));
+        assert_eq!(joint(&[Some("Proprietary"), Some("Proprietary")]), is("Proprietary"));
+        assert_eq!(joint(&[None, None]), Ok(None));
+        assert_eq!(joint(&[Some("GPL"), Some("Dual MIT/GPL"), Some("GPL v2")]), is("GPL"));
+        assert_eq!(joint(&[Some("Dual MIT/GPL"), Some("Dual BSD/GPL")]), is("GPL"));
+        assert_eq!(joint(&[Some("Dual MIT/GPL"), Some("MIT")]), is("MIT"));
+        let differ = [
+            [Some("GPL"), Some("Proprietary")],
+            [Some("Proprietary"), Some("GPL")],
+            [Some("GPL"), None],
+            [None, Some("MIT")],
+            [Some("MIT"), Some("Apache-2.0")],
+            [Some("Dual BSD/GPL"), Some("Proprietary")],
+        ];
+        for licenses in differ {
+            let error = joint(&licenses).expect_err("one object has one license");
+            assert!(matches!(error, LicenseError::Differ { .. }), "{licenses:?}: {error}");
+        }
+        let three = [Some("Dual BSD/GPL"), Some("GPL"), Some("MIT")];
+        assert!(joint(&three).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Two objects that others made or changed: whether their programs do the same, for all packets of
+//! which facts hold and all content of maps.
+//!
+//! Maps of one name are one map in both, where both objects define them alike. Others belong to one of
+//! the programs: what it writes there is a difference.
+
+use crate::Loaded;
+use crate::equivalence::{Counterexample, EquivalenceError, Packets, Proof, prove_for};
+use crate::report::ProofReport;
+use crate::settings::settings;
+use serde::Serialize;
+use slowpath_bpf::insn::{Imm64, Insn};
+use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, ObjectError, Part};
+use slowpath_ir::PacketFacts;
+use slowpath_stop::Stop;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Names of the two, in front of their sections and of maps that they do not share.
+const NAMES: [&str; 2] = ["first", "second"];
+
+/// How two programs compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Both do the same, under the conditions.
+    Equal,
+    /// They do something else with a packet, which was run in both.
+    Differ,
+    /// Neither is known.
+    Undecided,
+}
+
+/// What is known of two programs.
+#[derive(Debug, Serialize)]
+pub struct VerifyReport {
+    /// How they compare.
+    pub outcome: Outcome,
+    /// Conditions for that, one sentence each.
+    pub assumptions: Vec<String>,
+    /// Why it is not decided, one sentence each.
+    pub undecided: Vec<String>,
+    /// Names of the maps that are one map in both programs.
+    pub shared: Vec<String>,
+    /// What they differ on; null unless they do.
+    pub counterexample: Option<Counterexample>,
+    /// How much work the proof was.
+    pub proof: ProofReport,
+}
+
+/// Why two programs cannot be compared.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// One of them cannot be linked.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// One of them has no meaning that can be analysed.
+    #[error(transparent)]
+    Equivalence(#[from] EquivalenceError),
+}
+
+/// Compares two programs for packets of which facts hold, anywhere: whatever room there is around
+/// packets. What is known by the time that `stop` says so is the result.
+///
+/// # Errors
+/// See [`VerifyError`].
+pub fn verify(
+    both: [&Loaded; 2],
+    facts: &PacketFacts,
+    kernel: Option<Arc<Btf>>,
+    stop: &Stop,
+) -> Result<VerifyReport, VerifyError> {
+    let part = |number: usize| Part { name: NAMES[number], object: &both[number].object };
+    let map = |(number, map): (usize, usize)| &both[number].object.maps[map];
+    let joined = Object::join(&[part(0), part(1)], |one, other| is_one(map(one), map(other)));
+    let link = |number: usize| {
+        joined.object.link(joined.programs[number] + both[number].program, kernel.as_deref())
+    };
+    let programs = [link(0)?, link(1)?];
+    let shared = joined.maps[1].iter().filter(|map| joined.maps[0].contains(map));
+    let shared: Vec<String> =
+        shared.map(|&map| own_name(&joined.object.maps[map].name).to_owned()).collect();
+    let why = incomparable(&programs).or_else(|| slots(&joined.object, &programs));
+    let proof = match why {
+        Some(why) => Proof { undecided: vec![why], ..Proof::default() },
+        None => {
+            let options = LiftOptions { kernel_types: kernel.clone(), ..LiftOptions::any_device() };
+            let [first, second] = &programs;
+            prove_for(&joined.object, first, second, Packets::Inside(facts), &options, stop)?
+        }
+    };
+    let outcome = match (&proof.counterexample, proof.proved) {
+        (Some(_), _) => Outcome::Differ,
+        (None, true) if proof.pairs > 0 => Outcome::Equal,
+        (None, _) => Outcome::Undecided,
+    };
+    let mut undecided = proof.undecided.clone();
+    if outcome == Outcome::Undecided && proof.proved {
+        undecided.push("there is no packet for which the facts hold".to_owned());
+    }
+    if outcome != Outcome::Undecided {
+        undecided.clear();
+    }
+    let counterexample = proof.counterexample.clone();
+    let mut proof = ProofReport::from(proof);
+    let mut assumptions = std::mem::take(&mut proof.assumptions);
+    for (number, program) in programs.iter().enumerate() {
+        let sentences = settings(NAMES[number], &joined.object, program);
+        assumptions.extend(sentences);
+    }
+    Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
+}
+
+/// Whether maps of two objects are one: of one name, and defined alike. Data that programs can write
+/// is what earlier runs left, where both begin with the same.
+fn is_one(one: &MapDef, other: &MapDef) -> bool {
+    let like = |map: &MapDef| {
+        let inner = map.inner.as_deref().map(|inner| {
+            (inner.kind, inner.key_size, inner.value_size, inner.max_entries, inner.flags)
+        });
+        let sizes = (map.key_size, map.value_size, map.max_entries);
+        (map.kind, sizes, map.flags, map.extra, map.read_only, inner)
+    };
+    one.name == other.name
+        && like(one) == like(other)
+        && one.initial == other.initial
+        && one.slots.is_empty()
+        && other.slots.is_empty()
+}
+
+/// What a map is called in its object.
+fn own_name(name: &str) -> &str {
+    NAMES.iter().find_map(|part| name.strip_prefix(part)?.strip_prefix(':')).unwrap_or(name)
+}
+
+/// Why two programs are not of one kind.
+fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
+    if first.kind != second.kind {
+        return Some(format!(
+            "they are of different types: {} and {}",
+            first.section, second.section
+        ));
+    }
+    if first.kfuncs != second.kfuncs {
+        return Some("they declare different kernel functions, or in another order".to_owned());
+    }
+    let fragments = first.takes_fragments() != second.takes_fragments();
+    let behind = first.runs_behind_a_map() != second.runs_behind_a_map();
+    (fragments || behind).then(|| {
+        format!("they run in different places: section {} and {}", first.section, second.section)
+    })
+}
+
+/// Why maps that a program uses keep it from being compared: objects fill them, each with its own.
+fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
+    let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
+        Insn::LoadImm64 { value: Imm64::Map(map), .. } => {
+            object.maps.get(*map as usize).filter(|map| !map.slots.is_empty())
+        }
+        _ => None,
+    });
+    used.map(|map| {
+        let name = own_name(&map.name);
+        format!("map {name} holds programs or maps of one object, which are not compared")
+    })
+}

@@ -1,0 +1,41 @@
+//! Calls that need a license compatible with the GPL: each helper, asked of the running kernel.
+
+use crate::support;
+
+use slowpath_bpf::insn::helper::helper_name;
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::license::{GPL_COMPATIBLE, GPL_ONLY, gpl_only_call};
+use slowpath_oracle::Oracle;
+use support::{features, isa, kernel};
+
+#[test]
+fn the_kernel_keeps_the_same_helpers_for_programs_under_the_gpl() {
+    let Some(kernel) = kernel() else { return };
+    let mut object = features();
+    let linked = object.link(0, kernel.types()).expect("links");
+    let mut loads = |license: &str, helper: i32| {
+        let mut program = linked.clone();
+        program.insns = vec![Insn::Call(Call::Helper(helper)), isa::mov(0, 2), Insn::Exit];
+        program.lines = vec![None; 3];
+        program.subprograms.truncate(1);
+        program.kfuncs.clear();
+        program.unresolved.clear();
+        object.license = Some(license.to_owned());
+        let refused = kernel.load_rewritten(&object, &program).err().map(|why| why.to_string());
+        (gpl_only_call(&program).is_some(), refused.is_some_and(|why| why.contains("GPL")))
+    };
+    let mut asked = 0;
+    for helper in (1..).take_while(|&number| helper_name(number).is_some()) {
+        let name = helper_name(helper).unwrap_or_default();
+        let (needs, refused) = loads("Proprietary", helper);
+        assert_eq!(refused, needs, "{name}");
+        asked += 1;
+    }
+    for license in GPL_COMPATIBLE {
+        assert_eq!(loads(license, GPL_ONLY[0]), (true, false), "{license}");
+    }
+    for license in ["", "gpl", "GPLv2", "Dual BSD/GPL ", "MIT", "Apache-2.0"] {
+        assert_eq!(loads(license, GPL_ONLY[0]), (true, true), "{license:?}");
+    }
+    Oracle::Kernel.compared(asked);
+}

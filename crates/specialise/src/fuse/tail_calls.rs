@@ -1,0 +1,74 @@
+//! Several programs one behind the other, each a program of its own that calls the next by a tail
+//! call: what a fused program is to be compared with in the kernel.
+//!
+//! Each is a function as it was written, below a driver that only tests its result, so that it shares
+//! nothing with how programs are fused.
+
+use super::{Form, FuseError, Fusion, Handover, copy, error, order};
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::helper::TAIL_CALL;
+use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
+
+/// Returned where a tail call fails: no XDP action.
+const FAILED: i32 = 0x5105;
+
+/// The programs, each of which calls those behind it through the program array with this number; there,
+/// they are at their places here.
+///
+/// # Errors
+/// As [`super::fuse`].
+pub fn tail_calls(
+    programs: &[BpfProgram],
+    handovers: &[Handover],
+    array: u32,
+) -> Result<Vec<BpfProgram>, FuseError> {
+    let first = programs.first().ok_or(FuseError::Nothing)?;
+    programs.iter().try_for_each(|program| error::check(first, program))?;
+    order::order(programs, handovers)?;
+    let one = |(number, program): (usize, &BpfProgram)| {
+        let mut fusion = Fusion::new(std::slice::from_ref(program), &[]);
+        fusion.push(copy(Register::R6, Register::R1), None);
+        fusion.references.push((fusion.insns.len(), (0, 0)));
+        fusion.push(Insn::Call(Call::Subprogram { offset: 0 }), None);
+        for handover in handovers.iter().filter(|handover| handover.from == number) {
+            for &result in &handover.results {
+                let call = tail_call(array, handover.to);
+                fusion.push(unless(result, call.len()), None);
+                call.into_iter().for_each(|insn| fusion.push(insn, None));
+            }
+        }
+        fusion.push(Insn::Exit, None);
+        fusion.add_functions(Form::Calls, &[0]);
+        fusion.finish(program, &program.name)
+    };
+    programs.iter().enumerate().map(one).collect()
+}
+
+/// A jump over so many instructions unless this is the result.
+fn unless(result: u32, count: usize) -> Insn {
+    Insn::Branch {
+        width: Width::W32,
+        cond: Condition::Ne,
+        dst: Register::R0,
+        src: Source::Imm(result as i32),
+        offset: count as i16,
+    }
+}
+
+/// Leaves for the program at this place of a program array.
+fn tail_call(array: u32, place: usize) -> Vec<Insn> {
+    vec![
+        copy(Register::R1, Register::R6),
+        Insn::LoadImm64 { dst: Register::R2, value: Imm64::Map(array) },
+        Insn::SecondSlot,
+        number(Register::R3, place as i32),
+        Insn::Call(Call::Helper(TAIL_CALL)),
+        number(Register::R0, FAILED),
+        Insn::Exit,
+    ]
+}
+
+fn number(dst: Register, value: i32) -> Insn {
+    use slowpath_bpf::insn::AluOp;
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(value) }
+}

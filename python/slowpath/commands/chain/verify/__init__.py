@@ -1,0 +1,1 @@
+"""The command `slowpath chain verify`."""

@@ -1,0 +1,150 @@
+"""Compares two programs, and says what came of it."""
+
+import json
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from slowpath.analysis.watching import WorkWatch, ending
+from slowpath.cli.errors import InputError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.lists import first_few
+from slowpath.cli.printable import json_line, one_line
+from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.chain.verify.documents import FinalState, VerifyReport
+from slowpath.engine import chains, identity, objects
+from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.programs.loading import load_program
+from slowpath.programs.selection import meant_by
+from slowpath.programs.sources import Clang
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Message
+from slowpath.work.stopping import Stopping, heeding_signals
+
+_SHOWN = 10  # maps that are named
+_CODES = {
+    "equal": ExitCode.FINE,
+    "differ": ExitCode.FAILED,
+    "undecided": ExitCode.UNDECIDED,
+}
+
+
+class Comparing(NamedTuple):
+    """What is compared, and how."""
+
+    first: str  # a file
+    second: str
+    program: str | None = None  # its name in both; None: the only XDP program
+    assumed: tuple[str, ...] = ()  # facts about packets, in words
+    btf: str | None = None
+    cflags: tuple[str, ...] = ()
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
+    """Compares two programs, and reports it.
+
+    Raises:
+        InputError: when a file cannot be read, or has no such program.
+    """
+    report = compared(comparing)
+    if form == "json":
+        out(json_line(report))
+    else:
+        out_lines(verify_report(report))
+    return _CODES[report["outcome"]]
+
+
+def compared(comparing: Comparing) -> VerifyReport:
+    """What is known of two programs.
+
+    Raises:
+        InputError: when a file cannot be read, or has no such program.
+    """
+    clang = Clang(comparing.cflags, comparing.deadline_seconds, memory_bytes=comparing.memory_bytes)
+    files = comparing.first, comparing.second
+    both = [_program(file, comparing.program, clang) for file in files]
+    needed = any(needs_kernel for _, _, needs_kernel in both)
+    btf = KernelBtf(comparing.btf).for_program(needed=needed)
+    first, second = ((found, number) for found, number, _ in both)
+    limits = comparing.deadline_seconds, comparing.memory_bytes
+    asked = chains.Verifying((first, second), comparing.assumed, btf, *limits)
+    said = list[Message]()
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        yield ("verified", chains.verify(asked, comparing.second, stopping))
+
+    watch = WorkWatch(comparing.second, ending(comparing.deadline_seconds, "--deadline"))
+    try:
+        with heeding_signals() as stopping, Errand(work, comparing.memory_bytes) as errand:
+            stopped = errand.run(comparing.deadline_seconds, stopping, said.append, watch.look)
+    finally:
+        watch.close()
+    known = json.loads(said[0][1]) if said else _nothing(stopped)
+    report: VerifyReport = {
+        "slowpath": identity.version(),
+        "first": comparing.first,
+        "second": comparing.second,
+        "facts": list(comparing.assumed),
+        "stopped": stopped,
+        **known,
+    }
+    return report
+
+
+def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
+    """An object, the number of the program that is meant, and whether it needs the kernel's types.
+
+    Raises:
+        InputError: when the file cannot be read, or has no such program.
+    """
+    read = objects.read_object(file, load_program(file, clang))
+    meant = meant_by(file, objects.programs(read), wanted)
+    if isinstance(meant, str):
+        raise InputError(file, meant)
+    return read, meant.number, meant.needs_kernel
+
+
+def _nothing(stopped: str | None) -> dict[str, object]:
+    """What is known where the work was ended."""
+    return {
+        "outcome": "undecided",
+        "assumptions": [],
+        "undecided": [stopped or "nothing is known"],
+        "shared": [],
+        "counterexample": None,
+        "proof": {"paths": 0, "pairs": 0, "queries": 0, "seconds": 0.0, "assumptions": []},
+    }
+
+
+def verify_report(report: VerifyReport) -> Iterator[str]:
+    """What is known of two programs, in lines."""
+    first, second = one_line(report["first"]), one_line(report["second"])
+    proof = report["proof"]
+    match report["outcome"]:
+        case "equal":
+            yield f"equal: {first} and {second} do the same with every packet"
+        case "differ":
+            yield f"differ: {first} and {second} do not do the same"
+        case "undecided":
+            yield f"not decided: whether {first} and {second} do the same"
+    yield from (f"  if {one_line(fact)}" for fact in report["facts"])
+    yield from (f"  if {one_line(condition)}" for condition in report["assumptions"])
+    yield from (f"  {one_line(why)}" for why in report["undecided"])
+    if report["counterexample"]:
+        example = report["counterexample"]
+        yield one_line(f"  {example['what']} differs for packet {example['packet']}")
+        for memory, content in example["maps"].items():
+            digits = ", ".join(f"{at}: {byte:02x}" for at, byte in content.items())
+            yield one_line(f"  with {memory} = {digits or 'all zero'}")
+        yield from _left(first, example["original"])
+        yield from _left(second, example["specialised"])
+    if report["shared"]:
+        yield one_line(f"  maps of both: {first_few(report['shared'], _SHOWN)}")
+    yield f"{proof['pairs']} pairs of paths, {proof['queries']} questions to the solver"
+
+
+def _left(name: str, left: FinalState) -> Iterator[str]:
+    """What a program leaves."""
+    yield f"  {name}: returns {left['result']}, packet {left['packet']}"
+    yield from (one_line(f"    {element}") for element in left["maps"])

@@ -1,0 +1,236 @@
+"""Files that commands write: whole or as they were, and never over what is read."""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slowpath.app import ROOT as COMMANDS
+from slowpath.cli import inputs
+from slowpath.cli.command import Command, Group, load
+from slowpath.cli.errors import InputError
+from slowpath.programs.sources import known_as
+from support import ROOT, slowpath
+
+EXAMPLES = ROOT / "examples/chain"
+
+
+def _commands(group: Group) -> Iterator[Command]:
+    for place in group.commands.values():
+        one = load(place)
+        if isinstance(one, Group):
+            yield from _commands(one)
+        else:
+            yield one
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+# --- whole, or as it was --------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    file.chmod(0o640)
+    with file.open() as reader:
+        inputs.write_text(str(file), "new\udcff")
+        assert reader.read() == "old"
+    assert file.read_bytes() == b"new\\udcff"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder/target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    inputs.write_bytes(str(link), b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+def test_what_goes_wrong_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("precious")
+
+    def fails(*_: object) -> None:
+        raise (KeyboardInterrupt if call == "fchmod" else OSError(errno.ENOSPC, "no space"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fails)
+        with pytest.raises((InputError, KeyboardInterrupt)):
+            inputs.write_bytes(str(file), b"x" * 10_000)
+    assert file.read_text() == "precious"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root")
+    full = tmp_path / "full"
+    full.mkdir()
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or unmount is None:
+        pytest.skip("there is no mount")
+    words = [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)]
+    if subprocess.run(words, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        precious = full / "load_balancer.bpf.o"
+        precious.write_text("precious")
+        page = full / "y.html"
+        page.write_text("old")
+        chain = EXAMPLES / "chain.yaml"
+        for words in (("-o", full), ("--html", page)):
+            run = slowpath("chain", "optimize", chain, *words, "--packets", "0")
+            assert run.returncode == 3
+            assert "cannot be written: no space left on device" in run.stderr
+        assert (precious.read_text(), page.read_text()) == ("precious", "old")
+        assert sorted(one.name for one in full.iterdir()) == ["load_balancer.bpf.o", "y.html"]
+    finally:
+        subprocess.run([unmount, str(full)], check=True)
+
+
+def test_files_are_written_in_one_place() -> None:
+    """Others do not leave half of one: temporary files, streams and devices are none."""
+    writing = re.compile(r"""open\([^)]*["'][wax]b?["']|\.write_(text|bytes)\(|savefig\(""")
+    allowed = {
+        "cli/inputs.py": 2,  # the new file, and devices
+        "cli/terminal.py": 2,  # standard streams
+        "insights/blocks/exact/steps.py": 1,  # in a temporary folder
+        "report/picture.py": 1,  # to memory
+    }
+    found = dict[str, int]()
+    for file in (ROOT / "python/slowpath").rglob("*.py"):
+        count = sum(1 for line in file.read_text().splitlines() if writing.search(line))
+        if count:
+            found[str(file.relative_to(ROOT / "python/slowpath"))] = count
+    assert {name: count for name, count in found.items() if count > allowed.get(name, 0)} == {}
+
+
+def test_files_are_there_where_nobody_reads_the_report(tmp_path: Path) -> None:
+    page = tmp_path / "p.html"
+    read, write = os.pipe()
+    os.close(read)
+    words = ["chain", "optimize", EXAMPLES / "chain.yaml", "--packets", "0", "--html", page]
+    run = subprocess.run([sys.executable, "-m", "slowpath", *words], stdout=write, check=False)
+    os.close(write)
+    assert run.returncode == 141
+    assert page.read_text().rstrip().endswith("</html>")
+
+
+# --- never over what is read ----------------------------------------------------------------------
+
+
+def test_options_that_write_are_known_as_such() -> None:
+    seen = 0
+    for command in _commands(COMMANDS):
+        for option in command.options:
+            text = str(option.settings.get("help", ""))
+            writes = text.startswith(("Write ", "Draw "))
+            if option.settings.get("metavar") == "FILE" and writes and option.names:
+                says_what = option.names != ("--predict",)  # reads the x, writes to the output
+                assert option.writes == says_what, option.names
+                seen += 1
+    assert seen > 8
+
+
+@pytest.mark.parametrize("kind", ["name", "hard link", "symbolic link"])
+@pytest.mark.parametrize("command", ["optimize", "compile", "bound"])
+def test_no_input_is_overwritten(tmp_path: Path, command: str, kind: str) -> None:
+    source = tmp_path / "in" / "load_balancer.bpf.o"
+    source.parent.mkdir()
+    shutil.copy(EXAMPLES / "load_balancer.bpf.o", source)
+    before = _digest(source)
+    output = source.parent
+    if kind != "name":
+        output = tmp_path / "out"
+        output.mkdir()
+        link = output / source.name
+        if kind == "hard link":
+            link.hardlink_to(source)
+        else:
+            link.symlink_to(source)
+    words = {
+        "optimize": ("chain", "optimize", source, "--packets", "0", "-o", output),
+        "compile": ("compile", source, "-o", output / source.name),
+        "bound": ("bound", source, "--target", "ebpf", "--pcap", output / source.name),
+    }
+    run = slowpath(*words[command])
+    assert run.returncode == 2
+    assert "would be overwritten" in run.stderr
+    assert _digest(source) == before
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    file = tmp_path / "load_balancer.yaml"
+    text = (EXAMPLES / "chain.yaml").read_text()
+    file.write_text(text.replace("object: ", f"object: {EXAMPLES}/"))
+    run = slowpath("chain", "optimize", file, "--fuse", "-o", tmp_path, "--packets", "0")
+    assert run.returncode == 2
+    assert "load_balancer, and all programs as one" in run.stderr
+
+
+# --- what is no program ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("of", ["bound", "chain"])
+def test_a_pipe_that_nobody_writes_to_ends_with_the_deadline(tmp_path: Path, of: str) -> None:
+    os.mkfifo(tmp_path / "pipe.bpf.o")
+    chain = tmp_path / "chain.yaml"
+    chain.write_text("schema: 1\nprograms:\n - {name: a, object: pipe.bpf.o}\n")
+    words = {
+        "bound": ("bound", tmp_path / "pipe.bpf.o", "--target", "ebpf"),
+        "chain": ("chain", "optimize", chain),
+    }
+    run = slowpath(*words[of], "--deadline", "1")
+    assert run.returncode == 3
+    assert "is a pipe that was not written to its end in time" in run.stderr
+
+
+P4 = "#include <core.p4>\n#include <ebpf_model.p4>\nparser prs(packet_in p, out h headers) {}\n"
+KNOWN = {
+    "filter.p4": (P4, "is P4; p4c-ebpf makes C of it (p4c-ebpf --target kernel -o filter.c "),
+    "prog": (P4, "is P4; p4c-ebpf makes C of it (p4c-ebpf --target kernel -o prog.c "),
+    "psa.p4": (P4.replace("ebpf_model", "psa"), "(p4c-ebpf --arch psa --xdp -o psa.c "),
+    "l2.spec": ("apply {\n\trx m.port\n}\n", "is a pipeline of DPDK's software switch"),
+    "l2": ("metadata instanceof m_t\n", "is a pipeline of DPDK's software switch"),
+    "a.click": ("FromDevice(0) -> Discard;\n", "is a Click configuration"),
+    "a.conf": ("in :: FromDevice(eth0);\nin -> Discard;\n", "is a Click configuration"),
+    "t.pcap": ("\u00d4\u00c3\u00b2\u00a1\x02\x00", "is a packet capture"),
+    "m.csv": ("x,y\n1,2\n", "is CSV, no program; slowpath fit takes"),
+    "table": ("size;rate\n64;1.5\n", "is CSV, no program; slowpath fit takes"),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_known_is_called_by_its_name(tmp_path: Path, name: str) -> None:
+    content, said = KNOWN[name]
+    file = tmp_path / name
+    file.write_bytes(content.encode("latin-1"))
+    for command in ("bound", "insights"):
+        run = slowpath(command, file)
+        assert run.returncode == 3
+        (line,) = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+        assert said in line
+
+
+def test_programs_and_descriptions_are_nothing_else() -> None:
+    for pattern in ("examples/**/*", "crates/**/*.c", "crates/**/*.o", "targets/*"):
+        for file in ROOT.glob(pattern):
+            if file.is_file() and file.suffix not in {".pcap", ".csv", ".p4", ".spec", ".click"}:
+                assert known_as(str(file), file.read_bytes()) is None, file
