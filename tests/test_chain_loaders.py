@@ -267,4 +267,4 @@ def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
     file.write_text(HEAD % "GPL" + BEGIN % "a" + FILTERS)
     run = slowpath("chain", "verify", file, file, "--program", "b")
     assert run.returncode == 3
-    assert f"{file} has no program b; there are a" in run.stderr
+    assert f"error: {file}: has no program b; there are xdp: a\n" == run.stderr

@@ -262,8 +262,12 @@ def test_the_environment_is_a_condition_where_it_is_narrow() -> None:
     assert "exact if" not in wide
     narrow = slowpath("bound", *RECEIVING, *options, "--receive", "native-page").stdout
     assert "exact if packets arrive as native-page delivers them: 14 to 1514 bytes long" in narrow
-    (api,) = bound(RECEIVING[0], prog_name="head_is_full", target="ebpf", receive="native-page")
-    assert api.json["guarantee"]["verdict"] == "conditional"
+    (found,) = bound(
+        ROOT / RECEIVING[0], prog_name="head_is_full", target="ebpf", receive="native-page"
+    )
+    guarantee = found.result["guarantee"]
+    assert guarantee is not None
+    assert guarantee["verdict"] == "conditional"
 
 
 def test_a_gate_knows_the_environment() -> None:

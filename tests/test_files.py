@@ -95,8 +95,8 @@ def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
         page = full / "y.html"
         page.write_text("old")
         chain = EXAMPLES / "chain.yaml"
-        for words in (("-o", full), ("--html", page)):
-            run = slowpath("chain", "optimize", chain, *words, "--packets", "0")
+        for option, place in (("-o", full), ("--html", page)):
+            run = slowpath("chain", "optimize", str(chain), option, str(place), "--packets", "0")
             assert run.returncode == 3
             assert "cannot be written: no space left on device" in run.stderr
         assert (precious.read_text(), page.read_text()) == ("precious", "old")
@@ -127,7 +127,8 @@ def test_files_are_there_where_nobody_reads_the_report(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     words = ["chain", "optimize", EXAMPLES / "chain.yaml", "--packets", "0", "--html", page]
-    run = subprocess.run([sys.executable, "-m", "slowpath", *words], stdout=write, check=False)
+    command = [sys.executable, "-m", "slowpath", *map(str, words)]
+    run = subprocess.run(command, stdout=write, check=False)
     os.close(write)
     assert run.returncode == 141
     assert page.read_text().rstrip().endswith("</html>")

@@ -44,7 +44,6 @@ def bound(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("name", "code", "options", "stage"),
     [
-        ("shifts", lambda: shifts(30_000), COUNT, "the program: "),
         ("straight", lambda: straight(700_000), CARD, "compiling the program for the card"),
         ("straight", lambda: straight(900_000), COUNT, ""),
     ],
@@ -59,6 +58,19 @@ def test_a_deadline_ends_every_stage(
     assert result["error"].startswith("deadline while "), result["error"]
     assert stage in result["error"]
     assert result["error"].endswith(": there is no bound yet")
+
+
+def test_a_deadline_that_ends_unrolling_leaves_a_bound(tmp_path: Path) -> None:
+    run = bound(save(tmp_path, "shifts", shifts(30_000)), *COUNT, "--deadline", "0.5")
+    [result] = results(run)
+    if result["error"] is None:
+        assert result["guarantee"]["verdict"] == "bound"
+        assert result["guarantee"]["counts"]["instructions"] > 30_000
+    else:
+        # Before that, nobody knows what the program consists of.
+        assert result["error"].startswith(
+            ("deadline while reading", "deadline while translating")
+        ), result["error"]
 
 
 @pytest.mark.parametrize("found", [True, False])

@@ -136,6 +136,7 @@ class Chain:
         stop: Stop,
         assumed: list[str] = ...,
         maps: str | None = None,
+        receive: str | None = None,
     ) -> Rewriting: ...
 
 @final

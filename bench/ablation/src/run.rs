@@ -148,7 +148,7 @@ fn search<S: Solver>(
             event => event.map_err(|error| error.to_string())?,
         };
         match event {
-            Event::Working | Event::Bound(_) => {}
+            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             Event::Path(found) => {
                 slowest = slowest.max(Some(search.slowness(&found.cost, found.length).1));
                 if order != Order::EveryBranch {

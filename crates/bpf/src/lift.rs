@@ -38,6 +38,7 @@ mod state;
 mod support;
 mod uninit;
 mod unseen;
+mod visits;
 mod walk;
 
 pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
@@ -162,6 +163,7 @@ fn finish(
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
     let receive = options.receive.with_around(lifter.surroundings());
+    let visit_limits = lifter.visit_limits.resolved(&lifted.ids);
     let Parts {
         mut ir,
         code,
@@ -203,6 +205,7 @@ fn finish(
         packet_length: Some(packet_length),
         assumptions: assumptions.into_iter().collect(),
         reliances,
+        visit_limits,
     };
     if !options.keeps_dead_operations {
         eliminate_dead_operations(&mut program);

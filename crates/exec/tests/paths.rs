@@ -72,6 +72,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
         draws: Vec::new(),
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     };
     program.validate().expect("valid");
     program

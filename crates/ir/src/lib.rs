@@ -33,7 +33,7 @@ pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
 pub use program::{
     Block, CostEvent, Destination, Edge, Input, InputKind, Instruction, Program, RegInfo, Region,
-    RegionKind, SourceLocation, Terminator,
+    RegionKind, SourceLocation, Terminator, VisitLimit,
 };
 pub use temporaries::Temporaries;
 pub use validate::ValidateError;

@@ -154,6 +154,22 @@ pub struct Block {
     pub terminator: Terminator,
 }
 
+/// A limit on how often a block runs that the device sets, whatever the program says: the kernel's
+/// on rounds of `bpf_loop`, its counter of `may_goto`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VisitLimit {
+    /// The block.
+    pub block: BlockId,
+    /// The count starts anew whenever this block runs.
+    pub since: BlockId,
+    /// Runs of `block` at most between two runs of `since`.
+    pub most: u64,
+    /// Name of what sets the limit, such as `bpf_loop`.
+    pub by: String,
+    /// What has to hold for the device to set it, one sentence; `None` where it always does.
+    pub condition: Option<String>,
+}
+
 /// A program: one entry function of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -184,6 +200,8 @@ pub struct Program {
     pub assumptions: Vec<String>,
     /// What single runs can rely on, one sentence each, see [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
+    /// How often the device lets blocks run.
+    pub visit_limits: Vec<VisitLimit>,
 }
 
 impl Program {

@@ -37,5 +37,5 @@ fn the_kernel_keeps_the_same_helpers_for_programs_under_the_gpl() {
     for license in ["", "gpl", "GPLv2", "Dual BSD/GPL ", "MIT", "Apache-2.0"] {
         assert_eq!(loads(license, GPL_ONLY[0]), (true, true), "{license:?}");
     }
-    Oracle::Kernel.compared(asked);
+    Oracle::Kernel.compared(asked, "helpers under other licences");
 }

@@ -82,6 +82,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         packet_length: Some(start::PACKET_LENGTH),
         assumptions,
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     };
     eliminate_dead_operations(&mut program);
     refuse_undefined(listing, &program, &core)?;

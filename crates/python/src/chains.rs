@@ -238,8 +238,8 @@ impl Chain {
     /// `trust` or `guard`, or `None` where nothing is rewritten; what all programs as one are called,
     /// if they are to become one; and whether graphs are asked for. `stop` ends it with what is known
     /// by then. `assumed` are facts about packets that arrive at the first program, `maps` the text of
-    /// a file with content of maps that is frozen, `receive` says how packets arrive. Raises `Error` when a program cannot be linked, and
-    /// when these cannot be read.
+    /// a file with content of maps that is frozen, `receive` says how packets arrive. Raises `Error`
+    /// when a program cannot be linked, and when these cannot be read.
     #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None, receive=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
     fn rewrite(

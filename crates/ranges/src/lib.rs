@@ -23,6 +23,7 @@ mod memory;
 mod options;
 mod ranges;
 mod refine;
+mod rounds;
 mod state;
 mod transfer;
 mod value;
@@ -30,6 +31,7 @@ mod value_number;
 
 pub use options::{MemoryModel, Options};
 pub use ranges::{Ranges, analyze, analyze_until, analyze_with};
+pub use rounds::rounds;
 pub use slowpath_domain::Domain;
 pub use state::AbstractState;
 pub use value::{Origin, Value};

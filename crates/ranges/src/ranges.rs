@@ -76,6 +76,16 @@ impl Ranges {
         })
     }
 
+    /// What is followed of memory.
+    pub(crate) fn memory(&self) -> MemoryModel {
+        self.memory
+    }
+
+    /// The state when the block is entered; `None` when it never is.
+    pub(crate) fn state(&self, program: &Program, block: BlockId) -> Option<AbstractState> {
+        Some(self.entries[block.index()].as_ref()?.state(program))
+    }
+
     /// Calls `f` with every instruction of the block that has operations, in order, and the state
     /// before the first of them. A block that cannot be reached has no states.
     ///

@@ -7,3 +7,4 @@ mod loops;
 mod memory;
 mod random_programs;
 mod refinement;
+mod rounds;

@@ -210,6 +210,30 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
+    /// What each of so many arcs costs on `component` at most, with all that can come behind it, in
+    /// ticks.
+    pub(crate) fn heaviest_behind(
+        &self,
+        component: usize,
+        arcs: usize,
+        scratch: &mut Scratch,
+    ) -> Vec<u64> {
+        self.longest(component, &vec![true; arcs], scratch);
+        let mut behind = vec![0u64; arcs];
+        for (transition, &arc) in self.arcs.iter().enumerate() {
+            let rest = match self.next[transition] {
+                EXIT => 0,
+                next => scratch.best[next as usize],
+            };
+            // Nothing leads on where a limit cut a loop.
+            if rest != NEVER {
+                let total = self.costs[component][transition].saturating_add(rest);
+                behind[arc.index()] = behind[arc.index()].max(total);
+            }
+        }
+        behind
+    }
+
     /// The cost of a complete path, overhead included.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         let mut cost = self.overhead;

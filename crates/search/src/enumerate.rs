@@ -48,6 +48,8 @@ pub(crate) struct Enumeration {
     not_zero: HashMap<TermId, Vec<VarId>>,
     /// Why a path could not be decided, if one could not.
     undecided: Option<String>,
+    /// What is behind each arc at most, where the heaviest ways come first.
+    behind: Option<Vec<u64>>,
 }
 
 /// What one step of the enumeration brought.
@@ -84,6 +86,24 @@ impl Enumeration {
             model: Some(Rc::new(Model::new())),
         });
         start
+    }
+
+    /// The same by the heavier way out of each node first; `behind` is what arcs cost with what
+    /// comes behind them at most.
+    pub fn heaviest_first(unrolled: &Unrolled, behind: Vec<u64>) -> Self {
+        let mut start = Enumeration { behind: Some(behind), ..Enumeration::new(unrolled) };
+        if let Some(mut visit) = start.visits.pop() {
+            start.order(&mut visit.untried);
+            start.visits.push(visit);
+        }
+        start
+    }
+
+    /// Puts the ways out of a node in order; the last one is followed first.
+    fn order(&self, ways: &mut [ArcId]) {
+        if let Some(behind) = &self.behind {
+            ways.sort_by_key(|arc| behind[arc.index()]);
+        }
     }
 
     /// The arcs of the path that [`Progress::Path`] is about.
@@ -216,8 +236,9 @@ impl Enumeration {
             Head::Exit(_) => Vec::new(),
             Head::Node(node) => {
                 self.steps.push((arc, node));
-                let out = &unrolled.dag[node].out;
-                out.iter().rev().copied().collect()
+                let mut ways: Vec<ArcId> = unrolled.dag[node].out.iter().rev().copied().collect();
+                self.order(&mut ways);
+                ways
             }
         };
         Ok(Way::Possible(Visit { untried, facts, conditions: self.conditions.terms.len(), model }))

@@ -23,6 +23,7 @@ mod nogood;
 mod options;
 mod relax;
 mod search;
+mod structural;
 mod subproblem;
 mod unroll;
 
@@ -35,4 +36,5 @@ pub use gates::{Gate, Gated};
 pub use nogood::{ANY_LENGTH, Nogood, Nogoods};
 pub use options::{InputEnumeration, SearchOptions};
 pub use search::{Bound, Event, Metric, Search, Statistics};
-pub use unroll::{UnrollLimits, Unrolled, unroll, unroll_from};
+pub use structural::structural_bound;
+pub use unroll::{StatedLimit, UnrollLimits, Unrolled, stated_limits, unroll, unroll_from};

@@ -14,6 +14,7 @@
 
 mod branching;
 mod close;
+mod descent;
 mod turns;
 
 use crate::SearchError;
@@ -27,6 +28,7 @@ use crate::options::SearchOptions;
 use crate::relax::{Ascent, RelaxationScratch};
 use crate::subproblem::{ArcStatus, Subproblem};
 use crate::unroll::Unrolled;
+use descent::Descent;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
 use slowpath_smt::{Solver, TermId};
@@ -79,6 +81,8 @@ pub enum Event {
     Working,
     /// A tighter bound on the paths that are not found yet.
     Bound(Bound),
+    /// A path that some packet takes, while slower ones may exist ([`Search::report_reached`]).
+    Reached(Box<FoundPath>),
     /// The next slowest satisfiable path.
     Path(Box<FoundPath>),
     /// There are no further paths.
@@ -134,6 +138,8 @@ pub struct Search<S> {
     enumeration: Option<Enumeration>,
     /// The trial of all inputs, where few matter.
     turns: Turns,
+    /// The search for some path that a packet takes.
+    descent: Descent<S>,
 }
 
 impl<S: Solver> Search<S> {
@@ -206,6 +212,7 @@ impl<S: Solver> Search<S> {
             stuck: None,
             enumeration: None,
             turns: Turns::new(),
+            descent: Descent::Over,
             unrolled,
         };
         search.allowed.fill(true);
@@ -322,6 +329,9 @@ impl<S: Solver> Search<S> {
     }
 
     fn advance(&mut self) -> Result<Event, SearchError> {
+        if let Some(event) = self.descend() {
+            return event;
+        }
         if let Some(event) = self.close() {
             return event;
         }
@@ -395,7 +405,7 @@ impl<S: Solver> Search<S> {
                     return Ok(Event::Working);
                 }
                 self.stuck = Some(why.clone());
-                Ok(Event::GaveUp(why))
+                Ok(Event::Working)
             }
         }
     }

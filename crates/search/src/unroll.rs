@@ -26,6 +26,29 @@ pub struct UnrollLimits {
     pub underivable: Vec<u32>,
 }
 
+/// A stated limit of one loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedLimit {
+    /// Rounds at most.
+    pub count: u32,
+    /// Whether it is meant for this loop, whatever can be derived.
+    pub own: bool,
+}
+
+/// The limits that are stated for each loop of `flow`.
+///
+/// # Errors
+/// [`SearchError::NoLoopAt`] for a limit without a loop.
+pub fn stated_limits(
+    program: &Program,
+    flow: &FlowGraph,
+    limits: &UnrollLimits,
+) -> Result<Vec<Option<StatedLimit>>, SearchError> {
+    let limits = per_loop(program, flow, limits)?;
+    let stated = |limit: &Limit| Some(StatedLimit { count: limit.count?, own: limit.own });
+    Ok(limits.iter().map(stated).collect())
+}
+
 /// Block instances after which a program is refused rather than unrolled further.
 const MAX_NODES: usize = 1_000_000;
 /// Iterations after which a loop without a limit counts as unbounded.

@@ -77,12 +77,19 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     let options = SearchOptions { inputs, most_operations: 1 << 20, ..SearchOptions::default() };
     let target = target.clone();
     let mut search = Search::with_options(start, &model, target, metric, PACKETS, solver, options);
+    search.report_reached(BitSolver::new(), 0);
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().expect("searches") {
             Event::Working => {}
+            Event::Reached(path) => {
+                let reference = all.iter().find(|other| other.path == path.path);
+                let reference = reference.expect("a packet takes the path");
+                assert_eq!(path.cost, reference.cost, "the cost of a path that is reached");
+                replay(search.unrolled(), &model, &path);
+            }
             Event::Bound(bound) => {
                 if found.is_empty() {
                     assert!(worst.is_none_or(|worst| bound.slowness >= worst), "unsound bound");

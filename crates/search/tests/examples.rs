@@ -93,7 +93,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
                     Event::Path(path) => break Some(path.cost[component]),
                     Event::Complete => break None,
                     Event::GaveUp(why) => panic!("{name}: {why}"),
-                    Event::Working | Event::Bound(_) => {}
+                    Event::Working | Event::Bound(_) | Event::Reached(_) => {}
                 }
             };
             assert_eq!(exact, slowest, "{name}, {}", target.component_name(component));

@@ -217,7 +217,7 @@ fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Op
         let bound = search.bound().map(|bound| bound.slowness);
         assert!(exhaust || bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
         match search.step().expect("searches") {
-            Event::Working | Event::Bound(_) => {}
+            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             Event::Path(path) => {
                 let found = missing.remove(&path.path).expect("an unknown path, or found twice");
                 assert_eq!((path.cost, path.length), found);
@@ -322,7 +322,7 @@ fn exact(body: Vec<Stmt>) {
         steps.next().expect("it comes to an end");
         match search.step().expect("searches") {
             Event::Path(found) => break found,
-            Event::Working | Event::Bound(_) => {}
+            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             Event::Complete => panic!("there are paths"),
             Event::GaveUp(why) => panic!("gave up: {why}"),
         }

@@ -9,5 +9,6 @@ mod examples;
 mod inputs;
 mod path_explosion;
 mod regressions;
+mod structural;
 mod structured_programs;
 mod unrolling;

@@ -178,7 +178,7 @@ fn examine(
         }
         tightest = bound.or(tightest);
         match search.step().expect("searches") {
-            Event::Working | Event::Bound(_) => {}
+            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             Event::Path(path) => {
                 let expected = missing.remove(&path.path).expect("an unknown path, or found twice");
                 assert_eq!((path.cost, path.length), (expected.0, expected.1));

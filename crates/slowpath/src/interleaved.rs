@@ -99,7 +99,8 @@ impl Job<'_> {
                 Ok(Found::GaveUp(why)) => {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
-                Ok(Found::Working) => {}
+                // A path that is not the slowest does not bound others.
+                Ok(Found::Working | Found::Reached(_)) => {}
                 Ok(Found::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
                     if !slower(&bound) {

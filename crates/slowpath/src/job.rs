@@ -7,7 +7,7 @@ use crate::options::{Options, ProgramRequest};
 use crate::report::Measure;
 use crate::result::{Unknown, WitnessResult};
 use crate::witness::{Witness, usual};
-use slowpath_search::{FoundPath, Search};
+use slowpath_search::{FoundPath, Search, SearchError};
 use slowpath_smt::BitSolver;
 use slowpath_stop::Reason;
 use slowpath_target::CostModel;
@@ -32,6 +32,17 @@ impl Job<'_> {
     /// Why to stop now, if at all, as results have it.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
+    }
+
+    /// Why the work has ended, if that is what an error says.
+    ///
+    /// # Errors
+    /// The error, if it says something else.
+    pub fn ended_by(&self, error: Error) -> Result<String, Error> {
+        match error {
+            Error::Search { error: SearchError::Stopped(reason), .. } => Ok(self.stopped(reason)),
+            other => Err(other),
+        }
     }
 
     /// A reason to stop as results have it: where memory went is worth knowing.

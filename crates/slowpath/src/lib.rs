@@ -34,6 +34,7 @@ mod slowest;
 mod so_far;
 mod source_line;
 mod stages;
+mod structural;
 mod target;
 mod verify;
 mod witness;

@@ -133,8 +133,9 @@ pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
         edges.any(|edge| edge.target == Destination::Block(inside.header))
     };
     let last = inside.blocks.iter().rev().find(|block| jumps_back(block))?;
-    let jump = program.block(*last).insns.last()?;
-    lifted.line(jump.0).or_else(|| lifted.line(header))
+    // The blocks of a helper's loop have no instructions of their own, but that of the call.
+    let jump = program.block(*last).insns.last().and_then(|jump| lifted.line(jump.0));
+    jump.or_else(|| lifted.line(header))
 }
 
 /// The name of the loop whose first instruction this is: its source line, else the instruction.

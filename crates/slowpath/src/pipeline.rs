@@ -11,16 +11,21 @@ use crate::options::ProgramRequest;
 use crate::panics;
 use crate::reach::note_unreached;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, ProgramResult, Stats, Verdict};
+use crate::result::{Bound, Detail, PathResult, ProgramResult, Stats, Verdict};
 use crate::slowest::{estimating, no_estimate};
 use crate::so_far::SoFar;
 use crate::stages;
+use crate::structural::{StructuralBound, unroll_and_count};
+use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_target::{Assumption, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
+
+/// Paths that a search checks before it also looks for some path that a packet takes.
+const CHECKED_ALONE: u64 = 4;
 
 /// A result without anything in it.
 fn nothing(request: &ProgramRequest) -> ProgramResult {
@@ -86,6 +91,20 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
+}
+
+/// Makes the bound that there is without unrolling that of the result.
+fn settle(
+    result: &mut ProgramResult,
+    structural: &StructuralBound,
+    measure: Measure<'_>,
+    stopped: String,
+) {
+    let bound = measure.any_packet(&structural.cost);
+    result.naive = Some(bound.clone());
+    result.guarantee = Some(Bound { stopped: Some(stopped), ..bound });
+    result.assumptions.extend(structural.conditions.iter().cloned());
+    result.cuts.extend(structural.cuts.iter().cloned());
 }
 
 /// Takes back that the path behind a guarantee is one that a packet takes.
@@ -189,9 +208,33 @@ impl Job<'_> {
             .cost_model(&program.cost_classes)
             .map_err(|error| unpriced(&lifted, error, &unused))?;
         stop.enter(stages::UNROLLING);
-        let unrolled = match unroll(Rc::new(program.clone()), &limits, stop) {
-            Err(SearchError::Stopped(reason)) => return Err(Error::stopped(reason, stop)),
-            other => other.map_err(|error| located(&lifted, error))?,
+        let measure = Measure { target: &target, metric, least_size: packets.0 };
+        let mut structural = StructuralBound::of(&lifted, &limits, &model, &[]);
+        if let Some(bound) = &structural {
+            let mut known = result.clone();
+            settle(&mut known, bound, measure, "by force".into());
+            SoFar::default().send_known((self.control, self.started), &known);
+        }
+        let unrolled = match unroll_and_count(program, &limits, stop) {
+            (Ok(unrolled), _) => unrolled,
+            (Err(error), counted) => {
+                structural = StructuralBound::of(&lifted, &limits, &model, &counted);
+                let stopped = structural.as_ref().and_then(|bound| match error {
+                    SearchError::Stopped(reason) => Some(self.stopped(reason)),
+                    _ => bound.stopped_by(&lifted, &error),
+                });
+                let (Some(bound), Some(stopped)) = (structural, stopped) else {
+                    return Err(match error {
+                        SearchError::Stopped(reason) => Error::stopped(reason, stop),
+                        error => located(&lifted, error),
+                    });
+                };
+                if estimating(&target, &lifted, packets, options.entries(&target)?).is_some() {
+                    result.notes.push(no_estimate(&stopped));
+                }
+                settle(result, &bound, measure, stopped);
+                return Ok(());
+            }
         };
         let named = |sentence: &String| loops::with_lines(&lifted, sentence);
         result.assumptions.extend(unrolled.assumptions.iter().map(named));
@@ -199,7 +242,7 @@ impl Job<'_> {
         stop.enter(stages::SEARCHING);
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
-        let measure = Measure { target: &target, metric, least_size: packets.0 };
+        search.report_reached(BitSolver::new(), CHECKED_ALONE);
         let setting = Setting { lifted: &lifted, model: &model, measure };
         let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
         // Where paths are told by what they are estimated to take, one is enough for the guarantee.
@@ -226,6 +269,17 @@ impl Job<'_> {
         };
         done?;
         self.interleave(&setting, &target, receive, result)?;
+        if let (Some(structural), Some(guarantee)) = (&structural, &mut result.guarantee)
+            && guarantee.verdict == Verdict::Bound
+            && structural.conditions.is_empty()
+        {
+            let other = measure.any_packet(&structural.cost);
+            if measure.is_tighter(&other, guarantee) {
+                // No bound that a shorter run would have given is forgotten.
+                *guarantee = Bound { stopped: guarantee.stopped.clone(), ..other };
+                result.profile = None;
+            }
+        }
         if let Some(why) = &lifted.loose {
             loosen(result, why);
             detail.paths.clear();
@@ -234,7 +288,8 @@ impl Job<'_> {
             note_unreached(self, &setting, &limits, packets, result)?;
         }
         let Some(estimating) = estimating else { return Ok(()) };
-        if result.paths.is_empty() {
+        let is_found = |bound: &Bound| bound.verdict != Verdict::Bound;
+        if !result.guarantee.as_ref().is_some_and(is_found) || result.paths.is_empty() {
             let stopped = result.guarantee.as_ref().and_then(|bound| bound.stopped.clone());
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
@@ -266,6 +321,7 @@ impl Job<'_> {
         let &Setting { lifted, model, measure } = setting;
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
         let mut so_far = SoFar::default();
+        let mut reached: Option<(PathResult, Vec<ArcId>)> = None;
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
                 break None;
@@ -286,12 +342,25 @@ impl Job<'_> {
                     self.progress(measure.value(&bound), search);
                     result.naive.get_or_insert_with(|| bound.clone());
                     if result.guarantee.is_none() {
-                        so_far.send((self.control, self.started), result, &bound);
+                        let reached = reached.as_ref().map(|(path, _)| path);
+                        so_far.send((self.control, self.started), result, &bound, reached);
                     }
+                }
+                Found::Reached(mut found) => {
+                    let (shown, relies_on) = match shown(search, lifted, model, &mut found) {
+                        Err(error) => break Some(self.ended_by(error)?),
+                        Ok(shown) => shown,
+                    };
+                    let mut path = measure.path(lifted, search.unrolled(), &found, shown);
+                    path.relies_on = relies_on;
+                    reached = Some((path, found.path));
                 }
                 Found::Path(mut found) => {
                     self.control.stop.enter(stages::REPORTING);
-                    let (shown, relies_on) = shown(search, lifted, model, &mut found)?;
+                    let (shown, relies_on) = match shown(search, lifted, model, &mut found) {
+                        Err(error) => break Some(self.ended_by(error)?),
+                        Ok(shown) => shown,
+                    };
                     let unrolled = search.unrolled();
                     if result.paths.is_empty() {
                         result.assumptions.extend(relies_on.iter().cloned());
@@ -351,6 +420,12 @@ impl Job<'_> {
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
         result.guarantee = Some(bound);
+        if let Some((path, arcs)) = reached {
+            if described(&self.request.options) > 0 {
+                detail.paths = vec![report::detail(lifted, search.unrolled(), &arcs)];
+            }
+            result.paths = vec![path];
+        }
         Ok(())
     }
 

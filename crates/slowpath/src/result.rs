@@ -57,12 +57,13 @@ pub(crate) struct ProgramResult {
     pub estimate: Option<Estimate>,
     /// Satisfiable paths, slowest first (by their estimates, where there are any); as many as
     /// `--paths` asked for and the search found. Cut short, `--paths all` has the slowest path and
-    /// any others. Empty after an error, and while `guarantee.verdict` is `bound`.
+    /// any others. While `guarantee.verdict` is `bound`, at most one: a path that some packet takes,
+    /// so that the truth is between its cost and the guarantee. Empty after an error.
     pub paths: Vec<PathResult>,
     /// Where the cost of the path behind the guarantee goes, or, where there is an estimate, of the
     /// path behind that; null after an error, and where the analysis did not end by itself within
-    /// half a second of its limits. While `guarantee.verdict` is `bound`, that of a path like those
-    /// that it bounds, which may cost more.
+    /// half a second of its limits or before the program was unrolled. While `guarantee.verdict` is
+    /// `bound`, that of a path like those that it bounds, which may cost more.
     pub profile: Option<Profile>,
     /// Sentences (prices from `--assume`, limits from `--unroll`, what a front end relies on); the
     /// guarantee, exact or not, holds only where they do. What a single path needs is in its

@@ -69,13 +69,16 @@ impl Estimating<'_> {
                 Err(SearchError::Stopped(reason)) => break Some(job.stopped(reason)),
                 // What is guaranteed does not depend on it.
                 Err(error) => break Some(error.to_string()),
-                Ok(Found::Working | Found::Bound(_)) => {}
+                Ok(Found::Working | Found::Bound(_) | Found::Reached(_)) => {}
                 Ok(Found::Complete) => break None,
                 Ok(Found::GaveUp(why)) => {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
                 Ok(Found::Path(mut path)) => {
-                    found.push(self.candidate(&mut search, setting, &model, &mut path)?);
+                    match self.candidate(&mut search, setting, &model, &mut path) {
+                        Err(error) => break Some(job.ended_by(error)?),
+                        Ok(candidate) => found.push(candidate),
+                    }
                     if all {
                         search.exhaust();
                     }

@@ -1,7 +1,7 @@
 //! What the result would be if the analysis ended now, for whoever may have to end it by force.
 
 use crate::events::{Control, Event};
-use crate::result::{Bound, ProgramResult};
+use crate::result::{Bound, PathResult, ProgramResult};
 use std::time::{Duration, Instant};
 
 /// Between two reports; bounds can improve thousands of times a second.
@@ -14,12 +14,13 @@ pub(crate) struct SoFar {
 }
 
 impl SoFar {
-    /// Reports a bound on the program.
+    /// Reports a bound on the program, and a path that some packet takes.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
         result: &ProgramResult,
         bound: &Bound,
+        reached: Option<&PathResult>,
     ) {
         if self.last.is_some_and(|last| last.elapsed() < PERIOD) {
             return;
@@ -27,8 +28,17 @@ impl SoFar {
         self.last = Some(Instant::now());
         report(
             (control, started),
-            ProgramResult { guarantee: Some(bound.clone()), ..header(result) },
+            ProgramResult {
+                guarantee: Some(bound.clone()),
+                paths: reached.cloned().into_iter().collect(),
+                ..header(result)
+            },
         );
+    }
+
+    /// Reports a result that has all that is known.
+    pub fn send_known(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
+        report((control, started), result.clone());
     }
 
     /// Reports the first path, where more are wanted.

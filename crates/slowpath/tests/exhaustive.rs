@@ -124,7 +124,7 @@ fn compare(
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {
-            Event::Working => {}
+            Event::Working | Event::Reached(_) => {}
             Event::Bound(bound) => assert!(
                 worst.is_none_or(|worst| bound.slowness >= worst),
                 "{name}: {metric:?}: a bound of {:?} hides a path of {worst:?}",

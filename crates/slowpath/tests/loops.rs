@@ -1,8 +1,11 @@
 //! Loops of BPF programs whose bounds follow from the program: `objects/loops.bpf.c` says which.
 
 use serde_json::Value;
-use slowpath::{ProgramFile, ShowRequest, Stop, show};
+use slowpath::{
+    Analysis, Event, Options, Poll, ProgramFile, ProgramRequest, ShowRequest, Stop, show,
+};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Rounds of the loops of each program, in the order of their first instructions.
 const ROUNDS: [(&str, &[u64]); 8] = [
@@ -39,4 +42,60 @@ fn bounds_are_the_numbers_of_rounds() {
         .map(|(name, rounds)| (*name, rounds.iter().copied().map(Some).collect()))
         .collect();
     assert_eq!(found, expected);
+}
+
+/// The result of a program of `objects/kernel_loops.bpf.o`.
+fn bound(program: usize, unroll: &[&str]) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/kernel_loops.bpf.o");
+    let data = std::fs::read(path).expect("the object is there");
+    let object = ProgramFile::read(&data).expect("an object");
+    let options = Options {
+        target: "ebpf".into(),
+        paths: Some(1),
+        unroll: unroll.iter().map(|&limit| limit.to_owned()).collect(),
+        ..Options::default()
+    };
+    let request =
+        ProgramRequest { options, program, ..ProgramRequest::of("kernel_loops.bpf.o", object) };
+    let analysis = Analysis::start_until(request, Stop::never());
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Poll::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Poll::Event(_) | Poll::Pending => {}
+            Poll::Finished => panic!("no result"),
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
+    let callback = bound(0, &[]);
+    assert!(callback["error"].is_null(), "{callback}");
+    let guarantee = &callback["guarantee"];
+    assert_eq!(guarantee["verdict"], "bound");
+    let why = guarantee["stopped"].as_str().unwrap_or_default();
+    assert!(why.contains("may run 8388609 times (bpf_loop)"), "{why}");
+    assert!(why.starts_with("the loop at kernel_loops.bpf.c:"), "{why}");
+    let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
+    // The callback has 7 instructions or fewer.
+    assert!((8_388_608..9 * 8_388_608).contains(&instructions), "{instructions}");
+    assert!(callback["assumptions"].as_array().is_some_and(Vec::is_empty), "{callback}");
+
+    let budget = bound(1, &[]);
+    let guarantee = &budget["guarantee"];
+    let why = guarantee["stopped"].as_str().unwrap_or_default();
+    assert!(why.contains("may run 8388609 times (may_goto)"), "{why}");
+    let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
+    assert!((3 * 8_388_608..7 * 8_388_608).contains(&instructions), "{instructions}");
+    let conditions = budget["assumptions"].to_string();
+    assert!(conditions.contains("the kernel ends may_goto after 8388608 rounds"), "{conditions}");
+}
+
+#[test]
+fn a_loop_without_a_limit_of_its_own_is_refused() {
+    let endless = bound(2, &[]);
+    let error = endless["error"].as_str().unwrap_or_default();
+    assert!(error.contains("has no bound that the analysis can derive"), "{endless}");
 }

@@ -48,17 +48,24 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
         let exact = result(name, target, u64::MAX);
         assert_eq!(exact["guarantee"]["exact"], true, "{name}: {exact}");
         let exact = value(&exact["guarantee"]);
-        let (mut without, mut looks) = (0, 1);
+        let (mut without, mut looks, mut last) = (0, 1, f64::INFINITY);
         loop {
             let stopped = result(name, target, looks);
             if let Some(error) = stopped["error"].as_str() {
                 assert!(error.starts_with("interrupted while "), "{name}, {looks}: {error}");
                 assert!(error.ends_with(": there is no bound yet"), "{name}, {looks}: {error}");
+                // Before that it is not known what the program consists of.
+                assert!(!error.contains("unrolling"), "{name}, {looks}: {error}");
                 assert!(stopped["guarantee"].is_null(), "{name}, {looks}: {stopped}");
                 without += 1;
             } else {
                 let guarantee = &stopped["guarantee"];
                 assert!(value(guarantee) >= exact, "{name}, {looks}: {guarantee}");
+                // Once the program is unrolled, the more time, the better.
+                if !stopped["profile"].is_null() {
+                    assert!(value(guarantee) <= last, "{name}, {looks}: {guarantee} after {last}");
+                    last = value(guarantee);
+                }
                 if guarantee["exact"] == true && guarantee["stopped"].is_null() {
                     break;
                 }

@@ -63,6 +63,9 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
         text = f"an upper bound; the search stopped: {guarantee['stopped']}"
         style, where = "bold yellow", "on the path that sets this bound"
     yield labelled("at most", f"{format_counts({name: count})} per packet ({text})", style)
+    if not is_found(guarantee) and result["paths"]:
+        _, reached = counted(result["paths"][0]["cost"], result["metric"])
+        yield labelled("at least", f"{format_counts({name: reached})}: a packet takes them")
     others = {other: number for other, number in counts.items() if other != name}
     if others:
         yield labelled("", f"{format_counts(others)} {where}")

@@ -69,6 +69,9 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
         where = "on the path that sets this bound"
     if is_found(guarantee) and result["paths"]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
+    if not is_found(guarantee) and result["paths"]:
+        reached = format_rate(metric_rate(result["paths"][0], metric), metric)
+        yield labelled("", f"at most {reached}: a packet takes so long")
     yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
     yield from assumption_lines(result)
 

@@ -147,6 +147,7 @@ impl Lifter<'_> {
             (Insn::MayGoto { .. }, _) => {
                 // The kernel's budget for such loops is part of no contract: either way is possible.
                 self.cost(at, "jump");
+                self.limit_may_goto(at);
                 let taken = self.jump_target(at, insn)?;
                 let coin = self.ir.emit.coin("the budget", &["left", "used up"]);
                 Ok(Next::Either(coin, taken, ProgramPoint { slot: at.slot + 1, ..at }))

@@ -30,6 +30,7 @@ use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::lift::unseen::Unseen;
+use crate::lift::visits::VisitLimits;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
 
@@ -129,6 +130,8 @@ pub(super) struct Lifter<'a> {
     uninit_reads: UninitReads,
     /// Whether the program asks where metadata is, as far as it is lifted.
     asks_metadata: bool,
+    /// How often the kernel lets blocks run.
+    pub visit_limits: VisitLimits,
     ticker: Ticker,
 }
 
@@ -165,6 +168,7 @@ impl<'a> Lifter<'a> {
             uses: MapUses::default(),
             uninit_reads: UninitReads::new(),
             asks_metadata: false,
+            visit_limits: VisitLimits::default(),
             ticker: Ticker::new(INSTRUCTIONS),
         }
     }

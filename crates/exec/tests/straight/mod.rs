@@ -81,6 +81,7 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     };
     program.validate().expect("valid");
     program

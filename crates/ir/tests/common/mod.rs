@@ -49,6 +49,7 @@ pub fn program(edges: &[&[u32]]) -> Program {
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     }
 }
 

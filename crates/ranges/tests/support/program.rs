@@ -33,6 +33,7 @@ impl Builder {
                 }],
                 assumptions: Vec::new(),
                 reliances: Vec::new(),
+                visit_limits: Vec::new(),
             },
         }
     }

@@ -234,6 +234,7 @@ pub fn program(specs: &[BlockSpec]) -> Program {
         draws: Vec::new(),
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");
     program

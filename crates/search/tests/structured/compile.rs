@@ -123,6 +123,7 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");
     program

@@ -61,6 +61,19 @@ impl Measure<'_> {
         value.unwrap_or_default()
     }
 
+    /// The bound that no run costs more than this on any component, whatever the packet.
+    pub fn any_packet(&self, cost: &CostVector) -> Bound {
+        self.bound(cost, self.least_size)
+    }
+
+    /// Whether a bound says more than another one.
+    pub fn is_tighter(&self, bound: &Bound, other: &Bound) -> bool {
+        match self.target.kind {
+            TargetKind::Rates => self.value(bound) > self.value(other),
+            TargetKind::Counts => self.value(bound) < self.value(other),
+        }
+    }
+
     /// Lowers a bound that a fixed limit leaves above a later, exact guarantee: the guarantee's
     /// packets are larger, and the line carries fewer of them.
     pub fn not_above(&self, bound: &mut Bound, guarantee: &Bound) {

@@ -65,7 +65,7 @@ pub fn search<S: Solver>(
         steps += 1;
         assert!(steps <= MOST_STEPS, "{}, {way:?}: the slowest path is not found", case.name);
         match search.step().unwrap_or_else(|error| panic!("{}, {way:?}: {error}", case.name)) {
-            Event::Working | Event::Bound(_) => {}
+            Event::Working | Event::Bound(_) | Event::Reached(_) => {}
             Event::Path(_) => paths += 1,
             Event::Complete => return asked(search.solver()),
             Event::GaveUp(why) => panic!("{}, {way:?}: {why}", case.name),

@@ -14,9 +14,7 @@ use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::uses::Access;
 use crate::lift::state::value::{AbstractValue, MapId};
-
-/// `BPF_MAX_LOOPS`.
-const MAX_LOOPS: u64 = 8 << 20;
+use crate::lift::visits::MAX_LOOPS;
 
 /// What the blocks of a loop share.
 struct LoopRegisters {
@@ -72,10 +70,18 @@ impl Lifter<'_> {
         let wrong_flags = self.ir.emit.not(wrong_flags);
         let (limit, error) = if number == LOOP {
             self.call_cost(at, None);
+            let most = match self.state.regs[1] {
+                AbstractValue::Const(rounds) => rounds.min(MAX_LOOPS),
+                _ => MAX_LOOPS,
+            };
+            self.limit_callbacks(at, number, most);
             self.rounds()
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
+            if let Some(most) = map.most_elements() {
+                self.limit_callbacks(at, number, most.into());
+            }
             let rounds;
             (rounds, possible) = self.elements(&map, registers.calm)?;
             (rounds, word(0))

@@ -24,6 +24,8 @@ pub(in crate::lift) struct Blocks {
     pub blocks: Vec<Block>,
     /// How many frames are around each.
     pub depths: Vec<u8>,
+    /// Their numbers by the points where they begin.
+    pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
 /// Lifts everything that can be reached.
@@ -46,7 +48,8 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
             return Err(LiftError::at(program, slot, cause));
         }
     }
-    Ok(Blocks { blocks: walk.blocks.into_iter().flatten().collect(), depths: walk.depths })
+    let blocks = walk.blocks.into_iter().flatten().collect();
+    Ok(Blocks { blocks, depths: walk.depths, ids: walk.ids })
 }
 
 /// What is known of the blocks reached so far.

@@ -295,20 +295,12 @@ mod tests {
 
     fn named(name: &str) -> MapDef {
         MapDef {
-            name: name.to_owned(),
             kind: MapKind::ARRAY,
             key_size: 4,
             value_size: 8,
             max_entries: 1,
-            flags: 0,
-            extra: 0,
-            pinning: 0,
-            key_type: None,
-            value_type: None,
             initial: Some(vec![0; 8]),
-            read_only: false,
-            inner: None,
-            slots: Vec::new(),
+            ..MapDef::new(name)
         }
     }
 

@@ -56,6 +56,7 @@ fn nothing() -> Program {
         packet_length: Some(LENGTH),
         assumptions: Vec::new(),
         reliances: Vec::new(),
+        visit_limits: Vec::new(),
     }
 }
 

@@ -87,7 +87,7 @@ def compared(comparing: Comparing) -> VerifyReport:
         "second": comparing.second,
         "facts": list(comparing.assumed),
         "stopped": stopped,
-        **known,
+        **known,  # type: ignore[typeddict-item] # of the engine, which a test holds to the schema
     }
     return report
 
@@ -101,7 +101,7 @@ def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Objec
     read = objects.read_object(file, load_program(file, clang))
     meant = meant_by(file, objects.programs(read), wanted)
     if isinstance(meant, str):
-        raise InputError(file, meant)
+        raise InputError(file, meant.removeprefix(f"{file} "))
     return read, meant.number, meant.needs_kernel
 
 

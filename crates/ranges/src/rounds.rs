@@ -1,0 +1,320 @@
+//! Rounds of loops, by registers and memory that every round moves on: a counter, a pointer into
+//! the packet.
+//!
+//! A value that lies between two ends whenever a round begins, and that every round moves by at
+//! least so much in the same direction, begins no more rounds than fit between the ends. How the
+//! loop ends does not matter: the ends come from [`Ranges`], which know it.
+
+use std::collections::BTreeMap;
+
+use slowpath_domain::Domain;
+use slowpath_ir::{BinaryOp, BlockId, Destination, FlowGraph, Loop, Op, Operand, Program, Reg};
+use slowpath_ir::{LoopId, RegionId, RegionKind};
+use slowpath_stop::{Reason, Stop};
+
+use crate::options::Setting;
+use crate::ranges::Ranges;
+use crate::state::AbstractState;
+use crate::value::Value;
+
+/// A place that keeps its value from round to round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Slot {
+    Reg(Reg),
+    /// Bytes at a constant offset from the base of a region.
+    Cell(RegionId, i64, u8),
+}
+
+/// A value as the distance from that of a slot when the round began, modulo 2^`bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moved {
+    from: Slot,
+    /// Least and greatest distance.
+    lo: i128,
+    hi: i128,
+    bits: u8,
+}
+
+impl Moved {
+    fn by(self, (lo, hi): (i128, i128), bits: u8) -> Moved {
+        Moved { lo: self.lo + lo, hi: self.hi + hi, bits: self.bits.min(bits), ..self }
+    }
+
+    fn join(self, other: Moved) -> Option<Moved> {
+        let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
+        let bits = self.bits.min(other.bits);
+        (self.from == other.from).then_some(Moved { from: self.from, lo, hi, bits })
+    }
+}
+
+/// What is known of slots at one point of a round.
+type Moves = BTreeMap<Slot, Moved>;
+
+/// The most runs of each loop's first block, each time that the loop is entered; `None` where
+/// neither a register nor memory tells.
+///
+/// `flow` and `ranges` are of the same program.
+///
+/// # Errors
+/// The reason to stop.
+pub fn rounds(
+    program: &Program,
+    flow: &FlowGraph,
+    ranges: &Ranges,
+    stop: &Stop,
+) -> Result<Vec<Option<u64>>, Reason> {
+    let setting = Setting { program, memory: ranges.memory() };
+    let analysis = Rounds { setting, flow, ranges, stop };
+    (0..flow.loops.len()).map(|id| analysis.of(LoopId::from(id))).collect()
+}
+
+struct Rounds<'a> {
+    setting: Setting<'a>,
+    flow: &'a FlowGraph,
+    ranges: &'a Ranges,
+    stop: &'a Stop,
+}
+
+impl Rounds<'_> {
+    fn of(&self, id: LoopId) -> Result<Option<u64>, Reason> {
+        let around = &self.flow.loops[id.index()];
+        let program = self.setting.program;
+        let Some(start) = self.ranges.state(program, around.header) else {
+            return Ok(Some(0));
+        };
+        let mut at: BTreeMap<BlockId, Moves> = BTreeMap::new();
+        at.insert(around.header, self.slots(around, &start));
+        let mut round: Option<Moves> = None;
+        let mut goes_round = false;
+        for &block in &around.blocks {
+            self.stop.check()?;
+            let Some(mut moves) = at.remove(&block) else { continue };
+            let inner = self.flow.innermost[block.index()].filter(|&inner| inner != id);
+            if let Some(inner) = inner
+                && self.flow.loops[inner.index()].header == block
+            {
+                self.forget(&self.flow.loops[inner.index()], &mut moves);
+            }
+            if !self.run(block, &mut moves) {
+                continue;
+            }
+            for (index, edge) in program.block(block).terminator.edges().enumerate() {
+                let Destination::Block(next) = edge.target else { continue };
+                if !self.ranges.edge_reachable(block, index) {
+                    continue;
+                }
+                if next == around.header {
+                    goes_round = true;
+                    round = Some(match round {
+                        Some(known) => joined(&known, &moves),
+                        None => moves.clone(),
+                    });
+                } else if self.is_inside(next, id) {
+                    let known = at.get(&next).map(|known| joined(known, &moves));
+                    at.insert(next, known.unwrap_or_else(|| moves.clone()));
+                }
+            }
+        }
+        if !goes_round {
+            return Ok(Some(1));
+        }
+        let round = round.unwrap_or_default();
+        let counted = round.iter().filter(|(slot, moved)| **slot == moved.from);
+        let bounds = counted.filter_map(|(slot, moved)| steps(value(&start, *slot)?, *moved));
+        Ok(bounds.min())
+    }
+
+    fn is_inside(&self, block: BlockId, id: LoopId) -> bool {
+        let mut around = self.flow.innermost[block.index()];
+        while let Some(inner) = around.filter(|&inner| inner != id) {
+            around = self.flow.loops[inner.index()].parent;
+        }
+        around == Some(id)
+    }
+
+    /// The slots that may count rounds: registers that the loop writes, and memory.
+    fn slots(&self, around: &Loop, start: &AbstractState) -> Moves {
+        let program = self.setting.program;
+        let ops = around.blocks.iter().flat_map(|&block| &program.block(block).ops);
+        let written = ops.filter_map(|origin| origin.op.dst());
+        let registers = written.filter(|reg| start.regs[reg.index()].is_some()).map(Slot::Reg);
+        let cells = start.cells.iter().map(|cell| Slot::Cell(cell.region, cell.offset, cell.bytes));
+        let slots = registers.chain(cells).filter_map(|slot| Some((slot, value(start, slot)?)));
+        slots
+            .filter(|(_, value)| !value.domain.is_full() || value.address().is_some())
+            .map(|(slot, value)| {
+                (slot, Moved { from: slot, lo: 0, hi: 0, bits: value.domain.width() })
+            })
+            .collect()
+    }
+
+    /// Forgets what an inner loop may change.
+    fn forget(&self, inner: &Loop, moves: &mut Moves) {
+        let program = self.setting.program;
+        for origin in inner.blocks.iter().flat_map(|&block| &program.block(block).ops) {
+            match origin.op {
+                Op::Store { .. } | Op::Clear { .. } => {
+                    moves.retain(|slot, _| matches!(slot, Slot::Reg(_)));
+                }
+                op => {
+                    op.dst().map(|dst| moves.remove(&Slot::Reg(dst)));
+                }
+            }
+        }
+    }
+
+    /// Notes a store: what it may hit is forgotten. Other CPUs write to maps as well.
+    fn store(
+        &self,
+        state: &AbstractState,
+        (addr, bytes): (Operand, u8),
+        moved: Option<Moved>,
+        moves: &mut Moves,
+    ) {
+        let Some((region, lo, hi)) = place(state, addr) else {
+            moves.retain(|slot, _| matches!(slot, Slot::Reg(_)));
+            return;
+        };
+        let end = i128::from(hi) + i128::from(bytes);
+        moves.retain(|slot, _| match *slot {
+            Slot::Reg(_) => true,
+            Slot::Cell(other, offset, length) => {
+                let behind = i128::from(offset) + i128::from(length) <= i128::from(lo);
+                other != region || behind || i128::from(offset) >= end
+            }
+        });
+        let shared = self.setting.program.regions[region.index()].kind == RegionKind::Map;
+        if let Some(moved) = moved.filter(|_| lo == hi && !shared) {
+            moves.insert(Slot::Cell(region, lo, bytes), moved);
+        }
+    }
+
+    /// What a block does to slots; false where no run gets there.
+    fn run(&self, block: BlockId, moves: &mut Moves) -> bool {
+        let program = self.setting.program;
+        let Some(mut state) = self.ranges.state(program, block) else { return false };
+        for origin in &program.block(block).ops {
+            self.step(&origin.op, &state, moves);
+            state.step(&self.setting, &origin.op);
+        }
+        true
+    }
+
+    /// What an operation does to slots; `state` is the one before it.
+    fn step(&self, op: &Op, state: &AbstractState, moves: &mut Moves) {
+        let of = |operand| match operand {
+            Operand::Reg(reg) => moves.get(&Slot::Reg(reg)).copied(),
+            Operand::Const { .. } => None,
+        };
+        let width = |reg: Reg| self.setting.program.width(reg);
+        let result = match *op {
+            Op::Store { addr, value } => {
+                let moved = of(value);
+                let bytes = match value {
+                    Operand::Reg(reg) => width(reg) / 8,
+                    Operand::Const { width, .. } => width / 8,
+                };
+                self.store(state, (addr, bytes), moved, moves);
+                return;
+            }
+            Op::Clear { .. } => {
+                moves.retain(|slot, _| matches!(slot, Slot::Reg(_)));
+                return;
+            }
+            Op::Copy { src, .. } | Op::ZeroExtend { src, .. } | Op::SignExtend { src, .. } => {
+                of(src)
+            }
+            Op::Extract { dst, src, lo: 0 } => of(src).map(|moved| moved.by((0, 0), width(dst))),
+            Op::Select { then, other, .. } => {
+                of(then).zip(of(other)).and_then(|(then, other)| then.join(other))
+            }
+            Op::Binary { op: BinaryOp::Add, dst, a, b } => {
+                let sum = |moved: Option<Moved>, by| {
+                    moved.map(|moved| moved.by(distance(state, by), width(dst)))
+                };
+                sum(of(a), b).or_else(|| sum(of(b), a))
+            }
+            Op::Binary { op: BinaryOp::Sub, dst, a, b } => of(a).map(|moved| {
+                let (lo, hi) = distance(state, b);
+                moved.by((-hi, -lo), width(dst))
+            }),
+            // The upper bits of what is put together may be anything.
+            Op::Binary { op: BinaryOp::Concat, b: low, .. } => of(low),
+            Op::Load { dst, addr } => {
+                let cell = cell(state, addr, width(dst) / 8);
+                cell.and_then(|cell| moves.get(&cell).copied())
+            }
+            _ => None,
+        };
+        let Some(dst) = op.dst() else { return };
+        match result {
+            Some(moved) => moves.insert(Slot::Reg(dst), moved),
+            None => moves.remove(&Slot::Reg(dst)),
+        };
+    }
+}
+
+/// What both know.
+fn joined(a: &Moves, b: &Moves) -> Moves {
+    let both = a.iter().filter_map(|(slot, moved)| Some((*slot, moved.join(*b.get(slot)?)?)));
+    both.collect()
+}
+
+/// What a slot holds in a state.
+fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
+    let number = match slot {
+        Slot::Reg(reg) => state.regs[reg.index()]?,
+        Slot::Cell(region, offset, bytes) => {
+            let location = (region, offset, bytes);
+            state.cells.iter().find(|cell| cell.location() == location)?.number
+        }
+    };
+    Some(state.values[number as usize].value)
+}
+
+/// What an operand may be, as a signed number where that is the narrower view.
+fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
+    let domain = match operand {
+        Operand::Const { value, width } => Domain::constant(width, value),
+        Operand::Reg(reg) => state.value(reg),
+    };
+    let unsigned = (i128::from(domain.lo()), i128::from(domain.hi()));
+    let (lo, hi) = domain.signed_range();
+    let signed = (i128::from(lo), i128::from(hi));
+    if signed.1 - signed.0 <= unsigned.1 - unsigned.0 && signed.0 < 0 { signed } else { unsigned }
+}
+
+/// The region that an address points into, and its least and greatest offset.
+fn place(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
+    let Operand::Reg(reg) = addr else { return None };
+    let origin = state.value_and_origin(reg).address()?;
+    let (lo, hi) = origin.offset.signed_range();
+    Some((origin.region, lo, hi))
+}
+
+/// The cell that an access reads or writes, where its place is known.
+fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
+    let (region, lo, hi) = place(state, addr)?;
+    (lo == hi).then_some(Slot::Cell(region, lo, bytes))
+}
+
+/// How many values fit between the ends of what a slot holds, moved like that each time.
+fn steps(value: Value, moved: Moved) -> Option<u64> {
+    let ends = |domain: &Domain| {
+        let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());
+        let (lo, hi) = domain.signed_range();
+        unsigned.min(i128::from(hi) - i128::from(lo))
+    };
+    let offset = value.address().map(|origin| ends(&origin.offset));
+    let between = offset.unwrap_or(i128::MAX).min(ends(&value.domain));
+    let (least, most) = match (moved.lo, moved.hi) {
+        (lo, hi) if lo > 0 => (lo, hi),
+        (lo, hi) if hi < 0 => (-hi, -lo),
+        _ => return None,
+    };
+    // Two values are as far apart as the step says only if neither wraps around.
+    if between + most >= 1_i128 << moved.bits {
+        return None;
+    }
+    u64::try_from(between / least + 1).ok()
+}

@@ -1,0 +1,169 @@
+//! Rounds of loops against counting them: all loops of 8 bits with these ends, steps and tests.
+
+use crate::support;
+
+use slowpath_ir::{BinaryOp, Emit, FlowGraph, Operand, Program, Reg};
+use slowpath_ranges::{analyze, rounds};
+use slowpath_stop::Stop;
+use support::program::Builder;
+
+/// How a loop tests its counter against its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Test {
+    Below,
+    SignedBelow,
+    NotEqual,
+}
+
+/// Where the test stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    /// `while (i < n) i += step`
+    Before,
+    /// `do i += step while (i < n)`
+    Behind,
+    /// As before, the counter in memory.
+    Spilled,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    start: u8,
+    step: u8,
+    /// Least and greatest end.
+    end: (u8, u8),
+    test: Test,
+    shape: Shape,
+}
+
+fn byte(value: u8) -> Operand {
+    Operand::constant(8, value.into())
+}
+
+fn going_on<E: Emit>(b: &mut E, test: Test, i: Operand, n: Reg) -> Operand {
+    match test {
+        Test::Below => b.binary(BinaryOp::Ult, i, n),
+        Test::SignedBelow => b.binary(BinaryOp::Slt, i, n),
+        Test::NotEqual => {
+            let same = b.binary(BinaryOp::Eq, i, n);
+            b.not(same)
+        }
+    }
+}
+
+fn program(of: Loop) -> Program {
+    let mut program = Builder::new();
+    let n = program.between(8, of.end.0.into(), of.end.1.into());
+    let i = program.reg(8);
+    match of.shape {
+        Shape::Before => {
+            program.jump(|b| b.copy(i, byte(of.start)), Some(1));
+            program.branch(|b| going_on(b, of.test, i.into(), n), Some(2), Some(3));
+            program.jump(
+                |b| {
+                    let next = b.binary(BinaryOp::Add, i, byte(of.step));
+                    b.copy(i, next);
+                },
+                Some(1),
+            );
+        }
+        Shape::Behind => {
+            program.jump(|b| b.copy(i, byte(of.start)), Some(1));
+            program.branch(
+                |b| {
+                    let next = b.binary(BinaryOp::Add, i, byte(of.step));
+                    b.copy(i, next);
+                    going_on(b, of.test, i.into(), n)
+                },
+                Some(1),
+                Some(2),
+            );
+        }
+        Shape::Spilled => {
+            let stack = program.region(slowpath_ir::RegionKind::Stack);
+            program.jump(|b| b.store(stack, byte(of.start)), Some(1));
+            program.branch(
+                |b| {
+                    let now = b.load(stack, 1);
+                    going_on(b, of.test, now, n)
+                },
+                Some(2),
+                Some(3),
+            );
+            program.jump(
+                |b| {
+                    let now = b.load(stack, 1);
+                    let next = b.binary(BinaryOp::Add, now, byte(of.step));
+                    b.store(stack, next);
+                },
+                Some(1),
+            );
+        }
+    }
+    program.end(&[]);
+    program.program
+}
+
+/// Runs of the loop's first block; `None` if it does not end.
+fn counted(of: Loop, end: u8) -> Option<u64> {
+    let goes_on = |i: u8| match of.test {
+        Test::Below => i < end,
+        Test::SignedBelow => (i as i8) < end as i8,
+        Test::NotEqual => i != end,
+    };
+    let mut i = of.start;
+    // A counter of 8 bits that does not end within 256 rounds comes back to where it was.
+    (1..=257).find(|_| match of.shape {
+        Shape::Before | Shape::Spilled => {
+            let ended = !goes_on(i);
+            i = i.wrapping_add(of.step);
+            ended
+        }
+        Shape::Behind => {
+            i = i.wrapping_add(of.step);
+            !goes_on(i)
+        }
+    })
+}
+
+fn found(of: Loop) -> Option<u64> {
+    let program = program(of);
+    let flow = FlowGraph::of(&program).expect("one entry");
+    let ranges = analyze(&program);
+    rounds(&program, &flow, &ranges, &Stop::never()).expect("nothing stops it")[0]
+}
+
+#[test]
+fn no_loop_has_more_rounds_than_are_found() {
+    let (mut known, mut all) = (0, 0);
+    for shape in [Shape::Before, Shape::Behind, Shape::Spilled] {
+        for test in [Test::Below, Test::SignedBelow, Test::NotEqual] {
+            for start in [0, 1, 7, 100, 128, 250] {
+                for step in [1, 2, 3, 8, 127, 128, 248, 254, 255] {
+                    for end in [(0, 0), (8, 8), (5, 20), (120, 140), (200, 255), (0, 255)] {
+                        let of = Loop { start, step, end, test, shape };
+                        let Some(most) = found(of) else { continue };
+                        (known, all) = (known + 1, all + 1);
+                        for end in end.0..=end.1 {
+                            let counted = counted(of, end);
+                            assert!(
+                                counted.is_some_and(|counted| counted <= most),
+                                "{of:?} to {end}: {counted:?} rounds, {most} found"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(known > 200, "{known} of {all} loops have a limit");
+}
+
+#[test]
+fn plain_counters_have_exactly_their_rounds() {
+    for shape in [Shape::Before, Shape::Spilled] {
+        let of = |start, step, end| Loop { start, step, end: (end, end), test: Test::Below, shape };
+        assert_eq!(found(of(0, 1, 17)), Some(18));
+        assert_eq!(found(of(0, 8, 96)), Some(13));
+    }
+}

@@ -1,0 +1,245 @@
+//! The bound that there is before a program is unrolled: the heaviest round of each loop, times its
+//! rounds.
+//!
+//! Rounds come from counters and pointers ([`slowpath_ranges::rounds`]), from limits of the kernel
+//! (`bpf_loop`, `may_goto`) and from `--unroll`. Where none of these tells, a program that the
+//! kernel's verifier accepts still has a limit. The verifier executes a program state by state and
+//! gives up behind 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`, `kernel/bpf/verifier.c`).
+//! A state that it does not follow is one that it has finished following (`is_state_visited`), so
+//! that a run meets none of its states twice. Only loops around calls that call back, iterators and
+//! `may_goto` are followed in another way.
+
+use crate::frontend::Lifted;
+use crate::{loops, panics};
+use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program, VisitLimit};
+use slowpath_search::{
+    SearchError, StatedLimit, UnrollLimits, Unrolled, stated_limits, structural_bound, unroll,
+};
+use slowpath_stop::{Limits, Reason, Stop};
+use slowpath_target::{CostModel, CostVector};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Instructions that the kernel's verifier follows at most.
+const VERIFIER_LIMIT: u64 = 1_000_000;
+
+/// How long a program is unrolled before anybody looks for rounds of its loops.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What no run costs more than, found without unrolling.
+pub(crate) struct StructuralBound {
+    pub cost: CostVector,
+    /// What it depends on, one sentence each.
+    pub conditions: Vec<String>,
+    /// Those of them that cut loops which are known to run more often.
+    pub cuts: Vec<String>,
+    /// Of each loop, by its first instruction, rounds at most.
+    rounds: Vec<(u32, u64, Source)>,
+}
+
+/// Where the rounds of a loop come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// A counter or a pointer.
+    Value,
+    /// The kernel, by the name of what sets the limit.
+    Device(String),
+    Stated,
+    /// The limit of the kernel's verifier.
+    Verifier,
+}
+
+impl StructuralBound {
+    /// The bound of a lifted program. `counted` has rounds of its loops that values tell, as far as
+    /// they are known.
+    ///
+    /// `None` where nothing tells the rounds of a loop, or no way leads out of the program.
+    pub fn of(
+        lifted: &Lifted,
+        limits: &UnrollLimits,
+        model: &CostModel,
+        counted: &[Option<u64>],
+    ) -> Option<StructuralBound> {
+        let program = &lifted.program;
+        let flow = FlowGraph::of(program).ok()?;
+        let stated = stated_limits(program, &flow, limits).ok()?;
+        let mut found = StructuralBound {
+            cost: model.zero(),
+            conditions: Vec::new(),
+            cuts: Vec::new(),
+            rounds: Vec::new(),
+        };
+        let mut rounds = Vec::with_capacity(flow.loops.len());
+        for (id, stated) in stated.into_iter().enumerate() {
+            let location = program.block(flow.loops[id].header).first.0;
+            let known = counted.get(id).copied().flatten();
+            let known = known.map(|rounds| (rounds, Source::Value));
+            let (most, source) = found.most(lifted, &flow, LoopId::from(id), known, stated)?;
+            rounds.push(most);
+            found.rounds.push((location, most, source));
+        }
+        // Takes milliseconds, so that there is a bound even where it is time to stop already.
+        found.cost = structural_bound(program, &flow, &rounds, model, &Stop::never()).ok()??;
+        Some(found)
+    }
+
+    /// Rounds of a loop at most; notes what that depends on.
+    fn most(
+        &mut self,
+        lifted: &Lifted,
+        flow: &FlowGraph,
+        id: LoopId,
+        counted: Option<(u64, Source)>,
+        stated: Option<StatedLimit>,
+    ) -> Option<(u64, Source)> {
+        let program = &lifted.program;
+        let location = program.block(flow.loops[id.index()].header).first.0;
+        let of_device = program
+            .visit_limits
+            .iter()
+            .filter_map(|limit| Some((of_device(program, flow, id, limit)?, limit)))
+            .min_by_key(|&(rounds, _)| rounds);
+        let mut known = counted;
+        if let Some((rounds, limit)) = of_device
+            && known.as_ref().is_none_or(|&(counted, _)| rounds < counted)
+        {
+            known = Some((rounds, Source::Device(limit.by.clone())));
+            limit.condition.iter().for_each(|sentence| self.depends_on(sentence.clone()));
+        }
+        if let Some(StatedLimit { count, own }) = stated
+            && known.as_ref().is_none_or(|&(rounds, _)| own && u64::from(count) < rounds)
+        {
+            let sentence = format!("the loop at .{location} runs at most {count} times (--unroll)");
+            let sentence = loops::with_lines(lifted, &sentence);
+            if known.is_some() {
+                self.cuts.push(sentence.clone());
+            }
+            self.depends_on(sentence);
+            known = Some((count.into(), Source::Stated));
+        }
+        if known.is_none() && is_verified(lifted, flow, id) {
+            self.depends_on(format!(
+                "the kernel's verifier accepts the program, which limits the loop at {} to \
+                 {VERIFIER_LIMIT} rounds",
+                loops::name(lifted, location)
+            ));
+            known = Some((VERIFIER_LIMIT, Source::Verifier));
+        }
+        known
+    }
+
+    fn depends_on(&mut self, sentence: String) {
+        if !self.conditions.contains(&sentence) {
+            self.conditions.push(sentence);
+        }
+    }
+
+    /// Why the program was not unrolled, as results have it; `None` where only the verifier limits
+    /// the loop that is in the way.
+    pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
+        let location = match *error {
+            SearchError::UnboundedLoop { location, .. }
+            | SearchError::LoopTooLarge { location, .. } => location,
+            _ => return Some(error.to_string()),
+        };
+        // A function that is called from several places has a loop for each.
+        let here = || self.rounds.iter().filter(|(at, ..)| *at == location);
+        let by_verifier = here().any(|(.., source)| *source == Source::Verifier);
+        if by_verifier && matches!(error, SearchError::UnboundedLoop { .. }) {
+            return None;
+        }
+        let (_, rounds, source) = here().max_by_key(|(_, rounds, _)| *rounds)?;
+        let by = match source {
+            Source::Device(by) => format!(" ({by})"),
+            _ => String::new(),
+        };
+        Some(format!(
+            "the loop at {} (.{location}) may run {rounds} times{by}, too often to be unrolled",
+            loops::name(lifted, location)
+        ))
+    }
+}
+
+/// Unrolls a program; and, if that takes long or fails, rounds of its loops that values tell, looked
+/// for on a thread of its own.
+pub(crate) fn unroll_and_count(
+    program: &Program,
+    limits: &UnrollLimits,
+    stop: &Stop,
+) -> (Result<Unrolled, SearchError>, Vec<Option<u64>>) {
+    let unrolled = || unroll(Rc::new(program.clone()), limits, stop);
+    let Ok(flow) = FlowGraph::of(program) else { return (unrolled(), Vec::new()) };
+    if flow.loops.is_empty() {
+        return (unrolled(), Vec::new());
+    }
+    thread::scope(|scope| {
+        let (begin, wanted) = channel();
+        let beside = Stop::new(Limits::default());
+        let (of_counter, flow) = (beside.clone(), &flow);
+        let count = move || match wanted.recv_timeout(PATIENCE) {
+            Err(RecvTimeoutError::Disconnected) => None,
+            Ok(()) | Err(RecvTimeoutError::Timeout) => counted(program, flow, &of_counter).ok(),
+        };
+        let counter = thread::Builder::new().name(panics::WORKER.into()).spawn_scoped(scope, count);
+        let unrolled = unrolled();
+        match &unrolled {
+            // The counter ends at once, unless it has begun.
+            Ok(_) | Err(SearchError::Stopped(_)) => beside.ask(),
+            Err(_) => begin.send(()).unwrap_or_default(),
+        }
+        drop(begin);
+        let found = counter.ok().and_then(|counter| counter.join().ok().flatten());
+        (unrolled, found.unwrap_or_default())
+    })
+}
+
+fn counted(program: &Program, flow: &FlowGraph, stop: &Stop) -> Result<Vec<Option<u64>>, Reason> {
+    let options = slowpath_ranges::Options::default();
+    let ranges = slowpath_ranges::analyze_until(program, &options, stop)?;
+    slowpath_ranges::rounds(program, flow, &ranges, stop)
+}
+
+/// Rounds of a loop that a limit of the device allows, if every round counts.
+fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit) -> Option<u64> {
+    if !is_inside(flow, limit.block, id) || is_inside(flow, limit.since, id) {
+        return None;
+    }
+    let header = flow.loops[id.index()].header;
+    if limit.block == header {
+        return Some(limit.most);
+    }
+    // Whether a round gets back to the start without running the block that counts.
+    let mut seen = BTreeSet::from([header, limit.block]);
+    let mut pending = vec![header];
+    while let Some(block) = pending.pop() {
+        for edge in program.block(block).terminator.edges() {
+            let Destination::Block(next) = edge.target else { continue };
+            if next == header {
+                return None;
+            }
+            if is_inside(flow, next, id) && seen.insert(next) {
+                pending.push(next);
+            }
+        }
+    }
+    // The last round may end before it counts.
+    Some(limit.most.saturating_add(1))
+}
+
+/// Whether the kernel's verifier follows the loop round by round: nothing in it has a limit of its
+/// own.
+fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
+    let limits = &lifted.program.visit_limits;
+    lifted.code.is_some() && !limits.iter().any(|limit| is_inside(flow, limit.block, id))
+}
+
+fn is_inside(flow: &FlowGraph, block: BlockId, id: LoopId) -> bool {
+    let mut around = flow.innermost[block.index()];
+    while let Some(inner) = around.filter(|&inner| inner != id) {
+        around = flow.loops[inner.index()].parent;
+    }
+    around == Some(id)
+}
