@@ -7,7 +7,6 @@ error in parts of the time, large ones counting less than their square. The same
 the same parameters.
 """
 
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -38,8 +37,6 @@ _RESTARTS = 2
 _SHAKE = 0.25
 _SETTLING = 4
 """Times that prices are found anew until they go with how calls overlap."""
-_PRIOR = 0.1
-"""What a parameter costs that is e times what is usual: one that no experiment tells stays so."""
 _OUTSIDE = 0.05
 """The part of check programs beyond either end of the interval."""
 
@@ -112,19 +109,14 @@ class _Fit:
         found = list[tuple[float, np.ndarray]]()
         for _ in range(_SETTLING):
             prices, _ = self.solve(parameters, prices)
-            found.append((self.loss(parameters, self.errors(parameters, prices)), prices))
+            found.append((self.loss(self.errors(parameters, prices)), prices))
         least, prices = min(found, key=lambda one: one[0])
         return prices, least
 
-    def loss(self, parameters: Parameters, errors: "np.ndarray") -> float:
-        """How far off the model is, and how unusual."""
+    def loss(self, errors: "np.ndarray") -> float:
+        """How far off the model is."""
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
-        unusual = sum(
-            math.log(parameters[name] / known.first) ** 2
-            for name, known in PARAMETERS.items()
-            if not known.fixed
-        )
-        return float(parts.mean()) + _PRIOR * unusual
+        return float(parts.mean())
 
     def descend(self, start: Parameters, go_on: Callable[[float], bool]) -> "_Found":
         """The best parameters near some; until all steps are small."""
@@ -150,9 +142,9 @@ class _Fit:
             if tried[name] == best.parameters[name]:
                 continue
             prices, errors = self.solve(tried, best.prices)
-            if self.loss(tried, errors) >= best.loss - _BETTER:
+            if self.loss(errors) >= best.loss - _BETTER:
                 continue
-            loss = self.loss(tried, self.errors(tried, prices))
+            loss = self.loss(self.errors(tried, prices))
             if loss < best.loss - _BETTER:
                 return _Found(tried, prices, loss)
         return None
