@@ -89,7 +89,9 @@ def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
     assert len(commands) > 5
     for command in commands:
         run = shell(command, tmp_path, {})
-        assert (run.returncode, run.stderr) == (0, ""), command
+        # Conditions of a requirement that is met are notes.
+        said = [line for line in run.stderr.splitlines() if not line.startswith("note: ")]
+        assert (run.returncode, said) == (0, []), command
     assert "### slowpath: 1 better" in (tmp_path / "comment.md").read_text()
 
 

@@ -80,7 +80,10 @@ fn alone(file: &str) -> Value {
 
 fn guaranteed(result: &Value) -> u64 {
     assert_eq!(result["error"], Value::Null, "{result}");
-    assert_eq!(result["guarantee"]["verdict"], "exact", "{result}");
+    let verdict = &result["guarantee"]["verdict"];
+    // Programs that share a map have the condition that no other CPU changes it.
+    let alone = result["assumptions"].to_string().contains("no other CPU changes");
+    assert_eq!(verdict, if alone { "conditional" } else { "exact" }, "{result}");
     result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a number")
 }
 

@@ -13,7 +13,7 @@ const ROUNDS: [(&str, &[u64]); 8] = [
     ("stack_counter", &[9]),
     ("packet_counter", &[40]),
     // Packets of at most 1500 bytes in steps of 16, and the round that finds the end.
-    ("headers", &[94]),
+    ("headers", &[101]),
     ("helper_loop", &[25]),
     ("helper_loop_packet", &[12]),
     ("elements", &[6]),
@@ -81,7 +81,8 @@ fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
     let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
     // The callback has 7 instructions or fewer.
     assert!((8_388_608..9 * 8_388_608).contains(&instructions), "{instructions}");
-    assert!(callback["assumptions"].as_array().is_some_and(Vec::is_empty), "{callback}");
+    let alone = serde_json::json!(["no other CPU changes .bss meanwhile"]);
+    assert_eq!(callback["assumptions"], alone, "{callback}");
 
     let budget = bound(1, &[]);
     let guarantee = &budget["guarantee"];

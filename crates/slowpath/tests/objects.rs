@@ -24,7 +24,9 @@ fn bounds_fall_to_an_exact_count() {
         let (result, bounds) = count(name, options());
         assert_eq!(result["error"], Value::Null, "{name}");
         let guarantee = &result["guarantee"];
-        assert_eq!(guarantee["exact"], true, "{name}");
+        // The filter has a variable that a loader can set.
+        let expected = if name.contains("ddos") { "conditional" } else { "exact" };
+        assert_eq!(guarantee["verdict"], expected, "{name}");
         assert_eq!(guarantee["counts"], result["paths"][0]["cost"], "{name}");
         let instructions = guarantee["counts"]["instructions"].as_f64().expect("a count");
         assert!(bounds.iter().rev().is_sorted(), "{name}: bounds must only improve: {bounds:?}");

@@ -42,7 +42,13 @@ def configured(
         InputError: when there is no such variable or section, or a value does not fit.
     """
     with of_file(file):
-        return chain.configured(members, list(variables), maps)
+        try:
+            return chain.configured(members, list(variables), maps)
+        except _core.Error as problem:
+            if problem.option != "--maps":
+                raise
+            # The analysis reports it, with the name and the line of that file.
+            return members
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:

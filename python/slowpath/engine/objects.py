@@ -62,7 +62,13 @@ def configured(file: str, found: Object, variables: list[str], maps: str | None)
         InputError: when there is no such variable or section, or a value does not fit.
     """
     with of_file(file):
-        return found.configured(variables, maps)
+        try:
+            return found.configured(variables, maps)
+        except _core.Error as problem:
+            if problem.option != "--maps":
+                raise
+            # The analysis reports it, with the name and the line of that file.
+            return found
 
 
 def read_btf(file: str, data: bytes) -> Btf:
