@@ -29,6 +29,9 @@ const VERIFIER_LIMIT: u64 = 1_000_000;
 /// How long a program is unrolled before anybody looks for rounds of its loops.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// Longest search for rounds once it is time to stop: a deadline has a bound nevertheless.
+const GRACE: Duration = Duration::from_millis(300);
+
 /// What no run costs more than, found without unrolling.
 pub(crate) struct StructuralBound {
     pub cost: CostVector,
@@ -179,15 +182,26 @@ pub(crate) fn unroll_and_count(
         let (begin, wanted) = channel();
         let beside = Stop::new(Limits::default());
         let (of_counter, flow) = (beside.clone(), &flow);
-        let count = move || match wanted.recv_timeout(PATIENCE) {
-            Err(RecvTimeoutError::Disconnected) => None,
-            Ok(()) | Err(RecvTimeoutError::Timeout) => counted(program, flow, &of_counter).ok(),
+        let (finished, done) = channel();
+        let count = move || {
+            let found = match wanted.recv_timeout(PATIENCE) {
+                Err(RecvTimeoutError::Disconnected) => None,
+                Ok(()) | Err(RecvTimeoutError::Timeout) => counted(program, flow, &of_counter).ok(),
+            };
+            finished.send(()).unwrap_or_default();
+            found
         };
         let counter = thread::Builder::new().name(panics::WORKER.into()).spawn_scoped(scope, count);
         let unrolled = unrolled();
         match &unrolled {
             // The counter ends at once, unless it has begun.
-            Ok(_) | Err(SearchError::Stopped(_)) => beside.ask(),
+            Ok(_) => beside.ask(),
+            Err(SearchError::Stopped(_)) => {
+                begin.send(()).unwrap_or_default();
+                // Too late or in time: either way the counter ends now.
+                let _ = done.recv_timeout(GRACE);
+                beside.ask();
+            }
             Err(_) => begin.send(()).unwrap_or_default(),
         }
         drop(begin);
