@@ -16,7 +16,8 @@ const ENVIRONMENTS: [&str; 5] = ["any", "native-page", "veth", "generic", "test-
 /// environments.
 const PROGRAMS: [(&str, [bool; 5]); 12] = [
     ("tail_is_full", [true, false, true, true, true]),
-    ("head_is_full", [true, false, true, false, false]),
+    // On `generic`, packets of more than 65,335 bytes cannot grow here: lengths have 16 bits.
+    ("head_is_full", [true, false, true, true, false]),
     ("metadata_is_there", [true, false, true, false, false]),
     ("metadata_is_known", [true, false, true, false, false]),
     ("metadata_is_refused", [true, false, false, false, false]),
@@ -77,7 +78,11 @@ fn environments_are_conditions() {
 /// What of the environment the slowest path needs.
 fn needed(name: &str) -> Vec<(String, u64)> {
     let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
-    let witness = bound(program, None)["paths"][0]["witness"].clone();
+    given(&bound(program, None)["paths"][0]["witness"])
+}
+
+/// Names and values of the environment of a witness.
+fn given(witness: &Value) -> Vec<(String, u64)> {
     let given = witness["environment"].as_array().cloned().unwrap_or_default();
     let named =
         |given: &Value| Some((given["name"].as_str()?.to_owned(), given["value"].as_u64()?));
@@ -100,10 +105,12 @@ fn witnesses_say_what_they_need_of_the_environment() {
 fn witnesses_are_as_in_a_test_run_where_they_can_be() {
     for name in ["never_full_again", "never_both_ends"] {
         let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
-        let path = bound(program, None)["paths"][0].clone();
+        // Of the runs without a slow way, the one with the most instructions is the same everywhere.
+        let options = Options { metric: Some("instructions".into()), ..accesses() };
+        let path = of_object("receive.bpf.o", program, options)["paths"][0].clone();
         let length = path["min_packet_size"].as_u64().expect("a length");
         assert!((14..=3520).contains(&length), "{path}");
-        for (of, value) in needed(name) {
+        for (of, value) in given(&path["witness"]) {
             match of.as_str() {
                 "head room of the packet" => assert_eq!(value, 216, "{path}"),
                 "tail room of the packet" => assert_eq!(value, 3520 - length, "{path}"),

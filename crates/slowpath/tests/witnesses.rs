@@ -98,8 +98,13 @@ fn fields_of_the_context_and_processors_have_values() {
 #[test]
 fn bytes_in_front_of_the_packet_have_values() {
     let result = analysed("behind_what_was_in_front", Some(1));
-    let expected = r#"[{"memory":"packet","offset":-4,"bytes":"11223344"}]"#;
-    assert_eq!(environment(&result, 0), expected);
+    let expected = serde_json::json!([
+        { "name": "head room of the packet", "value": 216 },
+        { "name": "words of metadata", "value": 0 },
+        { "name": "driver supports metadata", "value": 1 },
+        { "memory": "packet", "offset": -4, "bytes": "11223344" },
+    ]);
+    assert_eq!(environment(&result, 0), expected.to_string());
     assert_eq!(result["assumptions"], serde_json::json!([]));
 }
 
