@@ -10,7 +10,7 @@ use proptest::prelude::Rng;
 use proptest::test_runner::TestRunner;
 use random::{facts, packet, random};
 use scenes::Scene;
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::{EquivalenceError, Proof, prove, prove_guard};
 use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
@@ -21,7 +21,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::compare;
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fault::{Fault, with};
-use slowpath_specialise::{Mode, Specialised, specialise};
+use slowpath_specialise::{Known, Mode, Specialised, specialise, specialise_for};
 use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -118,7 +118,9 @@ fn object() -> Object {
 
 fn made(object: &Object, scene: &Scene) -> (BpfProgram, Specialised) {
     let program = assemble::program(&scene.text);
-    let made = specialise(object, &program, &scene.facts, scene.mode, &Stop::never());
+    // Room is known where each packet has a page.
+    let known = Known { facts: &scene.facts, frozen: None, receive: Receive::PAGE };
+    let made = specialise_for(object, &program, known, scene.mode, &Stop::never());
     (program, made.expect("it has a graph"))
 }
 
