@@ -38,12 +38,12 @@ mod state;
 mod support;
 mod uninit;
 mod unseen;
+mod visit_limits;
 mod visits;
 mod walk;
 
 pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
 pub use error::LiftError;
-pub use interference::Interference;
 pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::class::{EntryKeys, entry_keys};
@@ -56,6 +56,7 @@ pub use receive::{
     Receive, Surroundings, TAIL_ROOM, TailRoom,
 };
 pub use registers::{Offset, RegisterValue, Registers};
+pub use state::accessed::Interference;
 pub use support::matrix::support_matrix;
 pub use unseen::Unseen;
 

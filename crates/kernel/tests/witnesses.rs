@@ -31,6 +31,8 @@ fn analyse(file: &Path, program: usize) -> Value {
             target: "ebpf".into(),
             paths: Some(PATHS),
             deadline_seconds: Some(60.0),
+            // The kernel delivers packets as its test run does.
+            receive: Some("test-run".into()),
             ..Options::default()
         },
         ..ProgramRequest::of(name, object)

@@ -15,6 +15,7 @@
 mod branching;
 mod close;
 mod descent;
+mod reached;
 mod turns;
 
 use crate::SearchError;

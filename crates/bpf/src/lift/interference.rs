@@ -6,8 +6,6 @@
 //! Values of per-CPU maps and read-only maps are not shared. A lock (`bpf_spin_lock`) protects the
 //! values of its map from the first access under it on.
 
-use std::collections::BTreeSet;
-
 use slowpath_ir::{Operand, Reading};
 
 use crate::insn::helper;
@@ -18,15 +16,6 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
-
-/// Maps that other CPUs can change between two accesses of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interference {
-    /// The names of maps that a path accesses again, where another CPU may have changed them.
-    pub maps: BTreeSet<String>,
-    /// Those of them whose changes [`crate::lift::LiftOptions::interleaved`] does not follow.
-    pub not_followed: BTreeSet<String>,
-}
 
 /// Stands for a map that is not known.
 const SOME_MAP: &str = "maps that pointers from several places lead to";

@@ -2,56 +2,13 @@
 //! (`kernel/bpf/bpf_iter.c`), the counter of `may_goto` (`do_misc_fixups` of
 //! `kernel/bpf/verifier.c`).
 
-use std::collections::{BTreeMap, HashMap};
-
-use slowpath_ir::{BlockId, VisitLimit};
-
 use crate::insn::helper::LOOP;
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::Lifter;
+use crate::lift::visit_limits::{Limit, Place};
 
 /// `BPF_MAX_LOOPS`: rounds of `bpf_loop`, and of `may_goto` in one call of a function.
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
-
-/// A block that has been lifted, or the point where one begins.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Block(BlockId),
-    Point(ProgramPoint),
-}
-
-#[derive(Clone, Debug)]
-struct Limit {
-    block: Place,
-    since: Place,
-    most: u64,
-    by: String,
-    condition: Option<String>,
-}
-
-/// Limits by the instruction that they are about; blocks are lifted again, and the last time counts.
-#[derive(Clone, Debug, Default)]
-pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);
-
-impl VisitLimits {
-    /// The limits, once all blocks have numbers.
-    pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
-        let id = |place| match place {
-            Place::Block(id) => Some(id),
-            Place::Point(point) => ids.get(&point).copied(),
-        };
-        let resolved = |limit: &Limit| {
-            Some(VisitLimit {
-                block: id(limit.block)?,
-                since: id(limit.since)?,
-                most: limit.most,
-                by: limit.by.clone(),
-                condition: limit.condition.clone(),
-            })
-        };
-        self.0.values().filter_map(resolved).collect()
-    }
-}
 
 impl Lifter<'_> {
     /// The call of a helper that calls back at most `rounds` times is being lifted. The test behind
@@ -65,7 +22,7 @@ impl Lifter<'_> {
             by: by.into(),
             condition: None,
         };
-        self.visit_limits.0.insert(at, limit);
+        self.visit_limits.set(at, limit);
     }
 
     /// A `may_goto` is being lifted. Every call of a function starts the counter anew, and the run
@@ -84,6 +41,6 @@ impl Lifter<'_> {
             by: "may_goto".into(),
             condition: Some(condition),
         };
-        self.visit_limits.0.insert(at, limit);
+        self.visit_limits.set(at, limit);
     }
 }

@@ -6,6 +6,15 @@ use std::rc::Rc;
 
 use crate::lift::state::value::MapId;
 
+/// Maps that other CPUs can change between two accesses of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interference {
+    /// The names of maps that a path accesses again, where another CPU may have changed them.
+    pub maps: BTreeSet<String>,
+    /// Those of them whose changes [`crate::lift::LiftOptions::interleaved`] does not follow.
+    pub not_followed: BTreeSet<String>,
+}
+
 /// Something that CPUs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Shared {

@@ -1,0 +1,78 @@
+//! A path that some packet takes, found before the slowest one is: the lower end of what is known
+//! while the search goes on.
+//!
+//! Goes down the graph by the heavier way out of each node, unless no packet that gets there takes
+//! it. Every prefix is one that a packet takes, so that the first way down ends with a path. It has
+//! a solver and nogoods of its own: what the search finds, and when, is the same without it.
+
+use super::descent::{Descent, Going};
+use super::{Event, Search};
+use crate::SearchError;
+use crate::check::PathChecker;
+use crate::enumerate::{Enumeration, Progress};
+use crate::found_path::FoundPath;
+use crate::nogood::Nogoods;
+use slowpath_smt::Solver;
+
+impl<S: Solver> Search<S> {
+    /// Has the search report a path that some packet takes ([`Event::Reached`]) before it finds the
+    /// slowest one, if it checks so many paths without an end. `solver` is used for nothing else.
+    pub fn report_reached(&mut self, solver: S, checked: u64) {
+        self.descent = Descent::Waiting(solver, checked);
+    }
+
+    /// A step of the descent, if it is its turn.
+    pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
+        if !self.known.is_empty() || self.enumeration.is_some() {
+            self.descent = Descent::Over;
+        }
+        let mut going = match std::mem::replace(&mut self.descent, Descent::Over) {
+            Descent::Over => return None,
+            Descent::Waiting(solver, checked) => {
+                if self.statistics.candidates < checked && self.stuck.is_none() {
+                    self.descent = Descent::Waiting(solver, checked);
+                    return None;
+                }
+                Box::new(self.start_descent(solver))
+            }
+            Descent::Going(going) => going,
+        };
+        // Behind a path that could not be decided there is nothing else to do.
+        if going.waits && self.stuck.is_none() {
+            going.waits = false;
+            self.descent = Descent::Going(going);
+            return None;
+        }
+        going.waits = true;
+        let Going { enumeration, checker, nogoods, .. } = &mut *going;
+        let progress = enumeration.step(&mut self.unrolled, checker, nogoods, self.max_packet);
+        let event = match progress {
+            Err(SearchError::Stopped(reason)) => Err(SearchError::Stopped(reason)),
+            // The search itself is not concerned.
+            Err(_) | Ok(Progress::Complete | Progress::Undecided(_)) => return None,
+            Ok(Progress::Working | Progress::Impossible) => Ok(Event::Working),
+            Ok(Progress::Path { length, model }) => {
+                let path = enumeration.path().to_owned();
+                let cost = self.costs.path_cost(&path);
+                let conditions = enumeration.conditions().to_owned();
+                let found = FoundPath { path, cost, length, model, conditions };
+                return Some(Ok(Event::Reached(Box::new(found))));
+            }
+        };
+        self.descent = Descent::Going(going);
+        Some(event)
+    }
+
+    fn start_descent(&mut self, solver: S) -> Going<S> {
+        let component = self.components().start;
+        let arcs = self.unrolled.dag.arcs.len();
+        let behind = self.costs.heaviest_behind(component, arcs, &mut self.scratch);
+        let lengths = self.unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
+        Going {
+            enumeration: Enumeration::heaviest_first(&self.unrolled, behind),
+            checker: PathChecker::new(solver, self.checker.min_packet(), self.options),
+            nogoods: Nogoods::new(lengths),
+            waits: false,
+        }
+    }
+}
