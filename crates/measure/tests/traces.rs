@@ -191,7 +191,7 @@ fn what_cannot_be_filled_is_named() {
         (
             "all_maps",
             json!({ "routes": [{ "key": [33, 1], "value": 1 }] }),
-            "map routes: the kernel does not write the element with key 2100000001000000",
+            "map routes: entry 1: `key` has a prefix of 33 bits, and its keys have 32",
         ),
     ];
     for (program, maps, said) in &cases {
