@@ -43,7 +43,7 @@ pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> P
         left.max_length = any_packet().max_length;
     }
     if fragments.behind {
-        left.min_length = left.min_length.min(LEAST_PACKET);
+        left.min_length = LEAST_PACKET;
     }
     let stays = |field: &Field| {
         let end = u16::try_from(field.end()).unwrap_or(u16::MAX);
