@@ -149,7 +149,7 @@ fn no_mutant_is_called_equal_that_differs_in_the_kernel() {
             }
         }
     }
-    println!("{equal} equal ({refused} refused), {differ} differ, {open} not decided");
+    eprintln!("{equal} equal ({refused} refused), {differ} differ, {open} not decided");
     assert!(differ > 0);
     Oracle::Kernel.compared(packets.max(1), "packets through mutants that are proved equal");
 }
