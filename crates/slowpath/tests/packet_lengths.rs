@@ -33,7 +33,7 @@ fn instructions(mtu: Option<u16>) -> u64 {
 
 #[test]
 fn a_guarantee_of_counts_is_for_the_packets_that_arrive() {
-    let shown = [Some(320), Some(1500), Some(9000), None].map(|mtu| instructions(mtu));
+    let shown = [Some(320), Some(1500), Some(9000), None].map(instructions);
     assert!(shown.is_sorted() && shown[0] < shown[2], "{shown:?}");
     // The target does not say how packets arrive.
     let long = analysed(with_longest("ebpf", 20_000), Some(1500));
