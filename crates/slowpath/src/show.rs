@@ -60,7 +60,7 @@ struct ShownProgram {
     #[cfg_attr(test, schemars(extend("default" = null)))]
     stack: Option<ShownStack>,
     /// Reasons for which no kernel loads it, as far as the object tells, one sentence each.
-    #[cfg_attr(test, schemars(extend("default" = [])))]
+    #[cfg_attr(test, schemars(extend("default" = null)))]
     not_loadable: Vec<String>,
     /// Helpers that it calls.
     helpers: Vec<ShownCall>,

@@ -6,7 +6,8 @@ from slowpath.schema.instructions import Instruction, Refusal
 
 Subprogram = TypedDict(
     "Subprogram",
-    {"name": str, "first": int, "global": bool, "stack": int},  # stack in bytes
+    # stack in bytes; None: not written by older versions
+    {"name": str, "first": int, "global": bool, "stack": int | None},
 )
 """A function that a program can call, by name and first instruction."""
 
@@ -68,7 +69,7 @@ class Program(TypedDict):
     instructions_with_source: int
     subprograms: list[Subprogram]
     stack: Stack | None  # None: it cannot be linked
-    not_loadable: list[str]  # why no kernel loads it
+    not_loadable: list[str] | None  # why no kernel loads it; None: not written by older versions
     helpers: list[Call]
     kernel_functions: list[Call]
     maps: list[MapUse]

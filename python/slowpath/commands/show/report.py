@@ -101,11 +101,12 @@ def _stack(program: Program) -> Iterator[Line]:
     stack = program["stack"]
     if stack is not None and program["subprograms"]:
         own = [(program["name"], stack["own"])]
-        own += [(function["name"], function["stack"]) for function in program["subprograms"]]
+        others = program["subprograms"]
+        own += [(one["name"], one["stack"]) for one in others if one["stack"] is not None]
         each = ", ".join(f"{one_line(name)} {count}" for name, count in own)
         calls = " > ".join(map(one_line, stack["deepest"]))
         yield Line(f"    stack in bytes: {each}; at most {stack['bytes']} of 512 along {calls}")
-    for reason in program["not_loadable"]:
+    for reason in program["not_loadable"] or ():
         yield Line(f"    no kernel loads it: {one_line(reason)}", "red")
 
 
