@@ -1,7 +1,11 @@
 """Guarantees for any number of CPUs: what requirements are held against, and what reports say."""
 
+import csv
+
 from slowpath.analysis.requirement import Decision, hold_against, parse_requirement
+from slowpath.report import single
 from slowpath.report.counts import guarantee_lines
+from slowpath.report.csv import COLUMNS, csv_row
 from slowpath.schema.results import Bound, Result
 from support import make_bound, make_result
 
@@ -58,3 +62,17 @@ def test_both_numbers_are_printed() -> None:
     text = "\n".join(line.text for line in guarantee_lines(result, result["guarantee"]))
     assert f"53 instructions per packet (exact if {_CONDITION})" in text
     assert "any CPUs     1200 instructions per packet" in text
+    row = dict(zip(COLUMNS, next(csv.reader([csv_row(result)])), strict=True))
+    assert (row["instructions"], row["interleaved_instructions"]) == ("53", "1200")
+    assert row["conditions"] == _CONDITION
+
+
+def test_both_rates_are_printed() -> None:
+    alone = make_bound(bitrate_bps=9e9, packetrate_pps=8e6, verdict="conditional", exact=False)
+    others = make_bound(bitrate_bps=4e9, packetrate_pps=2e6, verdict="bound", stopped="deadline")
+    result = make_result(guarantee=alone, interleaved=others, assumptions=[_CONDITION], paths=[])
+    lines = "\n".join(line.text for line in single.guarantee_lines(result, alone))
+    assert "any cores" in lines
+    assert "4.00 Gbit/s while other cores write to these maps (a lower bound" in lines
+    row = dict(zip(COLUMNS, next(csv.reader([csv_row(result)])), strict=True))
+    assert float(row["interleaved_packetrate_pps"]) == others["packetrate_pps"]

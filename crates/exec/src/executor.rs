@@ -335,8 +335,13 @@ impl Executor {
             let incoming = incoming.iter().map(|(arc, state)| (*arc, state.memory)).collect();
             self.memory.merge(node, incoming)
         };
-        let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| &state.facts).collect();
-        let facts = Facts::join(&facts);
+        let ways: Vec<&Facts> = incoming.iter().map(|(_, state)| &state.facts).collect();
+        let mut facts = Facts::join(&ways);
+        for (values, &merged) in &made {
+            if matches!(self.pool.node(merged), Node::Var(_)) && !values.contains(&merged) {
+                facts.merge(&self.pool, merged, values, &ways);
+            }
+        }
         Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 

@@ -14,11 +14,14 @@ mod overlay;
 
 pub use fact::{Contradiction, Reasons};
 
-use fact::{Fact, FactMap};
+use fact::{Arm, Fact, FactMap};
 use overlay::Overlay;
 use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
+
+/// Terms that a merged value may be, beyond which they are forgotten.
+const MAX_ARMS: usize = 4;
 
 /// Facts about terms, all of which hold together.
 #[derive(Clone, Debug, Default)]
@@ -136,6 +139,21 @@ impl Facts {
             self.insert(term, fact);
         }
         Ok(())
+    }
+
+    /// Adds that `merged` is one of the `values`, each under the facts of its way.
+    pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
+        if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
+            return;
+        }
+        let arms = ways.iter().zip(values).map(|(way, &term)| {
+            let bounds = Overlay::new(&way.map).interval(pool, term);
+            Arm { term, lo: bounds.lo, hi: bounds.hi }
+        });
+        let arms: Rc<[Arm]> = arms.collect();
+        let mut fact = Overlay::new(&self.map).fact(pool, merged);
+        fact.arms = Some(arms);
+        self.insert(merged, fact);
     }
 
     /// Facts that hold on every one of several ways to a place, without reasons.

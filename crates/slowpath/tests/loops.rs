@@ -46,7 +46,12 @@ fn bounds_are_the_numbers_of_rounds() {
 
 /// The result of a program of `objects/kernel_loops.bpf.o`.
 fn bound(program: usize, unroll: &[&str]) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/kernel_loops.bpf.o");
+    bound_of("kernel_loops.bpf.o", program, unroll)
+}
+
+/// The result of a program of an object of `objects/`.
+fn bound_of(name: &str, program: usize, unroll: &[&str]) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(name);
     let data = std::fs::read(path).expect("the object is there");
     let object = ProgramFile::read(&data).expect("an object");
     let options = Options {
@@ -55,8 +60,7 @@ fn bound(program: usize, unroll: &[&str]) -> Value {
         unroll: unroll.iter().map(|&limit| limit.to_owned()).collect(),
         ..Options::default()
     };
-    let request =
-        ProgramRequest { options, program, ..ProgramRequest::of("kernel_loops.bpf.o", object) };
+    let request = ProgramRequest { options, program, ..ProgramRequest::of(name, object) };
     let analysis = Analysis::start_until(request, Stop::never());
     loop {
         match analysis.next(Duration::from_secs(60)) {
@@ -99,4 +103,18 @@ fn a_loop_without_a_limit_of_its_own_is_refused() {
     let endless = bound(2, &[]);
     let error = endless["error"].as_str().unwrap_or_default();
     assert!(error.contains("has no bound that the analysis can derive"), "{endless}");
+}
+
+/// The loop counts by eight up to `len & 0x78`, where `len` is 8 to 96: at most twelve rounds.
+#[test]
+fn a_loop_that_counts_by_eight_to_an_end_that_it_equals_is_bounded() {
+    let derived = bound_of("unrolled_copy.bpf.o", 0, &[]);
+    assert!(derived["error"].is_null(), "{derived}");
+    assert_eq!(derived["guarantee"]["verdict"], "exact", "{derived}");
+    assert_eq!(derived["guarantee"]["counts"]["instructions"], 1451);
+    for stated in ["12@.45", "96@.45"] {
+        let stated = bound_of("unrolled_copy.bpf.o", 0, &[stated]);
+        assert_eq!(stated["guarantee"]["counts"]["instructions"], 1451, "{stated}");
+        assert_eq!(stated["assumptions"], derived["assumptions"], "no round is cut");
+    }
 }

@@ -34,6 +34,11 @@ COLUMNS = (
     "estimated_ns",
     "estimated_low_ns",
     "estimated_high_ns",
+    "conditions",
+    "interleaved_bitrate_bps",
+    "interleaved_packetrate_pps",
+    "interleaved_instructions",
+    "interleaved_memory_accesses",
 )
 
 
@@ -57,6 +62,7 @@ def csv_row(result: Result) -> str:
         "seconds": result["stats"]["seconds"],
         "error": result["error"],
         "section": result["section"],
+        "conditions": "; ".join(result["assumptions"]) or None,
     }
     if guarantee is not None:
         row |= {
@@ -75,6 +81,13 @@ def csv_row(result: Result) -> str:
             "naive_bottleneck": naive["bottleneck"],
         }
         row |= _counts("naive_", naive)
+    interleaved = result.get("interleaved")
+    if interleaved is not None:
+        row |= {
+            "interleaved_bitrate_bps": interleaved["bitrate_bps"],
+            "interleaved_packetrate_pps": interleaved["packetrate_pps"],
+        }
+        row |= _counts("interleaved_", interleaved)
     estimate = result["estimate"]
     if estimate is not None:
         row |= {

@@ -73,7 +73,19 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
         reached = format_rate(metric_rate(result["paths"][0], metric), metric)
         yield labelled("", f"at most {reached}: a packet takes so long")
     yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
+    yield from interleaved_lines(result)
     yield from assumption_lines(result)
+
+
+def interleaved_lines(result: Result) -> Iterator[Line]:
+    """The rate that holds while other cores write to shared maps, where it is lower."""
+    bound = result.get("interleaved")
+    if bound is not None:
+        metric = rate_metric(result)
+        stopped = bound["stopped"]
+        text = "" if stopped is None else f" (a lower bound; the search stopped: {stopped})"
+        rate = format_rate(metric_rate(bound, metric), metric)
+        yield labelled("any cores", f"{rate} while other cores write to these maps{text}")
 
 
 def bottleneck_line(result: Result, guarantee: Bound) -> Line:

@@ -1,12 +1,15 @@
 //! Adding a condition to facts: what it says about terms and their parts.
 
-use super::fact::{BitsFact, Contradiction, Fact, Limit, Reasons, union};
+use super::fact::{BitsFact, Contradiction, Fact, Implication, Limit, Reasons, union};
 use super::interval::overflows;
 use super::overlay::Overlay;
-use slowpath_smt::{Node, TermId, TermPool};
+use slowpath_smt::{Domain, Node, TermId, TermPool};
 
 /// Structural depth to which a fact about a term is passed down to its parts.
 const DEPTH: u32 = 6;
+
+/// Implications kept of one condition; others are forgotten.
+const MAX_IMPLICATIONS: usize = 128;
 
 impl Overlay<'_> {
     pub fn assume(
@@ -30,14 +33,54 @@ impl Overlay<'_> {
                 self.assume(pool, a, false, why)?;
                 self.assume(pool, b, false, why)?;
             }
+            Node::And(a, b) => self.one_of(pool, (a, false), (b, false), why)?,
+            Node::Or(a, b) => self.one_of(pool, (a, true), (b, true), why)?,
             Node::Eq(a, b) => self.equality(pool, a, b, value, why)?,
             Node::Ult(a, b) if value => self.less(pool, a, b, 1, why)?,
             Node::Ult(a, b) => self.less(pool, b, a, 0, why)?,
             _ => {}
         }
         // And of the condition itself: the same term elsewhere, also as a value, is decided by it.
-        let bit = u64::from(value);
-        self.constrain(pool, condition, Limit::exactly(1, bit), why, DEPTH)
+        let before = self.fact(pool, condition);
+        self.constrain(pool, condition, Limit::exactly(1, u64::from(value)), why, DEPTH)?;
+        if before.lo == before.hi {
+            return Ok(());
+        }
+        let known = self.fact(pool, condition);
+        for implied in known.implies.iter().filter(|implied| implied.when == value) {
+            self.assume(pool, implied.then, implied.value, &union(why, &implied.why))?;
+        }
+        Ok(())
+    }
+
+    /// One of two conditions holds: if the facts refute one, the other; else a later fact may.
+    fn one_of(
+        &mut self,
+        pool: &TermPool,
+        a: (TermId, bool),
+        b: (TermId, bool),
+        why: &Reasons,
+    ) -> Result<(), Contradiction> {
+        for ((first, holds), (then, value)) in [(a, b), (b, a)] {
+            // Facts are about conditions without a negation in front.
+            let (first, holds) = match *pool.node(first) {
+                Node::Not(inner) => (inner, !holds),
+                _ => (first, holds),
+            };
+            let mut fact = self.fact(pool, first);
+            if fact.lo == fact.hi {
+                if (fact.lo != 0) != holds {
+                    let why = union(why, &union(&fact.lo_why, &fact.hi_why));
+                    self.assume(pool, then, value, &why)?;
+                }
+                return Ok(());
+            }
+            if fact.implies.len() < MAX_IMPLICATIONS {
+                fact.implies.push(Implication { when: !holds, then, value, why: why.clone() });
+                self.changed.insert(first, fact);
+            }
+        }
+        Ok(())
     }
 
     fn equality(
@@ -63,18 +106,38 @@ impl Overlay<'_> {
             }
             return Ok(());
         }
+        // An interval has no holes: only at its ends does an excluded value say something.
         let fact = self.fact(pool, term);
-        // An interval has no holes: only at its ends does a value that is excluded say something.
-        let mut limit = Limit::anything(pool.width(term));
-        let why_here;
-        if fact.lo == constant && constant < limit.hi {
-            limit.lo = constant + 1;
-            why_here = union(why, &fact.lo_why);
-        } else if fact.hi == constant && constant > 0 {
-            limit.hi = constant - 1;
-            why_here = union(why, &fact.hi_why);
-        } else {
+        let possible = self.interval(pool, term);
+        let width = pool.width(term);
+        let allowed = |lo, hi| Domain::reduced(width, fact.zeros, fact.ones, lo, hi);
+        let Some(ends) = allowed(possible.lo, possible.hi) else { return Ok(()) };
+        let rising = constant == ends.lo();
+        if !rising && constant != ends.hi() {
             return Ok(());
+        }
+        // The next value that the known bits allow: a counter in steps of eight skips seven.
+        let left = if rising {
+            constant.checked_add(1).and_then(|lo| allowed(lo, possible.hi))
+        } else {
+            constant.checked_sub(1).and_then(|hi| allowed(possible.lo, hi))
+        };
+        let bits = || fact.why_bits(fact.zeros | fact.ones);
+        let Some(left) = left else {
+            let interval = union(&possible.lo_why, &possible.hi_why);
+            return Err(Contradiction { reasons: union(why, &union(&interval, &bits())) });
+        };
+        let mut limit = Limit::anything(width);
+        let (end_why, skips) = if rising {
+            limit.lo = left.lo();
+            (&possible.lo_why, left.lo() - constant > 1)
+        } else {
+            limit.hi = left.hi();
+            (&possible.hi_why, constant - left.hi() > 1)
+        };
+        let mut why_here = union(why, end_why);
+        if skips || constant != if rising { possible.lo } else { possible.hi } {
+            why_here = union(&why_here, &bits());
         }
         self.constrain(pool, term, limit, &why_here, DEPTH)
     }
@@ -210,12 +273,17 @@ impl Overlay<'_> {
                 Ok(())
             }
             Node::Extract { src, lo } => {
-                let bits = Limit {
+                let mut whole = Limit {
                     zeros: limit.zeros << lo,
                     ones: limit.ones << lo,
                     ..Limit::anything(pool.width(src))
                 };
-                self.constrain(pool, src, bits, why, depth)
+                let above = u32::from(lo + pool.width(term));
+                if pool.domain(src).hi().checked_shr(above).unwrap_or(0) == 0 {
+                    whole.lo = limit.lo << lo;
+                    whole.hi = (limit.hi << lo) | Limit::mask(lo);
+                }
+                self.constrain(pool, src, whole, why, depth)
             }
             Node::Xor(a, b) => {
                 let Some(constant) = pool.as_const(b) else { return Ok(()) };

@@ -6,6 +6,7 @@ use rpds::HashTrieMap;
 use rustc_hash::FxHasher;
 use slowpath_smt::TermId;
 use std::hash::BuildHasherDefault;
+use std::rc::Rc;
 
 /// The conditions behind a fact, by the tags their owner gave them; ascending, no duplicates.
 pub type Reasons = Vec<u32>;
@@ -39,6 +40,33 @@ pub(super) struct Fact {
     pub ones: u64,
     /// Why bits are known; bits in none of them are known from the term itself.
     pub bits: Vec<BitsFact>,
+    /// Consequences of a condition that is not decided.
+    pub implies: Vec<Implication>,
+    /// The terms of which a merged value is one.
+    pub arms: Option<Rc<[Arm]>>,
+}
+
+/// A term that a merged value may be, with the bounds it has on its way to the merge.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Arm {
+    pub term: TermId,
+    pub lo: u64,
+    pub hi: u64,
+}
+
+/// A condition's consequence, while the condition is open: "if it is `when`, `then` is `value`".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Implication {
+    pub when: bool,
+    pub then: TermId,
+    pub value: bool,
+    pub why: Reasons,
+}
+
+impl Implication {
+    fn same(&self, other: &Implication) -> bool {
+        (self.when, self.then, self.value) == (other.when, other.then, other.value)
+    }
 }
 
 /// Bits that became known for the same reasons.
@@ -59,7 +87,16 @@ impl Fact {
             zeros: self.zeros & other.zeros,
             ones: self.ones & other.ones,
             bits: Vec::new(),
+            implies: self.common(other),
+            arms: self.arms.clone().filter(|_| self.arms == other.arms),
         }
+    }
+
+    /// The implications of both, without reasons.
+    fn common(&self, other: &Fact) -> Vec<Implication> {
+        let everywhere =
+            self.implies.iter().filter(|own| other.implies.iter().any(|theirs| own.same(theirs)));
+        everywhere.map(|own| Implication { why: Reasons::new(), ..own.clone() }).collect()
     }
 
     /// The reasons behind the lowest of the known bits in `mask`.

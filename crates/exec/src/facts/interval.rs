@@ -7,6 +7,9 @@ use slowpath_smt::{Node, TermId, TermPool};
 /// Operators looked at for one term.
 const MAX_PARTS: usize = 4_096;
 
+/// Choices and extractions looked through below one term.
+const DEPTH: u32 = 3;
+
 /// An interval, with the reasons for its ends.
 pub(super) struct Interval {
     pub lo: u64,
@@ -19,20 +22,13 @@ impl Overlay<'_> {
     /// The values that `term` can have, by the facts about it and about what it adds up or puts
     /// together. Sums count that cannot overflow whatever the facts.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
-        let fact = self.fact(pool, term);
-        let mut all =
-            Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why };
-        let mut parts = Interval { lo: 0, lo_why: Reasons::new(), hi: 0, hi_why: Reasons::new() };
+        let mut all = self.own(pool, term);
+        let mut parts = Interval::without_reasons(0, 0);
         // Summands, and by how many bits each is shifted.
         let mut work = vec![(term, 0u8)];
         for _ in 0..MAX_PARTS {
             let Some((part, shift)) = work.pop() else {
-                if parts.lo > all.lo {
-                    (all.lo, all.lo_why) = (parts.lo, parts.lo_why);
-                }
-                if parts.hi < all.hi {
-                    (all.hi, all.hi_why) = (parts.hi, parts.hi_why);
-                }
+                all.narrow(parts);
                 return all;
             };
             match *pool.node(part) {
@@ -45,16 +41,125 @@ impl Overlay<'_> {
                     work.push((b, shift));
                 }
                 _ => {
-                    let fact = self.fact(pool, part);
-                    parts.lo = parts.lo.saturating_add(fact.lo << shift);
-                    parts.hi = parts.hi.saturating_add(fact.hi << shift);
-                    parts.lo_why = union(&parts.lo_why, &fact.lo_why);
-                    parts.hi_why = union(&parts.hi_why, &fact.hi_why);
+                    let leaf = self.leaf(pool, part, None, DEPTH);
+                    parts.lo = parts.lo.saturating_add(leaf.lo << shift);
+                    parts.hi = parts.hi.saturating_add(leaf.hi << shift);
+                    parts.lo_why = union(&parts.lo_why, &leaf.lo_why);
+                    parts.hi_why = union(&parts.hi_why, &leaf.hi_why);
                 }
             }
         }
         all
     }
+
+    /// The interval of the fact about a term itself.
+    fn own(&self, pool: &TermPool, term: TermId) -> Interval {
+        let fact = self.fact(pool, term);
+        Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
+    }
+
+    /// The interval of a term under a condition that holds, with `Some`, or does not. Parts of
+    /// terms are as the whole is, and choices as their arms are, down to `depth`.
+    fn leaf(
+        &self,
+        pool: &TermPool,
+        term: TermId,
+        condition: Option<(TermId, bool)>,
+        depth: u32,
+    ) -> Interval {
+        let mut all = self.own(pool, term);
+        if let Some((condition, value)) = condition {
+            all.narrow(given(pool, condition, value, term));
+        }
+        if depth == 0 {
+            return all;
+        }
+        match *pool.node(term) {
+            Node::Var(_) => {
+                let Some(arms) = self.arms(term) else { return all };
+                let bounded = arms.iter().map(|arm| {
+                    let mut bounded = self.leaf(pool, arm.term, None, depth - 1);
+                    bounded.narrow(Interval::without_reasons(arm.lo, arm.hi));
+                    bounded
+                });
+                if let Some(arms) = bounded.reduce(Interval::join) {
+                    all.narrow(arms);
+                }
+            }
+            Node::Ite(condition, then, otherwise) => {
+                let then = self.leaf(pool, then, Some((condition, true)), depth - 1);
+                let otherwise = self.leaf(pool, otherwise, Some((condition, false)), depth - 1);
+                all.narrow(then.join(otherwise));
+            }
+            Node::Concat(high, low) => {
+                let shift = pool.width(low);
+                let high = self.leaf(pool, high, condition, depth - 1);
+                let low = self.leaf(pool, low, condition, depth - 1);
+                all.narrow(Interval {
+                    lo: (high.lo << shift) | low.lo,
+                    lo_why: union(&high.lo_why, &low.lo_why),
+                    hi: (high.hi << shift) | low.hi,
+                    hi_why: union(&high.hi_why, &low.hi_why),
+                });
+            }
+            Node::Extract { src, lo } => {
+                let whole = self.leaf(pool, src, condition, depth - 1);
+                // Both ends hold only where no bit above the extracted ones is set.
+                if whole.hi.checked_shr((lo + pool.width(term)).into()).unwrap_or(0) == 0 {
+                    let lo_why = union(&whole.lo_why, &whole.hi_why);
+                    all.narrow(Interval {
+                        lo: whole.lo >> lo,
+                        lo_why,
+                        hi: whole.hi >> lo,
+                        hi_why: whole.hi_why,
+                    });
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+}
+
+impl Interval {
+    fn narrow(&mut self, other: Interval) {
+        if other.lo > self.lo {
+            (self.lo, self.lo_why) = (other.lo, other.lo_why);
+        }
+        if other.hi < self.hi {
+            (self.hi, self.hi_why) = (other.hi, other.hi_why);
+        }
+    }
+
+    fn join(self, other: Interval) -> Interval {
+        Interval {
+            lo: self.lo.min(other.lo),
+            lo_why: union(&self.lo_why, &other.lo_why),
+            hi: self.hi.max(other.hi),
+            hi_why: union(&self.hi_why, &other.hi_why),
+        }
+    }
+
+    fn without_reasons(lo: u64, hi: u64) -> Interval {
+        Interval { lo, lo_why: Reasons::new(), hi, hi_why: Reasons::new() }
+    }
+}
+
+/// The values of `term` where a comparison of it with a constant has `value`.
+fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
+    let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
+    match *pool.node(condition) {
+        Node::Not(inner) => return given(pool, inner, !value, term),
+        Node::Ult(a, b) => match (pool.as_const(a), pool.as_const(b)) {
+            (None, Some(most)) if a == term && value => all.hi = most.saturating_sub(1),
+            (None, Some(least)) if a == term => all.lo = least,
+            (Some(most), None) if b == term && !value => all.hi = most,
+            (Some(least), None) if b == term => all.lo = least.saturating_add(1),
+            _ => {}
+        },
+        _ => {}
+    }
+    all
 }
 
 /// Whether the sum of two terms may be more than fits their width.

@@ -1,6 +1,6 @@
 //! Facts while a condition is added: it may turn out to contradict them, and then nothing has changed.
 
-use super::fact::{Fact, FactMap, Reasons};
+use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{TermId, TermPool};
 
@@ -14,6 +14,11 @@ impl<'a> Overlay<'a> {
     /// Facts of which none is replaced yet.
     pub fn new(base: &'a FactMap) -> Self {
         Overlay { base, changed: HashMap::default() }
+    }
+
+    /// The terms that a merged value may be.
+    pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
+        self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }
 
     /// What is known about a term; if nothing, what the term itself says.
@@ -30,6 +35,8 @@ impl<'a> Overlay<'a> {
             zeros: domain.zeros(),
             ones: domain.ones(),
             bits: Vec::new(),
+            implies: Vec::new(),
+            arms: None,
         }
     }
 }

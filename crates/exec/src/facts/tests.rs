@@ -1,6 +1,6 @@
 use super::Facts;
 use proptest::prelude::*;
-use slowpath_smt::{Domain, TermId, TermPool};
+use slowpath_smt::{Domain, Evaluator, Model, Node, TermId, TermPool};
 use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
@@ -67,4 +67,128 @@ proptest! {
             states.push(next);
         }
     }
+}
+
+/// One more term of 8 bits over earlier ones, given by numbers to be taken modulo what there is.
+type Made = (u8, usize, usize, usize, u8);
+
+/// Terms of 8 bits over one variable: sums, cut and masked parts, choices.
+fn terms(pool: &mut TermPool, variable: TermId, made: &[Made]) -> Vec<TermId> {
+    let mut all = vec![variable];
+    for &(kind, a, b, c, number) in made {
+        let pick = |index: usize| all[all.len() - 1 - index % all.len()];
+        let (a, b, c) = (pick(a), pick(b), pick(c));
+        let constant = pool.constant(8, number.into());
+        let term = match kind % 5 {
+            0 => pool.and(a, constant),
+            1 => pool.add(a, constant),
+            2 => {
+                let limit = pool.ult(c, constant);
+                pool.ite(limit, a, b)
+            }
+            3 => {
+                let limit = pool.ult(a, constant);
+                pool.ite(limit, a, constant)
+            }
+            _ => {
+                let low = 1 + number % 6;
+                let part = pool.extract(a, low, 8 - low);
+                let zero = pool.constant(low, 0);
+                if number % 2 == 0 { pool.concat(zero, part) } else { pool.concat(part, zero) }
+            }
+        };
+        all.push(term);
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 600, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// Every value of the variable that meets the conditions is left by the facts, and the
+    /// reasons of a contradiction alone contradict each other.
+    #[test]
+    fn facts_leave_every_value_that_meets_the_conditions(
+        made in prop::collection::vec(any::<Made>(), 1..8),
+        conditions in prop::collection::vec(
+            (any::<usize>(), any::<u8>(), 0u8..6, any::<bool>()), 1..16
+        ),
+    ) {
+        let mut pool = TermPool::new();
+        let variable = pool.var("v", Domain::full(8));
+        let Node::Var(name) = *pool.node(variable) else { unreachable!("made so") };
+        let all = terms(&mut pool, variable, &made);
+        let mut earlier = Vec::new();
+        let conditions: Vec<(TermId, bool)> = conditions
+            .iter()
+            .map(|&(pick, number, kind, value)| {
+                let (term, constant) = (all[pick % all.len()], pool.constant(8, number.into()));
+                let condition = match kind {
+                    0 => pool.ult(term, constant),
+                    1 => pool.ult(constant, term),
+                    2 | 3 => pool.eq(term, constant),
+                    _ if earlier.is_empty() => pool.eq(term, constant),
+                    _ => {
+                        let one: TermId = earlier[pick % earlier.len()];
+                        let other: TermId = earlier[usize::from(number) % earlier.len()];
+                        let other = pool.not(other);
+                        if kind == 4 { pool.and(one, other) } else { pool.or(one, other) }
+                    }
+                };
+                earlier.push(condition);
+                (condition, value)
+            })
+            .collect();
+        let values: Vec<(Vec<u64>, Vec<bool>)> = (0..256)
+            .map(|value| {
+                let mut model = Model::new();
+                model.set_var(name, value);
+                let mut evaluator = Evaluator::new(&pool, &model);
+                let terms = all.iter().map(|&term| evaluator.value(term)).collect();
+                let met = conditions.iter().map(|&(c, v)| (evaluator.value(c) != 0) == v).collect();
+                (terms, met)
+            })
+            .collect();
+        let mut facts = Facts::new();
+        for (index, &(condition, value)) in conditions.iter().enumerate() {
+            let tag = u32::try_from(index).expect("few");
+            if let Err(contradiction) = facts.assume(&pool, condition, value, Some(tag)) {
+                let agree = values.iter().any(|(_, met)| {
+                    contradiction.reasons.iter().all(|&reason| met[reason as usize])
+                });
+                prop_assert!(!agree, "{:?} can hold together", contradiction.reasons);
+                return Ok(());
+            }
+        }
+        for (terms, _) in values.iter().filter(|(_, met)| met.iter().all(|&met| met)) {
+            for (&term, &value) in all.iter().zip(terms) {
+                prop_assert!(facts.domain(&pool, term).contains(value));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counter_in_steps_of_eight_reaches_an_end_that_it_has_to_equal() {
+    let mut pool = TermPool::new();
+    // n is at least 8; the end is the smaller of n and 96, rounded down to a multiple of eight.
+    let n = pool.var("n", Domain::full(64));
+    let (eight, most, mask) =
+        (pool.constant(64, 8), pool.constant(64, 96), pool.constant(64, 0x78));
+    let below = pool.ult(n, most);
+    let least = pool.ite(below, n, most);
+    let end = pool.and(least, mask);
+    let mut facts = Facts::new();
+    let enough = pool.ule(eight, n);
+    facts.assume(&pool, enough, true, None).expect("it can hold");
+    for counter in (8..96).step_by(8) {
+        let counter = pool.constant(64, counter);
+        let equal = pool.eq(end, counter);
+        assert_eq!(facts.decide(&pool, equal), None);
+        facts.assume(&pool, equal, false, None).expect("it can hold");
+    }
+    let equal = pool.eq(end, most);
+    assert_eq!(facts.decide(&pool, equal), Some(true));
 }
