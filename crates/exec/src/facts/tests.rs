@@ -192,3 +192,20 @@ fn a_counter_in_steps_of_eight_reaches_an_end_that_it_has_to_equal() {
     let equal = pool.eq(end, most);
     assert_eq!(facts.decide(&pool, equal), Some(true));
 }
+
+#[test]
+fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
+    let mut pool = TermPool::new();
+    let v = pool.var("v", Domain::full(8));
+    let (least, most) = (pool.constant(8, 4), pool.constant(8, 16));
+    let (below, enough) = (pool.ult(v, most), pool.ule(least, v));
+    let part = pool.extract(v, 2, 2);
+    let zero = pool.constant(2, 0);
+    let none = pool.eq(part, zero);
+    let mut facts = Facts::new();
+    facts.assume(&pool, below, true, Some(0)).expect("it can hold");
+    facts.assume(&pool, enough, true, Some(1)).expect("it can hold");
+    // Without the first, 16 has these bits clear.
+    let contradiction = facts.assume(&pool, none, true, Some(2)).expect_err("it cannot hold");
+    assert_eq!(contradiction.reasons, [0, 1, 2]);
+}
