@@ -72,6 +72,8 @@ pub struct Executor {
     pub(crate) given: Vec<Option<InitialByte>>,
     /// What has been read before.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
+    /// See [`Start::volatile`].
+    pub(crate) volatile: bool,
     /// Where accesses have been found to go.
     pub(crate) located: HashMap<TermId, Option<Location>>,
     /// Addresses whose place does not show within so many choices.
@@ -129,7 +131,7 @@ impl Executor {
         program: Rc<Program>,
         start: Start,
     ) -> Result<(Self, SymbolicState), ExecError> {
-        let Start { mut pool, inputs: known, initial } = start;
+        let Start { mut pool, inputs: known, initial, volatile } = start;
         let mut inputs = Vec::with_capacity(program.inputs.len());
         for (index, input) in program.inputs.iter().enumerate() {
             let domain = Domain::range(input.width, input.min, input.max);
@@ -150,6 +152,7 @@ impl Executor {
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
             given,
+            volatile,
             reads: HashMap::default(),
             located: HashMap::default(),
             unlocated: HashMap::default(),

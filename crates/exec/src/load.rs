@@ -6,7 +6,7 @@ use crate::footprint::Footprint;
 use crate::index::{ArcId, NodeId};
 use crate::memory::{Location, MemId, MemNode};
 use crate::read::{Missing, Read};
-use slowpath_ir::RegionId;
+use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
 /// Most stores that one read may or may not see; with more, every path has its own value.
@@ -17,7 +17,13 @@ const MAX_LOOKED_AT: u32 = 256;
 impl Executor {
     /// The value of `bytes` bytes at `address`, little-endian.
     pub(crate) fn load(&mut self, memory: MemId, address: TermId, bytes: u8) -> TermId {
-        let Some(location) = self.locate_access(address) else {
+        let location = self.locate_access(address);
+        let shared = |at: Location| self.program.regions[at.region.index()].kind == RegionKind::Map;
+        if self.volatile && location.is_none_or(shared) {
+            let name = format!("shared{}.{}", self.insn, self.pool.var_count());
+            return self.pool.var(&name, Domain::full(8 * bytes));
+        }
+        let Some(location) = location else {
             return self.defer(memory, address, bytes);
         };
         match self.read(memory, location, Read::Slice(bytes)) {

@@ -20,4 +20,7 @@ pub struct Start {
     pub inputs: HashMap<InputId, TermId>,
     /// Content of regions; others have unknown content, or the one that the program knows.
     pub initial: HashMap<RegionId, InitialByte>,
+    /// Whether others write to shared state all the time: each load of it yields anything. So do
+    /// loads of which it is open whether they are of shared state.
+    pub volatile: bool,
 }

@@ -2,7 +2,8 @@
 //!
 //! A run that accesses no shared memory twice cannot tell whether it is alone. For others the
 //! program is lifted once more, such that every later access finds anything, and the slowest path is
-//! searched among those. Where none is slower, the guarantee holds for any number of CPUs.
+//! searched among those. Where none is slower, the guarantee holds for any number of CPUs. On a
+//! SmartNIC every load of shared memory finds anything: an earlier one may have been of it, too.
 
 use crate::Error;
 use crate::frontend::{self, Lifted};
@@ -10,22 +11,29 @@ use crate::job::{Job, Setting, shown};
 use crate::loops;
 use crate::result::{Bound, ProgramResult, Verdict};
 use crate::stages;
+use crate::structural::StructuralBound;
 use slowpath_bpf::lift::Receive;
-use slowpath_search::{Event as Found, Search, SearchError, unroll};
+use slowpath_exec::Start;
+use slowpath_search::{Event as Found, Search, SearchError, Unrolled, unroll, unroll_from};
 use slowpath_smt::BitSolver;
-use slowpath_target::{Target, TargetKind};
+use slowpath_target::{InstructionSet, Target, TargetKind};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// The condition that no other CPU changes these maps; `None` if a run accesses nothing twice.
-pub(crate) fn alone(lifted: &Lifted) -> Option<String> {
+/// The condition that no other CPU, or core of a SmartNIC, changes these maps; `None` if a run
+/// accesses nothing twice.
+pub(crate) fn alone(lifted: &Lifted, target: &Target) -> Option<String> {
     let maps: Vec<&str> = lifted.interference.maps.iter().map(String::as_str).collect();
     let (last, others) = maps.split_last()?;
     let named = match others {
         [] => (*last).to_owned(),
         _ => format!("{} and {last}", others.join(", ")),
     };
-    Some(format!("no other CPU changes {named} meanwhile"))
+    let other = match target.instruction_set {
+        InstructionSet::Bpf => "CPU",
+        InstructionSet::Nfp => "core",
+    };
+    Some(format!("no other {other} changes {named} meanwhile"))
 }
 
 /// Takes a condition back that makes no difference.
@@ -52,34 +60,35 @@ impl Job<'_> {
         setting: &Setting<'_>,
         target: &Target,
         receive: Receive,
+        structural: Option<&StructuralBound>,
         result: &mut ProgramResult,
     ) -> Result<(), Error> {
-        let Some(condition) = alone(setting.lifted) else { return Ok(()) };
-        let followed = setting.lifted.interference.not_followed.is_empty();
-        let Some(guarantee) = result.guarantee.clone().filter(|_| followed) else { return Ok(()) };
+        let Some(condition) = alone(setting.lifted, target) else { return Ok(()) };
+        let measure = setting.measure;
+        if let (Some(structural), Some(guarantee)) = (structural, &result.guarantee)
+            && guarantee.verdict != Verdict::Bound
+            && structural.conditions.is_empty()
+            && !measure.is_tighter(guarantee, &measure.any_packet(&structural.cost))
+        {
+            // No run is slower, whatever it reads.
+            take_back(&condition, result);
+            return Ok(());
+        }
+        let Some(guarantee) = result.guarantee.clone() else { return Ok(()) };
         if guarantee.verdict == Verdict::Bound || self.reason_to_stop().is_some() {
             return Ok(());
         }
-        let stop = &self.control.stop;
-        stop.enter(stages::LIFTING);
-        let object = self.request.object.bpf()?;
         // What cannot be analysed leaves the condition.
-        let Ok(lifted) = frontend::lift_beside(self.request, object, receive, true, stop) else {
+        let Some((beside, unrolled)) = self.unroll_interleaved(setting, target, receive)? else {
             return Ok(());
         };
-        let Ok((limits, _)) = loops::limits(&self.request.options.unroll, &lifted) else {
-            return Ok(());
-        };
+        let lifted = beside.as_ref().unwrap_or(setting.lifted);
         let Ok(model) = target.cost_model(&lifted.program.cost_classes) else { return Ok(()) };
-        stop.enter(stages::UNROLLING);
-        let Ok(unrolled) = unroll(Rc::new(lifted.program.clone()), &limits, stop) else {
-            return Ok(());
-        };
+        let stop = &self.control.stop;
         stop.enter(stages::SEARCHING);
         let known: BTreeSet<String> = result.assumptions.iter().cloned().collect();
-        let more = unrolled.assumptions.iter().map(|sentence| loops::with_lines(&lifted, sentence));
+        let more = unrolled.assumptions.iter().map(|sentence| loops::with_lines(lifted, sentence));
         let more: Vec<String> = more.filter(|sentence| !known.contains(sentence)).collect();
-        let measure = setting.measure;
         let lengths = (receive.length.0.into(), receive.length.1.into());
         let solver = BitSolver::new();
         let mut search =
@@ -109,8 +118,15 @@ impl Job<'_> {
                     }
                     best = Some(bound);
                 }
+                // There is no interpreter of other cores' writes to show such a run with.
+                Ok(Found::Path(found)) if target.instruction_set == InstructionSet::Nfp => {
+                    if !slower(&measure.bound(&found.cost, found.length)) {
+                        take_back(&condition, result);
+                    }
+                    return Ok(());
+                }
                 Ok(Found::Path(mut found)) => {
-                    let (_, relies_on) = shown(&mut search, &lifted, &model, &mut found)?;
+                    let (_, relies_on) = shown(&mut search, lifted, &model, &mut found)?;
                     let exact = measure.bound(&found.cost, found.length);
                     if !slower(&exact) {
                         take_back(&condition, result);
@@ -131,5 +147,46 @@ impl Job<'_> {
             result.interleaved = Some(bound);
         }
         Ok(())
+    }
+
+    /// Unrolls the program such that others write to shared maps all the time, with the program
+    /// where it had to be lifted once more. `None` where that cannot be done.
+    fn unroll_interleaved(
+        &self,
+        setting: &Setting<'_>,
+        target: &Target,
+        receive: Receive,
+    ) -> Result<Option<(Option<Lifted>, Unrolled)>, Error> {
+        let stop = &self.control.stop;
+        let unroll_limits = &self.request.options.unroll;
+        match target.instruction_set {
+            InstructionSet::Bpf => {
+                if !setting.lifted.interference.not_followed.is_empty() {
+                    return Ok(None);
+                }
+                stop.enter(stages::LIFTING);
+                let object = self.request.object.bpf()?;
+                let Ok(lifted) = frontend::lift_beside(self.request, object, receive, true, stop)
+                else {
+                    return Ok(None);
+                };
+                let Ok((limits, _)) = loops::limits(unroll_limits, &lifted) else {
+                    return Ok(None);
+                };
+                stop.enter(stages::UNROLLING);
+                let unrolled = unroll(Rc::new(lifted.program.clone()), &limits, stop);
+                Ok(unrolled.ok().map(|unrolled| (Some(lifted), unrolled)))
+            }
+            InstructionSet::Nfp => {
+                let Ok((limits, _)) = loops::limits(unroll_limits, setting.lifted) else {
+                    return Ok(None);
+                };
+                stop.enter(stages::UNROLLING);
+                let start = Start { volatile: true, ..Start::default() };
+                let program = Rc::new(setting.lifted.program.clone());
+                let unrolled = unroll_from(program, &limits, &start, stop);
+                Ok(unrolled.ok().map(|unrolled| (None, unrolled)))
+            }
+        }
     }
 }

@@ -197,7 +197,7 @@ impl Job<'_> {
         }
         result.program = program.name.clone();
         // Taken back where it makes no difference.
-        result.assumptions.extend(interleaved::alone(&lifted));
+        result.assumptions.extend(interleaved::alone(&lifted, &target));
         result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
@@ -268,7 +268,7 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
-        self.interleave(&setting, &target, receive, result)?;
+        self.interleave(&setting, &target, receive, structural.as_ref(), result)?;
         if let (Some(structural), Some(guarantee)) = (&structural, &mut result.guarantee)
             && guarantee.verdict == Verdict::Bound
             && structural.conditions.is_empty()

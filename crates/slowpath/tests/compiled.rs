@@ -74,3 +74,15 @@ fn what_the_card_does_differently_is_a_note_and_no_condition() {
     });
     assert!(found.is_some(), "one in twenty programs shifts by what may be zero, or the like");
 }
+
+#[test]
+fn another_core_may_change_a_map_between_two_reads() {
+    let result = |program| common::of_object("read_twice.bpf.o", program, options());
+    let twice = result(0);
+    assert_eq!(twice["guarantee"]["verdict"], "conditional", "{twice}");
+    let condition = "no other core changes limits meanwhile";
+    assert_eq!(twice["assumptions"], serde_json::json!([condition]), "{twice}");
+    let once = result(1);
+    assert_eq!(once["guarantee"]["verdict"], "exact", "{once}");
+    assert_eq!(once["assumptions"], serde_json::json!([]), "{once}");
+}

@@ -4,18 +4,19 @@
 use super::compilation::Compilation;
 use super::expected::expect;
 use super::lifted::{Functions, Lifted, Origins};
+use super::object;
 use crate::Error;
 use crate::arriving::{Arrivals, ArrivingProgram};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
-use slowpath_bpf::lift::{Keying, Layout, MapContent, MapLayout};
+use slowpath_bpf::lift::{Interference, Keying, Layout, MapContent, MapLayout, Receive};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
 use slowpath_ir::{PacketFacts, Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Compiles and lifts the program that a request is about.
 pub(super) fn lift(
@@ -61,6 +62,7 @@ pub(super) fn lift(
         program.assumptions.extend(arrivals.assumptions);
         notes.extend(arrivals.notes);
     }
+    let interference = interference(request, object, lengths, stop)?;
     let behind = arriving.is_some_and(|program| !program.in_front.is_empty());
     Ok(Lifted {
         program,
@@ -68,11 +70,28 @@ pub(super) fn lift(
         code: None,
         notes,
         loose: behind.then(|| "arriving packets are known by facts only".to_owned()),
-        interference: slowpath_bpf::lift::Interference::default(),
+        interference,
         origins: Origins::Source(lines),
         functions,
         members: Vec::new(),
     })
+}
+
+/// The maps that another core may change between two accesses of a run, as the object accesses them.
+fn interference(
+    request: &ProgramRequest,
+    object: &Object,
+    length: (u16, u16),
+    stop: &Stop,
+) -> Result<Interference, Error> {
+    let receive = Receive { length, ..Receive::ANY };
+    let maps: BTreeSet<String> = match object::lift(request, object, receive, stop) {
+        Ok(lifted) => lifted.interference.maps,
+        Err(error) if stop.reason().is_some() => return Err(error),
+        // The card runs it all the same: nothing is known of its accesses.
+        Err(_) => object.maps.iter().map(|map| map.name.clone()).collect(),
+    };
+    Ok(Interference { not_followed: maps.clone(), maps })
 }
 
 /// What is known of the packets that arrive, of those that the device receives.

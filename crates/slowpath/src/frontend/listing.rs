@@ -2,6 +2,9 @@
 
 use super::lifted::{Lifted, Origins};
 use crate::Error;
+use slowpath_bpf::lift::Interference;
+use slowpath_ir::{Op, Program, RegionKind};
+use std::collections::BTreeSet;
 
 pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {
     check_not_empty(data)?;
@@ -12,6 +15,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         ..Default::default()
     };
     let program = slowpath_nfp::lift(&listing, name, &options)?;
+    let interference = interference(&program);
     let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();
     let origins = Origins::Listing(lines);
     Ok(Lifted {
@@ -20,11 +24,23 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         code: None,
         notes: Vec::new(),
         loose: None,
-        interference: slowpath_bpf::lift::Interference::default(),
+        interference,
         origins,
         functions: Vec::new(),
         members: Vec::new(),
     })
+}
+
+/// Shared memory that another core may change between two loads of a run, as far as that shows
+/// without analysis.
+fn interference(program: &Program) -> Interference {
+    let mut ops = program.blocks.iter().flat_map(|block| &block.ops);
+    if !ops.any(|op| matches!(op.op, Op::Load { .. })) {
+        return Interference::default();
+    }
+    let shared = program.regions.iter().filter(|region| region.kind == RegionKind::Map);
+    let maps: BTreeSet<String> = shared.map(|region| region.name.clone()).collect();
+    Interference { not_followed: maps.clone(), maps }
 }
 
 /// Refuses what is no listing, where none is of use: what is neither object nor listing is broken,
