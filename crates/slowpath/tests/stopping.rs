@@ -69,7 +69,10 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
                 if guarantee["exact"] == true && guarantee["stopped"].is_null() {
                     break;
                 }
-                assert_eq!(guarantee["stopped"], "interrupted", "{name}, {looks}");
+                // It may be found, and open whether it holds while other cores write.
+                if guarantee["verdict"] != "conditional" {
+                    assert_eq!(guarantee["stopped"], "interrupted", "{name}, {looks}");
+                }
                 with += 1;
             }
             looks += 1 + looks / 4;
