@@ -15,7 +15,7 @@ from slowpath.contention.memory.folds import grouped_folds, groups
 from slowpath.contention.memory.learning.features import SETS, features, pressure
 from slowpath.contention.memory.learning.recipes import RECIPES
 from slowpath.contention.memory.learning.rows import columns_of
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.learning.stage import fit_stage, sees
 from slowpath.contention.memory.ranges import TOGETHER, range_of
 from slowpath.contention.memory.selection import candidates, compared, select
 from slowpath.contention.model import rows_of
@@ -153,6 +153,31 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
     assert found.recipe.name == min(found.scores, key=lambda one: one.overall).recipe
     assert found.recipe.name == "process-plain"
     assert [one.recipe for one in found.scores] == [one.name for one in tried]
+
+
+def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
+    """What is clearly worse is not tried to the end; the others score as they do by themselves."""
+    here = rows_of(profile(30))
+    names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
+    tried = [RECIPES[name] for name in names]
+    found = select(here, tried)
+    left = [one for one in found.scores if one.beyond is not None]
+    assert {"process-plain"} <= {one.recipe for one in left} < set(names)
+    assert "constant" not in {one.recipe for one in left}
+    for one in left:
+        assert select(here, [RECIPES[one.recipe]]).scores == (one,)
+    assert found.recipe.name in {one.recipe for one in left}
+
+
+def test_members_that_see_the_same_learn_once() -> None:
+    """A score stands for all sets of counters."""
+    counted = rows_of(profile(12))
+    of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
+    scored = counted._replace(columns={**of, "score": np.arange(12.0)})
+    one, other = (RECIPES[name].members[0] for name in ("boosted-accesses", "boosted-pressure"))
+    assert sees(one, scored) == sees(other, scored)
+    assert sees(one, counted) != sees(other, counted)
+    assert sees(one, scored) != sees(RECIPES["monotone-pressure"].members[0], scored)
 
 
 def test_recipes_that_see_devices_are_for_rows_that_have_them() -> None:

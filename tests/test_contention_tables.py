@@ -198,3 +198,20 @@ def test_queries(tmp_path: Path, memory: Path) -> None:
         read_query(file, like, accelerator=True)
     empty = write(tmp_path / "empty.csv", ("row", "mtbr", "inverse_throughput_sum", *MEMORY), [])
     assert read_query(str(empty), like, accelerator=True).rows == ()
+
+
+def test_tables_of_a_profile_are_queries(tmp_path: Path) -> None:
+    """Memory rows have their match ratio above the columns, and nobody at the accelerator."""
+    like = profile(8)
+    rows = write_memory(tmp_path / "rows.csv", like, {"mtbr": "300"})
+    read = read_query(str(rows), like, accelerator=True)
+    assert read.mtbr is not None
+    assert read.queued is not None
+    assert (read.mtbr == 300).all()
+    assert (read.queued == 0).all()
+    own = write(tmp_path / "own.csv", MEMORY[:-1], [[1] * 9], {"mtbr": "300"})
+    with pytest.raises(InputError, match="has no column 'inverse_throughput_sum'"):
+        read_query(str(own), like, accelerator=True)
+    unsaid = write_memory(tmp_path / "unsaid.csv", like, {"device": "device"})
+    with pytest.raises(InputError, match="has no column 'mtbr'"):
+        read_query(str(unsaid), like, accelerator=True)

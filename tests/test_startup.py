@@ -147,6 +147,17 @@ def test_no_command_imports_an_extra(words: Sequence[str]) -> None:
     assert not imported(*words) & EXTRAS
 
 
+@pytest.mark.parametrize("command", ["predict", "diagnose"])
+def test_stored_models_take_no_package_that_learns(command: str) -> None:
+    """scikit-learn, and SciPy with it, takes longer to import than a prediction."""
+    pytest.importorskip("numpy")
+    traffic = ["--traffic", "flows=16000,size=1500,mtbr=200"]
+    model, beside = (f"examples/fleet/{name}.model.json" for name in ("ids", "nat"))
+    modules = imported("contention", command, model, "--with", beside, *traffic)
+    assert "numpy" in modules
+    assert not modules & (EXTRAS - {"numpy"})
+
+
 def test_the_packages_of_extras_are_known() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {

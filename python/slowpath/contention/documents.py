@@ -41,7 +41,8 @@ class SavedScore(TypedDict):
     among: float
     """Mean absolute relative error of groups of rows held out at random."""
     beyond: float | None
-    """That of rows at the ends of axes; null where there are none."""
+    """That of rows at the ends of axes; null where there are none, and for models that were
+    clearly worse than another one before."""
 
 
 class Checked(TypedDict):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from slowpath.cli.errors import InputError
 from slowpath.contention.tables.profiles import AcceleratorProfile
@@ -120,6 +119,8 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
 
 def _falls(design: Floats, found: Floats) -> bool:
     """Whether a line falls by more than the scatter around it explains (t test of its slope)."""
+    from scipy.special import stdtrit  # takes a while to import, and most lines rise
+
     rest = design @ found - 1
     free = len(rest) - len(found)
     if free <= 0:

@@ -2,8 +2,13 @@
 
 Two kinds of rows are held out: groups at random, which says how a recipe does among the rows, and
 the ends of each axis, which says how it does beyond them. Both count, by `END_WEIGHT`.
+
+A recipe that is clearly worse than the best one after the first repetition is not tried further: a
+race (Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. What
+recipes have in common is learnt once.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,15 +18,17 @@ from numpy.typing import NDArray
 from slowpath.contention.memory.ends import held_out_ends
 from slowpath.contention.memory.errors import relative
 from slowpath.contention.memory.folds import Mask, grouped_folds, groups
-from slowpath.contention.memory.learning.recipes import RECIPES, Recipe
+from slowpath.contention.memory.learning.recipes import RECIPES, Member, Recipe
 from slowpath.contention.memory.learning.rows import Rows, columns_of
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.learning.stage import fit_stage, sees
 
 Floats = NDArray[np.float64]
 
 FOLDS = 5
 REPETITIONS = 2
 END_WEIGHT = 0.25
+CLEARLY = 2.0
+"""Standard errors of the mean difference between two recipes, row by row."""
 
 
 class Score(NamedTuple):
@@ -29,7 +36,7 @@ class Score(NamedTuple):
 
     recipe: str
     among: float  # MAPE of groups held out at random
-    beyond: float | None  # MAPE of ends held out; None where there are none
+    beyond: float | None  # MAPE of ends held out; None where there are none, or it is out before
 
     @property
     def overall(self) -> float:
@@ -61,34 +68,73 @@ def compared(rows: Rows) -> list[Recipe]:
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
     """The recipe with the least error on held-out rows; the same rows select the same."""
     tried = candidates(rows) if recipes is None else recipes
-    ends = [end_errors(recipe, rows) for recipe in tried]
-    scores = tuple(_score(recipe, rows, at) for recipe, at in zip(tried, ends, strict=True))
-    best = min(range(len(scores)), key=lambda at: scores[at].overall)
-    return Selection(tried[best], scores, ends[best])
-
-
-def _score(recipe: Recipe, rows: Rows, ends: Mapping[str, Floats]) -> Score:
-    """How a recipe does on held-out rows."""
-    off = [held_out_errors(recipe, rows, FOLDS, seed) for seed in range(REPETITIONS)]
-    beyond = float(np.mean([one.mean() for one in ends.values()])) if ends else None
-    return Score(recipe.name, float(np.mean(off)), beyond)
-
-
-def held_out_errors(recipe: Recipe, rows: Rows, folds: int, seed: int) -> Floats:
-    """Relative error of each row, predicted from the other groups."""
-    off = np.zeros(len(rows.throughput))
-    for held_out in grouped_folds(groups(rows.columns), folds, seed):
-        off[held_out] = _off(recipe, rows, held_out)
-    return off
+    held_out = _HeldOut(rows)
+    first = [held_out.errors(recipe, FOLDS, 0) for recipe in tried]
+    clear = _clearly_worse(first)
+    scores, ends = [], list[Mapping[str, Floats]]()
+    for recipe, off, out in zip(tried, first, clear, strict=True):
+        if out:
+            scores.append(Score(recipe.name, float(off.mean()), None))
+            ends.append({})
+            continue
+        more = [held_out.errors(recipe, FOLDS, seed) for seed in range(1, REPETITIONS)]
+        end = held_out.end_errors(recipe)
+        beyond = float(np.mean([one.mean() for one in end.values()])) if end else None
+        scores.append(Score(recipe.name, float(np.mean([off, *more])), beyond))
+        ends.append(end)
+    left = [at for at, out in enumerate(clear) if not out]
+    best = min(left, key=lambda at: scores[at].overall)
+    return Selection(tried[best], tuple(scores), ends[best])
 
 
 def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
     """Relative errors of the rows at each end, predicted from the rest."""
-    ends = held_out_ends(rows.columns)
-    return {name: _off(recipe, rows, held_out) for name, held_out in ends}
+    return _HeldOut(rows).end_errors(recipe)
 
 
-def _off(recipe: Recipe, rows: Rows, held_out: Mask) -> Floats:
-    stage = fit_stage(recipe, rows.where(~held_out))
-    predicted = np.exp(stage.log_throughput(columns_of(rows.columns, held_out)))
-    return relative(predicted, rows.throughput[held_out])
+def _clearly_worse(off: Sequence[Floats]) -> list[bool]:
+    """Which relative errors are larger than the least ones by more than chance makes them."""
+    best = min(off, key=np.mean)
+    return [_clearly_larger(one - best) for one in off]
+
+
+def _clearly_larger(differences: Floats) -> bool:
+    spread = float(differences.std(ddof=1)) if len(differences) > 1 else math.inf
+    return float(differences.mean()) > CLEARLY * spread / math.sqrt(len(differences))
+
+
+class _HeldOut:
+    """Rows that are held out, predicted from the rest."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._groups = groups(rows.columns)
+        self._known = dict[tuple[object, bytes], Floats]()
+
+    def errors(self, recipe: Recipe, folds: int, seed: int) -> Floats:
+        """Relative error of each row, predicted from the other groups."""
+        off = np.zeros(len(self._rows.throughput))
+        for held_out in grouped_folds(self._groups, folds, seed):
+            off[held_out] = self._off(recipe, held_out)
+        return off
+
+    def end_errors(self, recipe: Recipe) -> Mapping[str, Floats]:
+        """Relative errors of the rows at each end, predicted from the rest."""
+        ends = held_out_ends(self._rows.columns)
+        return {name: self._off(recipe, held_out) for name, held_out in ends}
+
+    def _off(self, recipe: Recipe, held_out: Mask) -> Floats:
+        parts = [self._predicted(recipe, one, held_out) for one in recipe.members]
+        predicted = np.exp(np.mean(parts, axis=0))
+        return relative(predicted, self._rows.throughput[held_out])
+
+    def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
+        """Logarithms of what a member says; of those that see the same, one learns."""
+        key = sees(member, self._rows), held_out.tobytes()
+        found = self._known.get(key)
+        if found is None:
+            alone = recipe._replace(members=(member,))
+            stage = fit_stage(alone, self._rows.where(~held_out))
+            found = stage.log_throughput(columns_of(self._rows.columns, held_out))
+            self._known[key] = found
+        return found

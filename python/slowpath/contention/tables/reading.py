@@ -161,6 +161,9 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
 def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     """What predictions are asked for, with the columns of a profile.
 
+    Tables of a profile are queries, too: memory rows have their match ratio above the columns, and
+    no competitor at an accelerator.
+
     Args:
         file: the table.
         like: has the columns.
@@ -176,7 +179,11 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     columns = columns_of(table, wanted)
     solo = column_of(table, ALONE) if has(table, ALONE) else None
     if accelerator:
-        mtbr, queued = column_of(table, MTBR), column_of(table, QUEUED)
+        said = origin_of(table).mtbr
+        ones = np.ones(len(table.rows))
+        mtbr = ones * said if said is not None and not has(table, MTBR) else column_of(table, MTBR)
+        nobody = has(table, THROUGHPUT) and not has(table, QUEUED)
+        queued = ones * 0.0 if nobody else column_of(table, QUEUED)
         return Query(file, table.names(), columns, mtbr, queued, (), solo)
     busy = has(table, QUEUED) and column_of(table, QUEUED).any()
     left_out = (QUEUED.name,) if busy else ()

@@ -1,7 +1,7 @@
-"""The kinds of models, as estimators of scikit-learn with settings for tens to hundreds of rows.
+"""The kinds of models, with settings for tens to hundreds of rows.
 
-Every one takes the features as columns and whether each can only slow the function down.
-Imports are inside: what is not used is not loaded.
+Every one takes the features as columns and whether each can only slow the function down. Trees are
+those of scikit-learn, which is imported inside: models without trees do without it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,15 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.memory.learning.lines import Ridge
+from slowpath.contention.memory.learning.process import GaussianProcess, Roughness
+from slowpath.contention.memory.learning.segments import SegmentedRidge
+
 Floats = NDArray[np.float64]
 
 
 class Learner(Protocol):
-    """What scikit-learn calls a regressor."""
+    """A regressor, as scikit-learn calls it."""
 
     def fit(self, x: Floats, y: Floats, /) -> object:
         """Learns from rows."""
@@ -71,26 +75,14 @@ def monotone(falls: Sequence[bool]) -> Learner:
     )
 
 
-def smooth_process(falls: Sequence[bool]) -> Learner:
+def smooth_process(_falls: Sequence[bool]) -> Learner:
     """A Gaussian process with a Matern kernel that has one derivative (nu 3/2)."""
-    return _process(len(falls), 1.5)
+    return GaussianProcess(1.5)
 
 
-def rough_process(falls: Sequence[bool]) -> Learner:
+def rough_process(_falls: Sequence[bool]) -> Learner:
     """A Gaussian process without derivatives (nu 1/2): steps are possible."""
-    return _process(len(falls), 0.5)
-
-
-def _process(count: int, nu: float) -> Learner:
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    shape = Matern(np.ones(count), (0.1, 100.0), nu=nu)
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * shape + WhiteKernel(0.05, (1e-3, 1.0))
-    process = GaussianProcessRegressor(kernel, normalize_y=True, random_state=0)
-    return make_pipeline(StandardScaler(), process)  # type: ignore[no-any-return]
+    return GaussianProcess(0.5)
 
 
 def kernel_of(learner: Learner) -> Floats | None:
@@ -98,41 +90,28 @@ def kernel_of(learner: Learner) -> Floats | None:
 
     To find them takes nearly all of the time of learning.
     """
-    steps = getattr(learner, "steps", None)
-    process = None if steps is None else steps[-1][1]
-    kernel = getattr(process, "kernel_", None)
-    return None if kernel is None else np.asarray(kernel.theta)
+    return learner.theta if isinstance(learner, GaussianProcess) else None
 
 
-def with_kernel(learner: Learner, known: Floats) -> None:
-    """Give a process kernel parameters that were found before, so that it does not search them.
+def with_kernel(name: str, known: Floats) -> Learner:
+    """Return a process with kernel parameters that were found before: it does not search them.
 
     Raises:
-        ValueError: when there are not as many as the kernel has.
+        ValueError: when the learner of that name has no kernel.
     """
-    process = learner.steps[-1][1]  # type: ignore[attr-defined]
-    if process.kernel.theta.shape != known.shape:
-        raise ValueError(f"{len(known)} kernel parameters for {len(process.kernel.theta)}")
-    process.set_params(kernel=process.kernel.clone_with_theta(known), optimizer=None)
+    if name not in _ROUGHNESS:
+        raise ValueError(f"{name} has no kernel")
+    return GaussianProcess(_ROUGHNESS[name], known)
 
 
 def ridge(_falls: Sequence[bool]) -> Learner:
     """A linear model with a penalty that is chosen on the rows themselves."""
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), RidgeCV(_PENALTIES))  # type: ignore[no-any-return]
-
-
-_PENALTIES = np.logspace(-2, 3, 16)
+    return Ridge()
 
 
 def segments(_falls: Sequence[bool]) -> Learner:
     """A line for each segment of the first feature (flows), joined, contention acting in each."""
-    from slowpath.contention.memory.learning.segments import SegmentedRidge
-
-    return SegmentedRidge(_PENALTIES)
+    return SegmentedRidge()
 
 
 def median(_falls: Sequence[bool]) -> Learner:
@@ -154,5 +133,7 @@ LEARNERS: Mapping[str, Build] = {
 }
 """By name, as saved models name them."""
 
-UNSURE = frozenset({"smooth process", "rough process"})
+_ROUGHNESS: Mapping[str, Roughness] = {"smooth process": 1.5, "rough process": 0.5}
+
+UNSURE = frozenset(_ROUGHNESS)
 """Those that are `Unsure`."""

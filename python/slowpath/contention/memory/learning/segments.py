@@ -6,6 +6,8 @@ The paper finds throughput to be piecewise linear in flows and in counters (appe
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.contention.memory.learning.lines import Ridge
+
 Floats = NDArray[np.float64]
 
 _SEGMENTS = 4
@@ -14,24 +16,16 @@ _SEGMENTS = 4
 class SegmentedRidge:
     """Lines that meet where segments do; segments have equally many different values."""
 
-    def __init__(self, penalties: Floats) -> None:
-        self._penalties = penalties
-
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
         """Learns from rows."""
-        from sklearn.linear_model import RidgeCV
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
         inner = np.linspace(0, 1, _SEGMENTS + 1)[:-1]
         self._knots = np.quantile(np.unique(x[:, 0]), inner) if x.shape[1] else np.empty(0)
-        self._model = make_pipeline(StandardScaler(), RidgeCV(self._penalties))
-        self._model.fit(self._columns(x), y)
+        self._model = Ridge().fit(self._columns(x), y)
         return self
 
     def predict(self, x: Floats, /) -> Floats:
         """What it says of others."""
-        return np.asarray(self._model.predict(self._columns(x)))
+        return self._model.predict(self._columns(x))
 
     def _columns(self, x: Floats) -> Floats:
         others = x[:, 1:]

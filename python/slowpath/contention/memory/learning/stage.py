@@ -84,15 +84,24 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage
     return Stage(recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members))
 
 
+def sees(member: Member, rows: Rows) -> tuple[object, ...]:
+    """Return the same for members that learn the same from rows, whatever its features are called.
+
+    Without counters, a score stands for all sets of contention.
+    """
+    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    values = tuple((one.values.tobytes(), one.falls) for one in seen)
+    return member.learner, member.target, values
+
+
 def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
     seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in seen if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
-    learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
-    if known is not None:
-        if member.learner not in UNSURE:
-            raise ValueError(f"{member.learner} has no kernel")
-        with_kernel(learner, known)
+    if known is None:
+        learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    else:
+        learner = with_kernel(member.learner, known)
     logs = member.target == "log throughput"
     learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
     names = tuple(one.name for one in varied)
