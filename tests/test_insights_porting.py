@@ -19,7 +19,7 @@ np = pytest.importorskip("numpy")
 
 from slowpath.cli.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
-from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, Site  # noqa: E402
+from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, CALLS, RETURNS, Site  # noqa: E402
 from slowpath.insights.porting.instrumentation.operands import Touch, called, touches  # noqa: E402
 from slowpath.insights.porting.memory import Area, Memory, Structure  # noqa: E402
 from slowpath.insights.porting.recording import RECORDS, Recorder  # noqa: E402
@@ -153,6 +153,35 @@ def test_records_are_put_together_as_one_by_one() -> None:
         split.take(whole[:middle])
         split.take(whole[middle:])
         assert _found(split) == _found(recorder)
+
+
+def test_blocks_are_counted_by_the_calls_around_them() -> None:
+    """Random calls within each other, some without an end, in any portions; beside them, a stack.
+
+    Block 0 begins a packet, which ends all calls.
+    """
+    draw = noise_of(11)
+    for _ in range(50):
+        numbers, stack = list[int](), list[int]()
+        expected = Counter[tuple[int, int]]()
+        for _ in range(300):
+            match draw.randrange(4):
+                case 0 if len(stack) < 5:
+                    stack.append(draw.choice([one for one in range(6) if one not in stack]))
+                    numbers.append(CALLS + stack[-1])
+                case 1 if stack:
+                    del stack[draw.randrange(max(0, len(stack) - 2), len(stack)) + 1 :]
+                    numbers.append(RETURNS + stack.pop())
+                case _:
+                    block = 0 if draw.random() < 0.05 else draw.randrange(1, 5)
+                    stack = stack if block else []
+                    expected.update((one, block) for one in stack)
+                    numbers.append(BEGINS + block)
+        records = np.array([(0, one, 0) for one in numbers], RECORDS)
+        recorder = Recorder(Memory([], []), [], 5, [0])
+        for part in np.array_split(records, draw.randrange(1, 9)):
+            recorder.take(part)
+        assert {(call, block): n for call, block, n in recorder.tally().calls} == dict(expected)
 
 
 def _found(recorder: Recorder) -> dict[str, Any]:

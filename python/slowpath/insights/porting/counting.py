@@ -7,6 +7,7 @@ from slowpath.engine import identity
 from slowpath.engine.captures import Captured
 from slowpath.insights.porting.documents import (
     CountedBlock,
+    CountedCall,
     CountedElsewhere,
     CountedFunction,
     CountedMember,
@@ -83,6 +84,7 @@ class Counted:
             "traffic": of_trace,
             "functions": self._counted_functions(),
             "blocks": [self.block(at, len(packets)) for at in self._ran()],
+            "calls": self._apart(len(packets)),
             "structures": structures,
             "elsewhere": elsewhere,
             "fate": fate,
@@ -129,6 +131,41 @@ class Counted:
                 }
             )
         return found
+
+    def _apart(self, packets: int) -> list[CountedCall]:
+        """Return the calls of functions that the source calls in several lines, by line."""
+        stated, tally = self.execution.stated, self.outcome.tally
+        inside = Counter[int]()
+        for call, block, count in tally.calls:
+            place = stated.blocks[block]
+            size = len(self._functions[place.function].blocks[place.number].instructions)
+            inside[call] += size * count
+        found = dict[tuple[str, str, str, int], CountedCall]()
+        for at, one in enumerate(stated.calls):
+            runs = tally.runs[one.block]
+            if not runs:
+                continue
+            caller = self._functions[stated.blocks[one.block].function]
+            file, line = _place(self.execution.own_line(one.place))
+            row = found.setdefault(
+                (one.function, caller.name, file, line),
+                {
+                    "function": self._functions[one.function].shown,
+                    "symbol": one.function,
+                    "caller": caller.shown,
+                    "caller_symbol": caller.name,
+                    "file": file,
+                    "line": line,
+                    "calls": 0,
+                    "instructions": 0,
+                    "per_packet": 0.0,
+                },
+            )
+            row["calls"] += runs
+            row["instructions"] += inside[at]
+            row["per_packet"] = round(row["instructions"] / packets, DIGITS)
+        lines = Counter(symbol for symbol, *_ in found)
+        return [one for one in found.values() if lines[one["symbol"]] > 1]
 
     def _counted_structures(self, packets: int) -> list[CountedStructure]:
         tally, sites = self.outcome.tally, self.execution.stated.sites

@@ -43,6 +43,29 @@ class CountedBlock(TypedDict):
     """The same, for each packet."""
 
 
+class CountedCall(TypedDict):
+    """A line of the source that calls a function which other lines call, too."""
+
+    function: str
+    """The callee as the source calls it."""
+    symbol: str
+    """Its name in the module."""
+    caller: str
+    """The function that has the call, as the source calls it."""
+    caller_symbol: str
+    """Its name in the module."""
+    file: str
+    """Where the call is; empty where there is no debug information."""
+    line: int
+    """The same; 0 where nothing says it."""
+    calls: int
+    """Number of calls."""
+    instructions: int
+    """Of LLVM's intermediate language, in all these calls and what they called."""
+    per_packet: float
+    """The same, for each packet."""
+
+
 class CountedMember(TypedDict):
     """A member of a structure, or of its entries."""
 
@@ -172,6 +195,8 @@ class CountsReport(TypedDict):
     """Those that ran, in the order of the module."""
     blocks: list[CountedBlock]
     """Those that ran."""
+    calls: list[CountedCall]
+    """Calls of functions that the source calls in several lines, one entry a line."""
     structures: list[CountedStructure]
     """Those that were touched, in the order of memory."""
     elsewhere: list[CountedElsewhere]

@@ -50,6 +50,7 @@ from slowpath.insights.porting.packets.receiving import Receiving
 from slowpath.insights.porting.packets.waiting import NONE, as_note, waiting
 from slowpath.insights.porting.recording import RECORDS, Recorder, Tally, tally_of
 from slowpath.insights.porting.setting import LONGEST, Setting
+from slowpath.insights.porting.unfilled import unfilled
 from slowpath.insights.porting.xdp.contents import NOTHING, Start, contents_of, made_tables
 from slowpath.insights.porting.xdp.filling import Filling
 from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
@@ -57,7 +58,7 @@ from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.porting.xdp.missing import missing
 from slowpath.insights.preparation.entry import Entry, with_given
-from slowpath.insights.preparation.framework import ELEMENT, SUPPORT
+from slowpath.insights.preparation.framework import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import Layouts
 from slowpath.insights.preparation.metadata import Line, Metadata
@@ -77,6 +78,7 @@ _HEAD = 64
 _STACK = 4 << 20
 _LARGEST = 16384 - 128
 """Bytes of a packet that a buffer of the headers has room for."""
+_DEEPEST = 64
 _SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
 """Outputs of an element."""
@@ -168,6 +170,7 @@ class Execution:
                 if name not in self.store.names
             ]
             + self._lent.symbols
+            + self._code.outside()
             + [
                 (one.map.name, address, one.size, one.variable)
                 for one, address in zip(self.store.tables, self.store.addresses, strict=True)
@@ -190,6 +193,18 @@ class Execution:
     def line(self, block: int) -> Line | None:
         """Where a block begins in the source."""
         return self._ending.line(block)
+
+    def own_line(self, place: int | None) -> Line | None:
+        """Return the innermost line of the source of which a location is a part."""
+        for _ in range(_DEEPEST):
+            node = self._metadata.node(place)
+            if node is None or place is None:
+                return None
+            line = self._metadata.line(place)
+            if line is not None and not is_ours(line.file):
+                return line
+            place = node.reference("inlinedAt")
+        return None
 
     def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
         """Has packets processed, until shortly before a moment of the monotonic clock.
@@ -266,7 +281,8 @@ class Execution:
         notes = self._fill()
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
-        recorder = Recorder(memory, self.stated.sites, len(self.stated.blocks))
+        blocks = self.stated.blocks
+        recorder = Recorder(memory, self.stated.sites, len(blocks), self._firsts())
         passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
         notes += self._said
         self._take(recorder)
@@ -286,6 +302,15 @@ class Execution:
             "waiting": left_over.packets,
             "notes": notes + self._missing(tally),
         }
+
+    def _firsts(self) -> list[int]:
+        """Return the first blocks of functions that nothing of the source called."""
+        return [
+            at
+            for at, one in enumerate(self.stated.blocks)
+            if not one.number
+            if one.function == self._entry.function.name or self._functions[one.function].section
+        ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> Turns:
         """What is done around packets, until a moment of the monotonic clock."""
@@ -317,9 +342,12 @@ class Execution:
         return passed
 
     def _missing(self, tally: Tally) -> list[str]:
-        """Notes on maps that nobody has filled."""
+        """Return notes on state that no code filled."""
         if self._filling is None:
-            return []
+            if self._entry.click:
+                return []
+            address = self._code.address
+            return unfilled(self.memory, tally, self.stated, self._functions, address)
         held = self._filling.held | {
             # of several of this name, any
             self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]

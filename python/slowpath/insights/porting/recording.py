@@ -11,7 +11,7 @@ import numpy as np
 import numpy.ma  # `np.unique` imports it, which a process without files cannot
 import numpy.typing as npt
 
-from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, Site
+from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, CALLS, RETURNS, Site
 from slowpath.insights.porting.memory import Memory, Sort
 from slowpath.insights.preparation.layouts import locate
 
@@ -46,6 +46,8 @@ class Tally(NamedTuple):
     """By structure, how many different entries were touched, and written."""
     together: list[tuple[int, list[int], int]]
     """A block, all parts that it touched in one run, and in how many runs just these."""
+    calls: list[tuple[int, int, int]]
+    """A call, a block that ran in it or in what it called, and how often."""
 
 
 def tally_of(said: dict[str, Any]) -> Tally:
@@ -57,8 +59,12 @@ def tally_of(said: dict[str, Any]) -> Tally:
 class Recorder:
     """Takes records, as many at a time as come."""
 
-    def __init__(self, memory: Memory, sites: Sequence[Site], blocks: int) -> None:
+    def __init__(
+        self, memory: Memory, sites: Sequence[Site], blocks: int, firsts: Sequence[int] = ()
+    ) -> None:
+        """`firsts` are the blocks that no call of the source is around: they end all calls."""
         self._memory = memory
+        self._nested = _Nested(blocks, firsts)
         self._starts = np.array([one.start for one in memory.areas], np.uint64)
         sizes = np.array([one.size for one in memory.areas], np.uint64)
         self._ends = self._starts + sizes
@@ -95,7 +101,8 @@ class Recorder:
         begins = numbers >= BEGINS
         blocks = numbers[begins] - BEGINS
         self._runs += np.bincount(blocks, minlength=len(self._runs))
-        accesses = ~begins
+        self._nested.take(numbers)
+        accesses = numbers < CALLS
         sites = numbers[accesses]
         if not len(sites):
             return
@@ -131,6 +138,7 @@ class Recorder:
                 (block, sorted(self._sets[mark]), count)
                 for (block, mark), count in self._together.items()
             ),
+            self._nested.inside(),
         )
 
     def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
@@ -192,6 +200,62 @@ class Recorder:
                 self._sets[int(mark)] = frozenset(map(int, inside))
         ran = runs[firsts] % len(self._runs)
         self._together.update(zip(ran.tolist(), marks.tolist(), strict=True))
+
+
+class _Nested:
+    """Calls within each other, and the blocks that ran in each."""
+
+    def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
+        self._blocks = max(blocks, 1)
+        self._firsts = np.array(sorted(firsts), np.int64)
+        self._chains: list[tuple[int, ...]] = [()]
+        self._numbers: dict[tuple[int, ...], int] = {(): 0}
+        self._now = 0
+        self._counts = Counter[int]()
+
+    def take(self, numbers: Whole) -> None:
+        """Count the blocks of further records by the calls that are around them."""
+        begins = numbers >= BEGINS
+        changes = (numbers >= CALLS) & ~begins
+        if self._now or changes.any():
+            changes |= begins & np.isin(numbers - BEGINS, self._firsts)
+        places = np.flatnonzero(changes)
+        if not len(places) and not self._now:
+            return
+        around = [self._now]
+        for number in numbers[places].tolist():
+            self._now = self._after(number)
+            around.append(self._now)
+        lengths = np.diff(np.r_[0, places, len(numbers)])
+        chains = np.repeat(np.array(around, np.int64), lengths)[begins]
+        keys = chains * self._blocks + numbers[begins] - BEGINS
+        for key, count in zip(*_counted(keys[chains > 0]), strict=True):
+            self._counts[int(key)] += int(count)
+
+    def _after(self, number: int) -> int:
+        """Return the number of the chain of calls after a record."""
+        if number >= BEGINS:
+            return 0
+        chain = self._chains[self._now]
+        if number >= RETURNS:
+            # A run that ended inside of a call left no record of its end.
+            number -= RETURNS
+            chain = chain[: len(chain) - 1 - chain[::-1].index(number)] if number in chain else ()
+        else:
+            chain = (*chain, number - CALLS)
+        known = self._numbers.setdefault(chain, len(self._chains))
+        if known == len(self._chains):
+            self._chains.append(chain)
+        return known
+
+    def inside(self) -> list[tuple[int, int, int]]:
+        """Return calls, the blocks that ran in each, and how often."""
+        found = Counter[tuple[int, int]]()
+        for key, count in self._counts.items():
+            chain, block = divmod(key, self._blocks)
+            for call in set(self._chains[chain]):
+                found[call, block] += count
+        return [(call, block, count) for (call, block), count in sorted(found.items())]
 
 
 def _mixed(number: int) -> int:

@@ -108,6 +108,12 @@ class Layouts:
                 name, kind = name + part[0], part[1]
         return Variable(name, kind, self._line(found))
 
+    def place(self, symbol: str) -> Line | None:
+        """Return the line that declares a global variable; None without debug information."""
+        node = self._metadata.node(self._globals.get(symbol))
+        found = None if node is None else self._metadata.node(node.reference("var"))
+        return None if found is None else self._line(found)
+
     def type_of(self, number: int | None) -> Type | None:
         """A type by the number of its node; None where nothing says what is in it."""
         return self._type(number)

@@ -39,6 +39,10 @@ def counts_csv(report: CountsReport) -> Iterator[str]:
         named = (block["function"], None, block["file"], block["line"])
         runs = (block["runs"], block["per_packet"], block["instructions"])
         yield csv_line(("block", *named, *runs, *[None] * 4))
+    for call in report["calls"]:
+        named = (call["function"], None, call["file"], call["line"])
+        runs = (call["calls"], round(call["calls"] / packets, 6), call["instructions"])
+        yield csv_line(("call", *named, *runs, *[None] * 4))
     for one in report["structures"]:
         place = (one["file"], one["line"], *[None] * 3)
         touched = (one["size_bytes"], one["reads"], one["writes"])
@@ -57,7 +61,7 @@ def counts_text(report: CountsReport) -> Iterator[Line]:
     what = f"{report['entry']} over {packets:,} packet{'s'[: packets != 1]} of"
     yield Line(one_line(f"{report['file']}: {what} {report['traffic']['file']}"), "bold")
     yield Line("")
-    for part in (_structures, _members, _blocks, _support):
+    for part in (_structures, _members, _blocks, _support, _calls):
         lines = list(part(report, packets))
         yield from [*lines, Line("")] if lines else ()
     yield Line(one_line(_fate(report)))
@@ -139,6 +143,22 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
             )
         )
     yield from grid(columns, rows, right=columns[1:])
+
+
+def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
+    """Yield a line for each place that calls a function which others call, too."""
+    columns = ("called in several lines", "where", "calls", "instructions")
+    rows = [
+        (
+            one["function"],
+            _where(one["file"], one["line"]),
+            _each(one["calls"], packets),
+            _each(one["instructions"], packets),
+        )
+        for one in sorted(report["calls"], key=lambda one: one["function"])
+    ]
+    if rows:
+        yield from grid(columns, rows, right=columns[2:])
 
 
 def _fate(report: CountsReport) -> str:

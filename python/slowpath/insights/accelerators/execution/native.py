@@ -76,6 +76,13 @@ class Code:
         found: int = self._engine.get_function_address(name)
         return found or int(self._engine.get_global_value_address(name))
 
+    def outside(self) -> list[tuple[str, int, int, None]]:
+        """Return symbol, address and bytes of each variable that another file would have."""
+        return [
+            (name.removeprefix("slowpath.outside."), one.address, one.size, None)
+            for name, one in self._outside.items()
+        ]
+
     def variables(self) -> list[Variable]:
         """All of them."""
         found = map(self.variable, self._sizes)

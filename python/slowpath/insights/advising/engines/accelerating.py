@@ -90,10 +90,22 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
         one["function"],
         one["file"],
         one["line"],
-        f"it {does} {_computed(one)}{_on_card(evidence, part)}",
+        f"it {does} {_computed(one)}{_on_card(evidence, part)}{_by_line(evidence, one)}",
         *_effect(part),
         *_certain(part, f"{_agreed(one)}{_ENGINE}"),
     )
+
+
+def _by_line(evidence: Evidence, one: Accelerated) -> str:
+    """Return the LLVM instructions of each line that calls a function, where there are several."""
+    traced = evidence.traced
+    calls = () if traced is None else traced.counts["calls"]
+    rows = [
+        f"{number(rounded(call['per_packet'], 6), 'LLVM instruction')} in line {call['line']}"
+        for call in calls
+        if call["symbol"] == one["symbol"]
+    ]
+    return f"; of each packet, {' and '.join(rows)}" if rows else ""
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:

@@ -81,11 +81,26 @@ def _with_calls(
     for called in {use.symbols[-1] for use in uses if use.calls}:
         symbols = only_through(evidence.statics.calls, called)
         those = [use for use in uses if use.calls and use.symbols[-1] == called]
-        share = _share(traced, called, _executed(those, runs))
+        apart = _apart(traced, called, those)
+        share = _share(traced, called, _executed(those, runs)) if apart is None else apart
         llvm += share * in_llvm(traced.counts, "").instructions(symbols)
         cycles += share * instructions(traced, symbols)
-        shared |= 0 < share < 1
+        shared |= apart is None and 0 < share < 1
     return Part(llvm, cycles, shared)
+
+
+def _apart(traced: Traced, symbol: str, uses: Sequence[Use]) -> float | None:
+    """Return the part of a function's instructions that ran in some of its calls.
+
+    None where its calls were not counted apart.
+    """
+    rows = [one for one in traced.counts["calls"] if one["symbol"] == symbol]
+    whole = sum(one["instructions"] for one in rows)
+    if not whole:
+        return None
+    places = {(use.caller, use.file, use.line) for use in uses}
+    here = (one for one in rows if (one["caller_symbol"], one["file"], one["line"]) in places)
+    return sum(one["instructions"] for one in here) / whole
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:

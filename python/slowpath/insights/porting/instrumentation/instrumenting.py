@@ -5,6 +5,7 @@ one of `Function.blocks`, an access is a load, store, atomic operation or copy o
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
 BEGINS = 1 << 31
 """Added to the number of a block that begins; other numbers are those of sites."""
+CALLS = 1 << 30
+"""Added to the number of a call that begins."""
+RETURNS = CALLS | 1 << 29
+"""Added to the number of a call that ends."""
 _LARGEST = (1 << 20) - 1
 """Bytes of an access; larger ones count as so many."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
@@ -38,12 +43,21 @@ class Place(NamedTuple):
     number: int  # in the function
 
 
+class Call(NamedTuple):
+    """A call in the source of a function that the source calls in several places."""
+
+    block: int
+    function: str  # symbol of the callee
+    place: int | None  # number of its location
+
+
 class Stated(NamedTuple):
     """A module that says what it does."""
 
     text: str
     blocks: list[Place]
     sites: list[Site]
+    calls: list[Call]
     outside: list[str]
     """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
 
@@ -71,14 +85,15 @@ def instrument(
 
     Functions from outside that are not `allowed` are named before they are called.
     """
-    stated = Stated("", [], [], [])
+    stated = Stated("", [], [], [], [])
+    apart = _in_several_places(functions)
     lines, into = list[str](), None
     for line in text.splitlines():
         if line.startswith("define "):
             head = _DEFINE.match(line)
             name = _bare(head[1]) if head else ""
             if name in functions and not skipped(name):
-                into = _Body(functions[name], functions, allowed, stated)
+                into = _Body(functions[name], functions, allowed, stated, apart)
         elif line == "}" and into is not None:
             into = None
         elif into is not None:
@@ -92,6 +107,19 @@ def instrument(
     return stated._replace(text="\n".join([*lines, _runtime(addresses), ""]))
 
 
+def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
+    """Return the symbols of functions that the source calls in several places."""
+    found = Counter[str](
+        called(one.text) or ""
+        for function in functions.values()
+        if not function.supports
+        for block in function.blocks
+        for one in block.instructions
+        if one.opcode == "call"
+    )
+    return frozenset(name for name, count in found.items() if name in functions and count > 1)
+
+
 class _Body:
     """A function that is gone through line by line."""
 
@@ -101,7 +129,10 @@ class _Body:
         functions: Mapping[str, Function],
         allowed: Callable[[str], bool],
         stated: Stated,
+        apart: frozenset[str],
     ) -> None:
+        self._apart = frozenset[str]() if function.supports else apart
+        self._ended = list[str]()
         self._function, self._functions = function, functions
         self._allowed, self._stated = allowed, stated
         self._first = len(stated.blocks)
@@ -122,7 +153,7 @@ class _Body:
             self._block, self._instruction, self._inside = self._block + 1, 0, True
         instruction = self._function.blocks[self._block].instructions[self._instruction]
         self._instruction += 1
-        said = list[str]()
+        said, self._ended = self._ended, []
         if instruction.opcode in ("phi", "landingpad"):
             return said
         if self._begins:
@@ -132,6 +163,8 @@ class _Body:
         name = called(instruction.text) if instruction.opcode in ("call", "invoke") else None
         if name is not None and name not in self._functions and self._ends(name):
             said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
+        if name in self._apart and not instruction.text.startswith("musttail"):
+            said += self._around(name, instruction.place)
         for touch in touches(instruction.opcode, instruction.text):
             site = len(self._stated.sites)
             place = instruction.place
@@ -140,6 +173,14 @@ class _Body:
                 f'  call void @"slowpath.access"(i32 {site}, ptr {touch.pointer}, i64 {touch.size})'
             )
         return said
+
+    def _around(self, name: str, place: int | None) -> list[str]:
+        """Return the record in front of a call; the next instruction gets the one behind it."""
+        number = len(self._stated.calls)
+        self._stated.calls.append(Call(self._first + self._block, name, place))
+        record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
+        self._ended = [record.format(RETURNS + number)]
+        return [record.format(CALLS + number)]
 
     def _continues(self, line: str, stripped: str) -> bool:
         """Whether a line belongs to the instruction above (switch, invoke, landingpad)."""
