@@ -141,6 +141,17 @@ def test_a_guarded_program_has_the_original_beside_it(tmp_path: Path) -> None:
     assert (one["name"], one["instructions"]) == ("load_balancer", after)
 
 
+def test_a_fused_program_depends_on_what_its_programs_depend_on(tmp_path: Path) -> None:
+    described = chain(tmp_path, "firewall", "load_balancer")
+    options = ("--fuse", "--receive", "native-page", "--packets", "0")
+    found = report("optimize", described, *options)
+    (condition,) = found["fused"]["assumptions"]
+    assert condition.startswith("packets arrive as native-page delivers them: ")
+    as_read: Any = found
+    assert f"fused: if {condition}" in list(fused_lines(as_read, None))
+    assert report("optimize", described, "--fuse", "--packets", "0")["fused"]["assumptions"] == []
+
+
 def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     names = ("counter", "blocklist", "port_filter", "firewall", "load_balancer")
     found = report("optimize", chain(tmp_path, *names), "--fuse", "-o", tmp_path)

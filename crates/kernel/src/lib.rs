@@ -53,7 +53,7 @@ pub use link::{Link, Mode};
 pub use loaded::{Loaded, TestRun};
 pub use machine_code::MachineCode;
 pub use map::{Element, Map};
-pub use namespace::{Device, DeviceCounts, Namespace};
+pub use namespace::{Device, DeviceCounts, FrameSocket, Namespace};
 pub use ring::Ring;
 pub use stay::stay;
 pub use unavailable::Unavailable;

@@ -18,7 +18,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use crate::error::NamespaceError;
-use crate::sys::{join_network, own_network, unshare_network};
+use crate::sys::{join_network, own_network, packet_socket, send, unshare_network};
 use crate::unavailable::Unavailable;
 
 /// A network namespace that nobody else is in.
@@ -44,6 +44,23 @@ pub struct DeviceCounts {
     pub sent: u64,
     /// Packets that were to go out and found no room.
     pub send_dropped: u64,
+}
+
+/// Sends frames on a device.
+#[derive(Debug)]
+pub struct FrameSocket {
+    fd: OwnedFd,
+    device: Device,
+}
+
+impl FrameSocket {
+    /// Sends a frame, from its Ethernet header on.
+    ///
+    /// # Errors
+    /// If it is shorter than the header or longer than the device sends, or there is no room.
+    pub fn send(&self, frame: &[u8]) -> Result<(), NamespaceError> {
+        send(self.fd.as_fd(), frame).map_err(|cause| self.device.failed("send on", cause))
+    }
 }
 
 impl Device {
@@ -120,6 +137,25 @@ impl Namespace {
     pub fn remove(&self, device: Device) -> Result<(), NamespaceError> {
         self.enter(|| netlink::remove(device.index))?
             .map_err(|cause| device.failed("remove", cause))
+    }
+
+    /// Sets how long packets of a device may be, without their Ethernet header.
+    ///
+    /// # Errors
+    /// If there is no such device, or it cannot have packets of that length.
+    pub fn set_mtu(&self, device: Device, mtu: u32) -> Result<(), NamespaceError> {
+        self.enter(|| netlink::set_mtu(device.index, mtu))?
+            .map_err(|cause| device.failed("set the MTU of", cause))
+    }
+
+    /// A socket that sends frames on a device as they are, as processes do (packet(7)).
+    ///
+    /// # Errors
+    /// If there is no such device, or without `CAP_NET_RAW`.
+    pub fn frame_socket(&self, device: Device) -> Result<FrameSocket, NamespaceError> {
+        let opened = self.enter(|| packet_socket(device.index))?;
+        let fd = opened.map_err(|cause| device.failed("open", cause))?;
+        Ok(FrameSocket { fd, device })
     }
 
     /// What a device has counted until now.

@@ -34,5 +34,6 @@ mod seams;
 mod sequences;
 mod timing;
 mod tries;
+mod veth;
 mod witnesses;
 mod written;

@@ -55,6 +55,14 @@ pub fn set_up(index: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
+/// Sets how long packets may be, without the header of their device.
+pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes.push(LinkAttribute::Mtu(mtu));
+    request(RouteNetlinkMessage::SetLink(message), 0)
+}
+
 /// Removes a device, and with one of virtual Ethernet its other end.
 pub fn remove(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();

@@ -18,6 +18,10 @@ pub fn set_up(_: u32) -> io::Result<()> {
     missing()
 }
 
+pub fn set_mtu(_: u32, _: u32) -> io::Result<()> {
+    missing()
+}
+
 pub fn remove(_: u32) -> io::Result<()> {
     missing()
 }

@@ -18,12 +18,18 @@ const DEADLINE: f64 = 10.0;
 
 /// The result of an analysis of the first program of an object, as JSON; null if there is none.
 pub fn analyse(data: Vec<u8>) -> Value {
+    analyse_received(data, None)
+}
+
+/// The same for packets that arrive as in a receiving environment, by default as on any device.
+pub fn analyse_received(data: Vec<u8>, receive: Option<&str>) -> Value {
     let Ok(object) = ProgramFile::read(&data) else { return Value::Null };
     let request = ProgramRequest {
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
             deadline_seconds: Some(DEADLINE),
+            receive: receive.map(str::to_owned),
             ..Options::default()
         },
         ..ProgramRequest::of("generated.o", object)

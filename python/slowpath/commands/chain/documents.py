@@ -296,6 +296,8 @@ class Fused(TypedDict):
     out."""
     proof: Proof | None
     """How much work that was; null if nothing was left out."""
+    assumptions: list[str]
+    """Conditions that it depends on, those of all its programs among them, one sentence each."""
     remarks: list[str]
     """What else there is to say, one sentence each."""
     not_written: str | None

@@ -199,6 +199,7 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
         f"fused: {before} instructions as the programs were{now}, {joined} as one program, "
         f"{after} left{proved}: {where}"
     )
+    yield from (f"fused: if {one_line(condition)}" for condition in fused["assumptions"])
     yield from _in_the_kernel("fused", fused["rehearsal"])
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 

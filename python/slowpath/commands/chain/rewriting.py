@@ -14,7 +14,7 @@ from slowpath.cli.inputs import check_output, read_text, write_bytes, write_erro
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.devices import conditions_of, targets_of
-from slowpath.commands.chain.documents import ChainReport, withheld
+from slowpath.commands.chain.documents import ChainReport, Fused, withheld
 from slowpath.commands.chain.guarantees import About, guaranteed, known_of
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, Rewritten, rehearse
@@ -191,6 +191,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):
             report["programs"][member]["assumptions"] += conditions
+        if report["fused"] is not None:
+            report["fused"]["assumptions"] = _conditions_of_fused(report, report["fused"])
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
         rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed, watch=watch)
@@ -208,6 +210,14 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         ):
             program["guarantees"] = guarantees
     return _Rewritten(report, objects, fused, graphs)
+
+
+def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
+    """Conditions of all programs and of all proofs."""
+    proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
+    said = [program["assumptions"] for program in report["programs"]]
+    said += [proof["assumptions"] for proof in proofs if proof]
+    return sorted({condition for conditions in said for condition in conditions})
 
 
 def _rehearse(

@@ -1,0 +1,263 @@
+//! Devices: random programs that ask how packets arrive run on virtual Ethernet, in the driver and in
+//! generic mode, behind processes that send and behind redirects. No run executes more instructions
+//! than the bound for any device, nor than that for the device.
+
+use crate::support;
+
+use std::fmt::Write;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath_bpf::Object;
+use slowpath_kernel::{Counted, FrameSocket, Kernel, Mode, Namespace, RunError};
+use slowpath_oracle::Oracle;
+use support::bounds::analyse_received;
+use support::clang::{Clang, clang};
+use support::kernel;
+
+/// Programs, unless `SLOWPATH_VETH_PROGRAMS` says how many.
+const PROGRAMS: u64 = 40;
+/// Frames for each program, mode and way.
+const FRAMES: usize = 6;
+/// Lengths of frames that are tried often; others are random.
+const LENGTHS: [usize; 9] = [14, 15, 59, 60, 61, 64, 341, 1001, 1514];
+/// Looks at the counter before a frame counts as lost, a tenth of a millisecond apart.
+const LOOKS: u32 = 300;
+
+const HEAD: &str = r#"
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+#define SEC(name) __attribute__((section(name), used))
+struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
+static long (*adjust_head)(struct xdp_md *, int) = (void *)44;
+static long (*adjust_meta)(struct xdp_md *, int) = (void *)54;
+static long (*adjust_tail)(struct xdp_md *, int) = (void *)65;
+#define DATA ((u8 *)(long)ctx->data)
+#define END ((u8 *)(long)ctx->data_end)
+#define META ((u8 *)(long)ctx->data_meta)
+#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
+	asm volatile("" : "+r"(x)); } } while (0)
+char _license[] SEC("license") = "GPL";
+SEC("xdp") int program(struct xdp_md *ctx)
+{
+	u64 x = 1;
+"#;
+
+/// A sender: moves the start of a frame and of its metadata as a map says, and redirects it.
+const REDIRECT: &str = r#"
+typedef unsigned int u32;
+#define SEC(name) __attribute__((section(name), used))
+static void *(*lookup)(void *, const void *) = (void *)1;
+static long (*redirect)(u32, unsigned long long) = (void *)23;
+static long (*adjust_head)(void *, int) = (void *)44;
+static long (*adjust_meta)(void *, int) = (void *)54;
+struct way { int head, meta; u32 to; };
+struct { int (*type)[2]; int (*max_entries)[1]; u32 *key; struct way *value; } ways SEC(".maps");
+char _license[] SEC("license") = "GPL";
+SEC("xdp") int sender(void *ctx)
+{
+	u32 key = 0;
+	struct way *way = lookup(&ways, &key);
+	if (!way)
+		return 1;
+	adjust_head(ctx, way->head);
+	adjust_meta(ctx, way->meta);
+	return redirect(way->to, 0);
+}
+"#;
+
+/// A program that does a different amount of work for each answer to a question about a packet.
+fn program(rng: &mut StdRng) -> String {
+    let mut text = HEAD.to_owned();
+    for _ in 0..rng.random_range(2..7) {
+        let (some, other) = (rng.random_range(1..12), rng.random_range(0..6));
+        let near = |rng: &mut StdRng, most: i32| rng.random_range(-most..=most);
+        let at = match rng.random_range(0..3) {
+            0 => LENGTHS[rng.random_range(0..LENGTHS.len())],
+            _ => rng.random_range(0..2000),
+        };
+        let question = match rng.random_range(0..8) {
+            0 => format!("adjust_head(ctx, {})", near(rng, 300)),
+            1 => format!("adjust_tail(ctx, {})", near(rng, 400)),
+            2 => format!("adjust_tail(ctx, {})", near(rng, 4000)),
+            3 => format!("adjust_meta(ctx, {})", 4 * near(rng, 16) + rng.random_range(0..4) / 3),
+            4 => "META + 4 <= DATA".to_owned(),
+            5 => format!("DATA + {at} + 1 <= END && DATA[{at}] & {}", rng.random_range(1..256)),
+            6 => format!("DATA + {at} <= END"),
+            _ => format!("(END - DATA) & {}", rng.random_range(1..8)),
+        };
+        let _ = writeln!(text, "\tif ({question}) WORK({some}); else WORK({other});");
+    }
+    text + "\treturn 1;\n}\n"
+}
+
+/// Devices that lead to where programs are attached.
+struct Devices {
+    namespace: Namespace,
+    near: slowpath_kernel::Device,
+    direct: FrameSocket,
+    redirected: FrameSocket,
+    // Attached as long as this is there.
+    _sender: slowpath_kernel::Link,
+    ways: slowpath_kernel::Loaded,
+    far: u32,
+}
+
+impl Devices {
+    fn new(kernel: &Kernel, clang: &Clang, mtu: u32) -> Devices {
+        let namespace = Namespace::new().unwrap_or_else(|e| panic!("{e}"));
+        let pair = |names| namespace.create_pair(names).unwrap_or_else(|e| panic!("{e}"));
+        let [near, far] = pair(["near", "far"]);
+        let [second, from] = pair(["second", "from"]);
+        for device in [near, far] {
+            namespace.set_mtu(device, mtu).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let data = clang.compile(REDIRECT).unwrap_or_else(|e| panic!("{e}"));
+        let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
+        let ways = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}"));
+        let sender = ways.attach(&namespace, second, Mode::Native);
+        let socket = |device| namespace.frame_socket(device).unwrap_or_else(|e| panic!("{e}"));
+        Devices {
+            near,
+            direct: socket(far),
+            redirected: socket(from),
+            _sender: sender.unwrap_or_else(|e| panic!("{e}")),
+            ways,
+            far: far.index(),
+            namespace,
+        }
+    }
+
+    /// What a redirected frame has in front of it.
+    fn set_way(&self, head: i32, meta: i32) {
+        let mut way = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
+        way.extend(self.far.to_ne_bytes());
+        let ways = self.ways.map("ways").unwrap_or_else(|| panic!("no map"));
+        ways.update(&0u32.to_ne_bytes(), &way).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// Instructions that are executed for a frame; `None` if it does not arrive.
+fn executed(counted: &Counted, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
+    let count = |loaded: &slowpath_kernel::Loaded| {
+        let bytes = loaded.map("slowpath.count")?.lookup(&0u32.to_ne_bytes()).ok()??;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    let run = counted.tally(|loaded| {
+        socket.send(frame).unwrap_or_else(|e| panic!("{} bytes: {e}", frame.len()));
+        // The run may be under way on another CPU.
+        let mut last = count(loaded);
+        for _ in 0..LOOKS {
+            if last.is_some_and(|count| count > 0) && last == count(loaded) {
+                break;
+            }
+            sleep(Duration::from_micros(100));
+            last = count(loaded);
+        }
+        Ok::<(), RunError>(())
+    });
+    let (_, tally) = run.unwrap_or_else(|e| panic!("{e}"));
+    (tally.instructions > 0).then_some(tally.instructions)
+}
+
+fn bound(data: &[u8], receive: Option<&str>) -> u64 {
+    let result: Value = analyse_received(data.to_vec(), receive);
+    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
+    bound.unwrap_or_else(|| panic!("no bound: {}", result["error"]))
+}
+
+#[derive(Default)]
+struct Seen {
+    arrived: usize,
+    lost: usize,
+    /// Bounds for the device that a frame takes as much as.
+    reached: usize,
+    /// Bounds for a page of its own that a frame takes more than.
+    beyond: usize,
+}
+
+/// Runs frames through a program on a device. The bounds are that for any device, for this one, and
+/// for a page of its own.
+fn check(
+    (kernel, devices): (&Kernel, &Devices),
+    (text, object): (&str, &Object),
+    (mode, bounds): (Mode, [u64; 3]),
+    rng: &mut StdRng,
+    seen: &mut Seen,
+) -> Result<(), String> {
+    let counted = kernel.load_counted(object, 0).map_err(|e| e.to_string())?;
+    let link = counted.loaded().attach(&devices.namespace, devices.near, mode);
+    let _link = link.map_err(|e| e.to_string())?;
+    let mut most = 0;
+    let longest = if mode == Mode::Generic { 9014 } else { 1514 };
+    for number in 0..2 * FRAMES {
+        let redirected = number >= FRAMES && mode == Mode::Native;
+        let length = match rng.random_range(0..3) {
+            0 => LENGTHS[rng.random_range(0..LENGTHS.len())],
+            1 => rng.random_range(14..=longest),
+            _ => rng.random_range(14..=200),
+        };
+        let mut frame = vec![0; if redirected { length.min(1514) } else { length }];
+        rng.fill(&mut frame[..]);
+        let way = (rng.random_range(-200..=200), 4 * rng.random_range(-16..=0));
+        if redirected {
+            devices.set_way(way.0, way.1);
+        }
+        let socket = if redirected { &devices.redirected } else { &devices.direct };
+        let Some(count) = executed(&counted, socket, &frame) else {
+            seen.lost += 1;
+            continue;
+        };
+        seen.arrived += 1;
+        most = most.max(count);
+        if count > bounds[0].min(bounds[1]) {
+            let behind = if redirected { format!(" behind {way:?}") } else { String::new() };
+            return Err(format!(
+                "{count} instructions of {length} bytes{behind}, {mode:?}, bounds {bounds:?}\n{text}"
+            ));
+        }
+    }
+    seen.reached += usize::from(most == bounds[1]);
+    seen.beyond += usize::from(most > bounds[2]);
+    Ok(())
+}
+
+#[test]
+fn no_device_makes_a_program_slower_than_its_bound() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let programs = std::env::var("SLOWPATH_VETH_PROGRAMS").ok().and_then(|n| n.parse().ok());
+    let programs: u64 = programs.unwrap_or(PROGRAMS);
+    let native = Devices::new(&kernel, &clang, 1500);
+    let generic = Devices::new(&kernel, &clang, 9000);
+    let (mut seen, mut faults) = (Seen::default(), Vec::new());
+    for seed in 0..programs {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let text = program(&mut rng);
+        let data = clang.compile(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
+        let (any, page) = (bound(&data, None), bound(&data, Some("native-page")));
+        for (devices, mode, name) in
+            [(&native, Mode::Native, "veth"), (&generic, Mode::Generic, "generic")]
+        {
+            let bounds = [any, bound(&data, Some(name)), page];
+            let subject = (text.as_str(), &object);
+            let done = check((&kernel, devices), subject, (mode, bounds), &mut rng, &mut seen);
+            faults.extend(done.err().map(|fault| format!("program {seed}: {fault}")));
+        }
+    }
+    let Seen { arrived, lost, reached, beyond } = seen;
+    eprintln!(
+        "{arrived} frames arrived, {lost} did not; of {} bounds, {reached} were reached; {beyond} \
+         programs took more than their bound for a page",
+        2 * programs
+    );
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    // What a test run shows is not enough: these programs tell.
+    assert!(beyond > 0 && reached > 0, "{beyond} beyond, {reached} reached");
+    assert!(arrived > 4 * lost, "{lost} frames lost, {arrived} arrived");
+    Oracle::Kernel.compared(arrived, "frames on virtual Ethernet through random programs");
+}
