@@ -38,13 +38,56 @@ impl Shared {
             (Shared::AnyBytes, _) | (_, Shared::AnyBytes) => true,
         }
     }
+
+    /// Whether all of the other is in this one.
+    fn covers(self, other: Shared) -> bool {
+        match (self, other) {
+            (
+                Shared::Bytes { map, from, end },
+                Shared::Bytes { map: same, from: first, end: last },
+            ) => map == same && from <= first && last <= end,
+            _ => self == other,
+        }
+    }
+}
+
+/// A set of shared memory. Ranges of bytes that overlap or touch are one, so that a program which
+/// accesses a large value field by field has few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SharedSet(BTreeSet<Shared>);
+
+impl SharedSet {
+    fn covers(&self, access: Shared) -> bool {
+        self.0.iter().any(|known| known.covers(access))
+    }
+
+    fn overlaps(&self, access: Shared) -> bool {
+        self.0.iter().any(|known| known.overlaps(access))
+    }
+
+    fn insert(&mut self, access: Shared) {
+        let Shared::Bytes { map, mut from, mut end } = access else {
+            self.0.insert(access);
+            return;
+        };
+        self.0.retain(|known| match *known {
+            Shared::Bytes { map: same, from: first, end: last }
+                if map == same && from <= last && first <= end =>
+            {
+                (from, end) = (from.min(first), end.max(last));
+                false
+            }
+            _ => true,
+        });
+        self.0.insert(Shared::Bytes { map, from, end });
+    }
 }
 
 /// Memory that a run may have accessed, and that a lock protects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Accessed {
     /// Accessed on some path.
-    any: Rc<BTreeSet<Shared>>,
+    any: Rc<SharedSet>,
     /// The map whose values the held lock protects, with what was accessed on all paths since.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
@@ -52,8 +95,10 @@ pub(in crate::lift) struct Accessed {
 impl Accessed {
     /// Adds what was accessed on another path.
     pub fn join(&mut self, other: &Accessed) {
-        if !Rc::ptr_eq(&self.any, &other.any) && !other.any.is_subset(&self.any) {
-            Rc::make_mut(&mut self.any).extend(other.any.iter().copied());
+        if !Rc::ptr_eq(&self.any, &other.any) {
+            for &access in &other.any.0 {
+                self.add(access);
+            }
         }
         self.locked = match (self.locked.take(), &other.locked) {
             (Some((map, held)), Some((same, others))) if map == *same => {
@@ -64,11 +109,15 @@ impl Accessed {
         };
     }
 
-    /// Notes an access.
-    pub fn note(&mut self, access: Shared) {
-        if !self.any.contains(&access) {
+    fn add(&mut self, access: Shared) {
+        if !self.any.covers(access) {
             Rc::make_mut(&mut self.any).insert(access);
         }
+    }
+
+    /// Notes an access.
+    pub fn note(&mut self, access: Shared) {
+        self.add(access);
         if let (Some((locked, held)), Shared::Bytes { map, .. }) = (&mut self.locked, access)
             && *locked == map
             && !held.contains(&access)
@@ -79,18 +128,13 @@ impl Accessed {
 
     /// Whether another CPU may have changed this since the run accessed it.
     pub fn may_change(&self, access: Shared) -> bool {
-        if let (Some((_, held)), Shared::Bytes { map, from, end }) = (&self.locked, access) {
-            let covers = |held: &Shared| match *held {
-                Shared::Bytes { map: same, from: first, end: last } => {
-                    map == same && first <= from && end <= last
-                }
-                _ => false,
-            };
-            if held.iter().any(covers) {
-                return false;
-            }
+        let bytes = matches!(access, Shared::Bytes { .. });
+        if let Some((_, held)) = self.locked.as_ref().filter(|_| bytes)
+            && held.iter().any(|held| held.covers(access))
+        {
+            return false;
         }
-        self.any.iter().any(|&before| before.overlaps(access))
+        self.any.overlaps(access)
     }
 
     /// A lock is taken that protects the values of this map, or of one that is not known.
@@ -103,3 +147,6 @@ impl Accessed {
         self.locked = None;
     }
 }
+
+#[cfg(test)]
+mod tests;

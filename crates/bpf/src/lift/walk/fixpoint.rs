@@ -12,7 +12,7 @@ use crate::lift::error::{Cause, LiftError, VERIFIER};
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::abstract_state::AbstractState;
-use crate::lift::walk::incoming::IncomingStates;
+use crate::lift::walk::incoming::{IncomingStates, News};
 use crate::lift::walk::reach::unreachable;
 
 /// Blocks after which a program is refused rather than inlined further.
@@ -79,13 +79,21 @@ impl Fixpoint {
         let next = BlockId::from(self.ids.len());
         let id = *self.ids.entry(point).or_insert(next);
         let incoming = self.incoming.entry(point).or_default();
-        if self.states.contains_key(&point) {
-            if incoming.add(from, state) {
-                let joined = incoming.joined((point.frame, point.slot), self.states.get(&point));
-                if self.states.get(&point) != Some(&joined) {
-                    self.states.insert(point, joined);
-                    self.pending.insert((id, point));
+        if let Some(known) = self.states.get_mut(&point) {
+            let here = (point.frame, point.slot);
+            let changed = match incoming.add(from, state) {
+                News::Nothing => false,
+                // Joining all edges again would find the same, once for each of them.
+                News::Edge => known.join(state, here),
+                News::State => {
+                    let joined = incoming.joined(here, Some(known));
+                    let differs = *known != joined;
+                    *known = joined;
+                    differs
                 }
+            };
+            if changed {
+                self.pending.insert((id, point));
             }
         } else {
             incoming.add(from, state);

@@ -12,6 +12,16 @@ use crate::lift::state::abstract_state::AbstractState;
 /// Changes after which nothing is forgotten any more, so that the walk ends.
 const PATIENCE: u32 = 16;
 
+/// What an edge has to say that was not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lift) enum News {
+    Nothing,
+    /// The edge is new: its state is one more to join.
+    Edge,
+    /// The state at the edge is another one than before.
+    State,
+}
+
 /// The states at the edges into one block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct IncomingStates {
@@ -21,15 +31,21 @@ pub(in crate::lift) struct IncomingStates {
 }
 
 impl IncomingStates {
-    /// Notes what is known at an edge; says whether that is new.
-    pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> bool {
-        match self.edges.iter_mut().find(|(known, _)| *known == from) {
-            Some((_, known)) if known == state => return false,
-            Some((_, known)) => *known = Rc::clone(state),
-            None => self.edges.push((from, Rc::clone(state))),
-        }
+    /// Notes what is known at an edge; says what of it is new.
+    pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> News {
+        let news = match self.edges.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, known)) if known == state => return News::Nothing,
+            Some((_, known)) => {
+                *known = Rc::clone(state);
+                News::State
+            }
+            None => {
+                self.edges.push((from, Rc::clone(state)));
+                News::Edge
+            }
+        };
         self.changes += 1;
-        true
+        news
     }
 
     /// What is known on all edges to this point. `before` is what was known when they were joined
