@@ -103,6 +103,14 @@ impl LinkedCode {
         self.units[unit].callbacks.get(number as usize).copied()
     }
 
+    /// The maps of the object that instructions of the unit name.
+    pub fn maps(&self, unit: UnitId) -> impl Iterator<Item = u32> {
+        self.program(unit).insns.iter().filter_map(|insn| match insn {
+            Insn::LoadImm64 { value: Imm64::Map(map), .. } => Some(*map),
+            _ => None,
+        })
+    }
+
     /// Whether a block starts at a slot.
     pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
         self.units[unit].leaders.contains(&slot)

@@ -1,4 +1,4 @@
-// Calls that a compiler makes of two: which callback, or which program array, differs between paths.
+// Calls that a compiler makes of two: which callback, program array or map differs between paths.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -95,6 +95,37 @@ PROGRAM(one_of_visits)
 	put(0, bpf_for_each_map_elem(&table, callback, &sum, 0));
 	put(1, sum.value);
 	put(2, sum.calls);
+	return XDP_PASS;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8);
+	__type(key, __u64);
+	__type(value, struct input);
+} wide SEC(".maps");
+
+/* The place of a map holds a number on the way that does not use it. */
+PROGRAM(one_of_maps_kept)
+{
+	__u64 one = w[0] & 1;
+	__u64 key = w[1] & 3, *found;
+	struct input value = {};
+	void *kept, *map;
+
+	value.w[0] = w[3];
+	HIDE(one);
+	kept = one ? (void *)&wide : (void *)w[2];
+	HIDE(kept);
+	put(2, w[4]);
+	HIDE(one);
+	map = one ? kept : (void *)&table;
+	HIDE(map);
+	put(0, bpf_map_update_elem(map, &key, &value, w[2] & 3));
+	if (w[4] & 1)
+		put(1, bpf_map_delete_elem(map, &key));
+	found = bpf_map_lookup_elem(map, &key);
+	put(3, found ? *found : 77);
 	return XDP_PASS;
 }
 

@@ -11,15 +11,52 @@ use crate::lift::insns::memory::map_handle;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::linked_code;
+use crate::lift::maps::class::{MapClass, class_of};
 use crate::lift::state::value::{AbstractValue, INNER};
 
 impl Lifter<'_> {
     /// Lifts the call of a helper.
     pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
-        if let AbstractValue::OneOfMaps(maps) = self.state.regs[helper::map_register(number)] {
+        if let Some(maps) = self.maps_of_call(at, number) {
             return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
         }
         self.helper_on(at.with(Phase::Start), number)
+    }
+
+    /// The maps that a call may be on where that differs between paths, a bit for each as in
+    /// [`AbstractValue::OneOfMaps`].
+    fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<u128> {
+        match self.state.regs[helper::map_register(number)] {
+            AbstractValue::OneOfMaps(maps) => Some(maps),
+            // Compilers keep a map in a place that holds a number on paths which do not use it.
+            AbstractValue::Unknown | AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
+                self.named_maps(at, number)
+            }
+            _ => None,
+        }
+    }
+
+    /// All maps that the program names and the kernel's verifier admits to the call; `None` if that
+    /// is not known of each.
+    fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<u128> {
+        let unit = self.frames.get(at.frame).unit;
+        let mut maps = 0;
+        for map in self.code.maps(unit) {
+            let class = class_of(self.map_def(map).ok()?).ok()?;
+            let admitted = match number {
+                helper::MAP_LOOKUP_ELEM => looked_up(class),
+                helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM => changed(class),
+                _ => return None,
+            };
+            // Maps that come out of different maps of maps cannot be told apart.
+            if class == MapClass::Maps || map >= INNER {
+                return None;
+            }
+            if admitted {
+                maps |= 1 << map;
+            }
+        }
+        (maps != 0).then_some(maps)
     }
 
     /// A call whose map differs between paths goes on in a block for each of them.
@@ -30,7 +67,7 @@ impl Lifter<'_> {
         map: u32,
     ) -> Result<Next, Cause> {
         let register = helper::map_register(number);
-        let AbstractValue::OneOfMaps(maps) = self.state.regs[register] else {
+        let Some(maps) = self.maps_of_call(at, number) else {
             return Err(Cause::new("the maps of a call are lost", INTERNAL));
         };
         let later = maps >> map >> 1;
@@ -98,4 +135,15 @@ impl Lifter<'_> {
             Lift::Refused(why) => Err(Cause::new(why, INTERNAL)),
         }
     }
+}
+
+/// Whether programs can look elements of such a map up (`check_map_func_compatibility` of
+/// `kernel/bpf/verifier.c`).
+fn looked_up(class: MapClass) -> bool {
+    !matches!(class, MapClass::Programs | MapClass::Stream | MapClass::Queue)
+}
+
+/// Whether programs can update and delete elements of such a map (the same).
+fn changed(class: MapClass) -> bool {
+    matches!(class, MapClass::Array | MapClass::Hash | MapClass::Trie)
 }
