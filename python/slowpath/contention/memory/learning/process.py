@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Roughness = Literal[0.5, 1.5]
-"""Of the Matern kernel: no derivative, or one."""
+Roughness = float
+"""Of the Matern kernel: `ROUGH` (no derivative) or `SMOOTH` (one)."""
+ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
 """Of each kernel parameter: where the search begins, its least and its greatest value."""
@@ -150,7 +151,7 @@ def _parameters(theta: Floats) -> tuple[float, Floats, float]:
 
 
 def _matern(distance: Floats, roughness: Roughness) -> Floats:
-    if roughness == 0.5:  # noqa: PLR2004 - as it is called
+    if roughness == ROUGH:
         return np.asarray(np.exp(-distance))
     scaled = math.sqrt(3) * distance
     return np.asarray((1 + scaled) * np.exp(-scaled))
@@ -161,6 +162,6 @@ def _matern_slope(distance: Floats, roughness: Roughness) -> Floats:
 
     Where rows are the same, that square is 0, whatever the factor.
     """
-    if roughness == 0.5:  # noqa: PLR2004 - as it is called
+    if roughness == ROUGH:
         return np.asarray(np.exp(-distance) / np.where(distance > 0, distance, 1.0))
     return np.asarray(3 * np.exp(-math.sqrt(3) * distance))
