@@ -336,7 +336,7 @@ def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made
     assert "Both are for packets as assumed; maps blocked, rules as given; generation zero." in said
     rows = [[texts(cell) for cell in row.iter("td")] for row in part.iter("tr")]
     assert ["rules", "3", "relies on it"] in rows
-    assert ["byte 14 = 45", "assumed"] in rows
+    assert ["byte 14 = 45, where there are such bytes", "assumed"] in rows
     counts = one["guarantees"][0]
     before, after = (f"{counts[when]:.0f}" for when in ("before", "after"))
     assert ["ebpf", "instructions", before, after, "at most, exact"] in rows

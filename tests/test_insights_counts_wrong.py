@@ -168,5 +168,5 @@ def test_nothing_that_is_read_is_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     run = slowpath(*words, "--placement-out", out, "--coalescing-out", out)
     assert run.returncode == 2
-    assert "is that of --placement-out" in run.stderr
+    assert f"{out} is written for --placement-out as well" in run.stderr
     assert not out.exists()

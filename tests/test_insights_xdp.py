@@ -237,7 +237,7 @@ WRONG_MAPS = {
     "map ports: programs behind devices and CPUs do not run here": (
         "ports = [{ key = 1, value = [1, 7] }]"
     ),
-    "map routes: entry 2: a prefix of 40 bits, where addresses have 32": (
+    "map routes: entry 2: `key` has a prefix of 40 bits, and its keys have 32": (
         'routes = [{ key = "18000000 c0000200", value = 1 },'
         ' { key = "28000000 c0000200", value = 1 }]'
     ),
@@ -289,7 +289,7 @@ def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert run.returncode == 3
     said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
     assert f"error: {source}: {said}" in run.stderr
-    assert "stack limit of 512 bytes" in run.stderr
+    assert "stack limit" in run.stderr
     assert run.stderr.count("\n") == 1
     assert slowpath(*words).returncode == 0
 

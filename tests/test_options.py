@@ -146,7 +146,7 @@ def test_reproduction_states_the_defaults() -> None:
 def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
     """The engine is not told one; what repeats an analysis states it."""
     file = tmp_path / "long.toml"
-    text = targets.target_text("ebpf") or ""
+    text = targets.target_text("agilio-cx-2x40") or ""
     file.write_text(text.replace("max_size_bytes = 1500", "max_size_bytes = 9000"))
     made = request(PLAIN._replace(target=str(file)))
     assert (made.options.mtu, made.target.max_packet) == (None, 9000)

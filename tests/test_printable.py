@@ -261,6 +261,13 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [folder / "missing", "--no-cache"],
             [thing, "--no-cache"],
         ],
+        "chain verify": [
+            [thing, thing],
+            [thing, thing, "--program", HOSTILE],
+            [thing, section],
+            [listing, broken],
+            [folder / "missing", thing],
+        ],
         "compile": [
             [thing, *all_of],
             [thing, *all_of, "--verify"],

@@ -19,7 +19,7 @@ from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
 from slowpath.measurements.timing.statistics import quantile
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 from slowpath.work.stopping import Stopping
 
 _USUAL, _ALONE = 0.9, 0.95

@@ -28,7 +28,6 @@ from slowpath.programs.compilers import (
     find_compiler,
 )
 from slowpath.programs.sources import Clang
-from slowpath.schema.provenance import Provenance
 from slowpath.work.memory import default_limit
 
 _SECONDS = 60.0
@@ -106,14 +105,6 @@ def check_clang(file: str, clang: Clang) -> None:
         InputError: when there is no clang that can be used.
     """
     _need_clang(file, clang)
-
-
-def provenance(*, compiled: bool) -> Provenance:
-    """Return the keys of a document that tell which compiler made its programs, if one did."""
-    if compiled:
-        with suppress(CompilerError):
-            return {"compiler": find_compiler().banner}
-    return {}
 
 
 def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:

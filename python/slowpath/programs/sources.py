@@ -6,7 +6,10 @@ guess why it is no listing.
 
 import re
 import shlex
+from contextlib import suppress
 from typing import NamedTuple
+
+from slowpath.schema.provenance import Provenance
 
 HEAD = 1 << 16
 """So many bytes tell what a file is."""
@@ -119,3 +122,13 @@ def is_listing(head: bytes) -> bool:
 def is_c(file: str) -> bool:
     """Whether a file is compiled, by its name."""
     return file.endswith(".c")
+
+
+def provenance(*, compiled: bool) -> Provenance:
+    """Return the keys of a document that tell which compiler made its programs, if one did."""
+    if compiled:
+        from slowpath.programs.compilers import CompilerError, find_compiler
+
+        with suppress(CompilerError):
+            return {"compiler": find_compiler().banner}
+    return {}

@@ -19,8 +19,7 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.annotate.report import annotation_report, headline
 from slowpath.engine import identity
-from slowpath.programs.clang import provenance
-from slowpath.programs.sources import is_c
+from slowpath.programs.sources import is_c, provenance
 from slowpath.schema.provenance import provenance_lines
 from slowpath.work.stopping import heeding_signals
 

@@ -15,7 +15,7 @@ from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import check_writable, write_error
 from slowpath.cli.terminal import error, note, out_lines
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 from slowpath.report.reporters import MakeReporter, Reporter
 from slowpath.schema.results import Result
 from slowpath.work.stopping import Stopping, heeding_signals

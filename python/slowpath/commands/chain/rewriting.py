@@ -22,9 +22,8 @@ from slowpath.commands.chain.report import facts_report, optimized_report
 from slowpath.engine import chains, identity
 from slowpath.engine.errors import MapsFile
 from slowpath.engine.meanwhile import Doing
-from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
-from slowpath.programs.sources import Clang
+from slowpath.programs.sources import Clang, provenance
 from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message

@@ -13,7 +13,6 @@ from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved
 from slowpath.commands.compile.verdict import judge, undecided, verdict
 from slowpath.engine import analyses, identity, objects, targets
-from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import (
@@ -24,7 +23,7 @@ from slowpath.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.programs.sources import Clang, is_c
+from slowpath.programs.sources import Clang, is_c, provenance
 from slowpath.schema.compiled import Compiled, Verification
 from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand

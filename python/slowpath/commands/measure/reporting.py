@@ -17,8 +17,7 @@ from slowpath.measurements import disturbances
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
-from slowpath.programs.clang import provenance
-from slowpath.programs.sources import is_c
+from slowpath.programs.sources import is_c, provenance
 from slowpath.schema.provenance import provenance_lines
 
 

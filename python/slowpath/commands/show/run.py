@@ -10,11 +10,10 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
 from slowpath.engine import identity, objects
-from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, list_programs, no_match
-from slowpath.programs.sources import Clang, is_c
+from slowpath.programs.sources import Clang, is_c, provenance
 from slowpath.schema.provenance import provenance_lines
 from slowpath.schema.shown import BpfObject, failed_object
 from slowpath.work.errand import Errand

@@ -21,7 +21,7 @@ from slowpath.commands.sweep.sweeping import Sweeping, Swept
 from slowpath.engine import identity
 from slowpath.measurements import disturbances
 from slowpath.measurements.environment import Environment
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 from slowpath.report.picture import check_picture
 from slowpath.schema.provenance import provenance_lines
 from slowpath.work.stopping import Stopping, heeding_signals

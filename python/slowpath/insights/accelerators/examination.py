@@ -14,7 +14,7 @@ from slowpath.insights.accelerators.documents import (
 )
 from slowpath.insights.errands import attempt
 from slowpath.insights.preparation.sources import Source, is_source
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 

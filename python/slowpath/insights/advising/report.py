@@ -25,7 +25,7 @@ from slowpath.insights.advising.unsaid import unsaid
 from slowpath.insights.advising.weight import assumptions, cycles, instructions, unit
 from slowpath.insights.porting.documents import CountedStructure
 from slowpath.insights.preparation.sources import is_source
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 
 _ADVISING: Sequence[Callable[[Evidence], Said]] = (
     accelerating,

@@ -8,7 +8,7 @@ from slowpath.insights.blocks.predictions.documents import BlocksReport
 from slowpath.insights.blocks.predictions.question import TARGET, Question
 from slowpath.insights.errands import attempt
 from slowpath.insights.preparation.sources import is_source
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping
 

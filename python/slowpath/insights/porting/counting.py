@@ -25,7 +25,7 @@ from slowpath.insights.preparation.functions import Function
 from slowpath.insights.preparation.layouts import descend
 from slowpath.insights.preparation.metadata import Line
 from slowpath.insights.preparation.sources import is_source
-from slowpath.programs.clang import provenance
+from slowpath.programs.sources import provenance
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 """By what an XDP program returns (include/uapi/linux/bpf.h)."""

@@ -18,9 +18,8 @@ from slowpath.commands.chain.plan.documents import HotSpot, PlanReport
 from slowpath.commands.chain.plan.report import plan_report
 from slowpath.engine import identity, topologies
 from slowpath.engine.meanwhile import Doing
-from slowpath.programs.clang import provenance
 from slowpath.programs.kernel_btf import KernelBtf
-from slowpath.programs.sources import Clang, is_c
+from slowpath.programs.sources import Clang, is_c, provenance
 from slowpath.schema.provenance import provenance_lines
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
