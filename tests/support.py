@@ -98,6 +98,11 @@ def check_golden(path: Path, actual: str) -> None:
     assert actual == path.read_text(), f"{path.relative_to(ROOT)} differs; `make bless` renews it"
 
 
+def without_progress(text: str) -> str:
+    """What is said on the error stream besides how far long work is."""
+    return re.sub(r"(?m)^note: [^\n]*: \d+ s so far, [^\n]*\n", "", text)
+
+
 def make_bound(**changes: Any) -> Bound:
     """A bound of the processing cores."""
     bound: Bound = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath
+from support import ROOT, slowpath, without_progress
 from test_schema import check
 
 OBJECTS = ROOT / "crates/slowpath/tests/objects"
@@ -33,7 +33,7 @@ def chain(tmp_path: Path) -> Path:
 def counted(*words: str | Path) -> dict[str, Any]:
     """The result of a command that counts."""
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
     (result,) = json.loads(run.stdout)["results"]
     alone = [text for text in result["assumptions"] if text.startswith("no other CPU changes ")]
@@ -194,7 +194,7 @@ def on_each_device(chain: Path, text: str) -> dict[str, int]:
     """What programs count on each device."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
     return {one["program"]: instructions(one) for one in json.loads(run.stdout)["results"]}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath
+from support import ROOT, slowpath, without_progress
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -34,7 +34,7 @@ def described(devices: dict[str, str], **more: Any) -> str:
 
 def results(*words: str | Path) -> list[dict[str, Any]]:
     run = slowpath(*words, "--format", "json")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
     found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
     return found

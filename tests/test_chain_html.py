@@ -13,7 +13,7 @@ from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
 from slowpath.commands.chain.page.document import Written, chain_page
 from slowpath.commands.chain.page.graphs import Block, Graph, Graphs, Pair
 from slowpath.commands.chain.page.reasons import Reasons
-from support import ROOT, slowpath
+from support import ROOT, slowpath, without_progress
 from test_chain_rewriting import CHAIN, chain, program
 from test_html import HOSTILE, parsed, texts
 
@@ -26,7 +26,7 @@ def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
     """The report of a command, and its page."""
     page = folder / "page.html"
     run = slowpath("chain", *words, "--html", page, "--format", "json")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, without_progress(run.stderr)) == (0, "")
     return json.loads(run.stdout), parsed(page.read_text())
 
 

@@ -13,7 +13,7 @@ from slowpath.app import app
 from slowpath.commands.chain.report import fused_lines
 from slowpath.engine.kernel import rehearsals
 from slowpath.engine.kernel.refusals import RewrittenRefusedError
-from support import ROOT, slowpath
+from support import ROOT, slowpath, without_progress
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -24,7 +24,7 @@ def report(*words: str | Path) -> dict[str, Any]:
     """What a command writes as JSON."""
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("chain", run.stdout)
     found: dict[str, Any] = json.loads(run.stdout)
     return found

@@ -83,7 +83,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words[..] {
         ["length", relation, number] => {
-            let number = decimal(number)?;
+            let number = length(number)?;
             match relation {
                 ">=" => facts.min_length = number,
                 "<=" => facts.max_length = number,
@@ -92,7 +92,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
             }
         }
         [min, "to", max, "bytes"] => {
-            (facts.min_length, facts.max_length) = (decimal(min)?, decimal(max)?);
+            (facts.min_length, facts.max_length) = (length(min)?, length(max)?);
         }
         ["byte" | "bytes", range, "=", of @ ("byte" | "bytes"), other] => {
             let _ = of;
@@ -143,10 +143,19 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
+/// The offset of a byte, which the longest packet has.
 fn decimal(text: &str) -> Result<u16, String> {
+    number(text, u16::MAX - 1)
+}
+
+fn length(text: &str) -> Result<u16, String> {
+    number(text, u16::MAX)
+}
+
+fn number(text: &str, most: u16) -> Result<u16, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|&number: &u16| digits && number < u16::MAX);
-    number.ok_or_else(|| format!("{text:?} is no number from 0 to 65534; {FORMS}"))
+    let number = text.parse().ok().filter(|&number: &u16| digits && number <= most);
+    number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
 }
 
 /// The first and the last of bytes: `12` or `12-13`.
