@@ -7,15 +7,14 @@ hit: their mean time is linear in 1/x. What is paid once for x bytes is so, too,
 import numpy as np
 
 from slowpath.models.templates.batch import Batch, Floats
-from slowpath.models.templates.separable import Separable
+from slowpath.models.templates.separable import Linear
 
 
-class _OfPositive(Separable):
+class _OfPositive(Linear):
     rank: int = 2
     parameters: tuple[str, ...] = ("a", "b")
     origin_at_start = False
     simple = True
-    nonlinear = False
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - they are
         """As they are, without c."""

@@ -1,4 +1,4 @@
-"""Functions a + b g(x; c): linear in two parameters once the third, if there is one, is known.
+"""Templates a + b g(x) and a + b g(x; c), which are linear in a and b once c is known.
 
 The two follow from c by least squares (variable projection, Golub and Pereyra 1973), so that only
 c is searched: first on a grid, then by steps from the best there.
@@ -50,8 +50,8 @@ def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floa
     return level - slope * middle, slope
 
 
-class Separable(ABC):
-    """A template of this form."""
+class Linear(ABC):
+    """A template a + b g(x)."""
 
     name: str
     rank: int
@@ -61,29 +61,47 @@ class Separable(ABC):
     whole = False
     simple: bool
 
-    nonlinear = True
-    """Whether there is a c."""
-
-    def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Ascending values of c, for each piece one; several such rows."""
-        raise NotImplementedError
-
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
         """The function g at all points, for a c of each piece; not finite where there is none."""
-
-    def change(self, batch: Batch, basis: Floats) -> Floats:
-        """How that changes with c."""
-        raise NotImplementedError
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
         """The parameters of each piece, of a basis as above, in the units of the data."""
 
+    def chosen(self, batch: Batch) -> Floats:
+        """For each piece, c: 0 where the basis has none."""
+        return np.zeros(len(batch.starts))
+
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         """For each piece, a, b and c."""
-        chosen = self._searched(batch.thinned()) if self.nonlinear else np.zeros(len(batch.starts))
+        chosen = self.chosen(batch)
         return *straight(batch, self.basis(batch, chosen)), chosen
+
+    def fitted(self, batch: Batch) -> Floats:
+        """As the protocol has it."""
+        level, slope, c = self.solve(batch)
+        return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
+
+    def each(self, batch: Batch) -> Floats:
+        """As the protocol has it."""
+        return self.in_units(batch, np.array(self.solve(batch)))
+
+
+class Separable(Linear):
+    """A template a + b g(x; c)."""
+
+    @abstractmethod
+    def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
+        """Ascending values of c, for each piece one; several such rows."""
+
+    @abstractmethod
+    def change(self, batch: Batch, basis: Floats) -> Floats:
+        """The derivative of the basis by c."""
+
+    def chosen(self, batch: Batch) -> Floats:
+        """For each piece, the best c."""
+        return self._searched(batch.thinned())
 
     def _searched(self, batch: Batch) -> Floats:
         """For each piece, c."""
@@ -126,15 +144,6 @@ class Separable(ABC):
         explained = np.where(square > 0, along**2 / np.where(square > 0, square, 1.0), 0.0)
         loss = np.maximum(moments.square - explained, 0.0)
         return np.where(np.isfinite(loss), loss, np.inf)
-
-    def fitted(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
-        level, slope, c = self.solve(batch)
-        return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
-
-    def each(self, batch: Batch) -> Floats:
-        """As the protocol has it."""
-        return self.in_units(batch, np.array(self.solve(batch)))
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
