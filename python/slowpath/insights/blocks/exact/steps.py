@@ -22,7 +22,11 @@ NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
 """How clang is told to make something of LLVM's language for BPF that has its passes behind it."""
-_LLVM = Form((*OBJECT.words, NAMES, "-S", "-emit-llvm"), "ll", "text of LLVM", kernel=True)
+_ORDERED = ("-Xclang", "-emit-llvm-uselists")
+"""Keeps the order of uses, on which choices of LLVM's loop strength reduction depend."""
+_LLVM = Form(
+    (*OBJECT.words, NAMES, "-S", "-emit-llvm", *_ORDERED), "ll", "text of LLVM", kernel=True
+)
 _ASSEMBLER = Form((*AS_IT_IS, NAMES, "-S", "-x", "ir"), "s", "assembler", kernel=False)
 AS_OBJECT = Form((*AS_IT_IS, NAMES, "-x", "ir"), "o", "object", kernel=False)
 OPTIMISED = Form(
@@ -32,6 +36,8 @@ OPTIMISED = Form(
     kernel=False,
 )
 """Of LLVM's language for BPF before its passes, what they make."""
+_GLOBAL_USES = re.compile(r"^uselistorder.*\n", re.MULTILINE)
+"""The order of uses across functions, wrong as soon as a program is taken out."""
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
 """Values and blocks that only have a number."""
@@ -57,7 +63,7 @@ def language(file: str, clang: Clang) -> str:
         InputError: when it does not compile.
         StoppedError: when the time is up before.
     """
-    return named(compile_c(file, clang, _LLVM).decode(errors="replace"))
+    return named(_GLOBAL_USES.sub("", compile_c(file, clang, _LLVM).decode(errors="replace")))
 
 
 def named(text: str) -> str:

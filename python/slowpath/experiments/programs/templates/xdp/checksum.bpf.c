@@ -30,6 +30,7 @@ int program(struct xdp_md *ctx)
 //@ if method == update
 //@ repeat words as i
 	sum += (__u64)(__u32)~word[${i}] + ${i}; /* RFC 1624, equation 3 */
+	forget(sum); /* in this order: other orders spill words to the stack */
 //@ end
 //@ end
 //@ if method == helper
