@@ -27,6 +27,7 @@ from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.chain.plan.documents import PlanReport
 from slowpath.commands.chain.verify.documents import VerifyReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
+from slowpath.commands.show.calibrations import Calibration
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.contention.diagnosis.documents import DiagnosisReport
 from slowpath.contention.documents import SavedModel
@@ -58,6 +59,15 @@ class AnnotateDocument(TypedDict):
     compiler: NotRequired[str]
     """Version of clang, as it prints it; absent where nothing was compiled."""
     annotations: list[Annotation]
+    """In the order of the command line."""
+
+
+class CalibrationDocument(TypedDict):
+    """What `slowpath show TARGET.toml --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    calibrations: list[Calibration]
     """In the order of the command line."""
 
 
@@ -125,6 +135,7 @@ DOCUMENTS: dict[str, Any] = {
     "blocks": BlocksReport,
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
+    "calibration": CalibrationDocument,
     "catalogue": Catalogue,
     "chain": ChainReport,
     "coalescing": CoalescingReport,

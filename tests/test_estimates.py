@@ -136,6 +136,7 @@ ESTIMATE: Estimate = {
     "packetrate_pps": 1e7,
     "machine": "a machine",
     "date": "2026-01-01",
+    "doubt": None,
     "entries": 1,
     "candidates": 1,
     "stopped": None,

@@ -59,6 +59,13 @@ impl Target {
         self.inner.machine()
     }
 
+    /// Why the calibration of that machine is not good enough to be its default; `None` where it is,
+    /// or where it does not say.
+    #[getter]
+    fn doubt(&self) -> Option<String> {
+        self.inner.doubt()
+    }
+
     /// The models of components that its estimates can use, by their names.
     #[getter]
     fn models(&self) -> Vec<Model> {

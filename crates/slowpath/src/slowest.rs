@@ -95,6 +95,11 @@ impl Estimating<'_> {
         let granted: BTreeSet<String> =
             found.iter().flat_map(|each| each.estimated.assumptions(&self.with)).collect();
         result.notes.extend(granted);
+        let calibration = self.with.timing.calibration.as_ref();
+        let doubt = calibration.and_then(|known| known.doubt.clone());
+        result
+            .notes
+            .extend(doubt.iter().map(|why| format!("estimates: doubtful calibration: {why}")));
         let kept = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
         found.truncate(kept);
         let slowest = &found[0];
@@ -102,6 +107,7 @@ impl Estimating<'_> {
             path: slowest.estimated.estimate.clone(),
             machine: self.with.timing.machine.clone(),
             date: self.with.timing.date.clone(),
+            doubt,
             entries: self.with.entries,
             candidates,
             stopped,

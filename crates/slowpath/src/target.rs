@@ -102,6 +102,12 @@ impl Target {
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
+    /// Why the calibration of that machine is not good enough to be its default; `None` where it is,
+    /// or where it does not say.
+    pub fn doubt(&self) -> Option<String> {
+        self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()
+    }
+
     /// The models of components that its estimates can use, by their names.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();

@@ -34,4 +34,4 @@ pub use rate::{Rate, Slowness};
 pub use target::{
     Component, ComponentKind, InstructionSet, Limit, LimitKind, ResourceRate, Target, TargetKind,
 };
-pub use timing::{CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
+pub use timing::{Calibration, CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};

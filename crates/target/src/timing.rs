@@ -140,6 +140,23 @@ pub struct ErrorTiming {
     pub high: u64,
 }
 
+/// How the calibration went that the numbers come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// Experiments that it consists of.
+    pub experiments: u64,
+    /// Those that met the precision that was asked for.
+    pub precise: u64,
+    /// Programs that nothing was fitted to.
+    pub checks: u64,
+    /// How far off the model is for half of them, in thousandths of their time.
+    pub check_error: u64,
+    /// The compiler of the experiments, where it is known.
+    pub compiler: Option<String>,
+    /// Why it is not good enough to be the default of a machine; `None` where it is.
+    pub doubt: Option<String>,
+}
+
 /// What estimates are made with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
@@ -159,6 +176,8 @@ pub struct Timing {
     pub unknown_call: u64,
     /// How far off it is.
     pub error: ErrorTiming,
+    /// How the calibration went; `None` where the description does not say.
+    pub calibration: Option<Calibration>,
     /// What components take by one of their parameters, by the name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }

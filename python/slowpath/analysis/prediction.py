@@ -36,6 +36,8 @@ def _empty() -> estimates.Flow:
 
 
 def predicted_for() -> str | None:
-    """The machine whose model it is, and the date of its experiments."""
-    known = _target().machine
-    return None if known is None else f"{known[0]}, {known[1]}"
+    """The machine whose model it is, the date of its experiments, and doubts about these."""
+    known, doubt = _target().machine, _target().doubt
+    if known is None:
+        return None
+    return f"{known[0]}, {known[1]}" + ("" if doubt is None else f"; doubtful: {doubt}")

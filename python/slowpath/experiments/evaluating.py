@@ -6,7 +6,7 @@ Each experiment is evaluated by itself, so it comes to the same wherever that is
 import multiprocessing
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -19,8 +19,12 @@ _FEW = 8
 """Experiments that one process evaluates before another one has begun to."""
 
 
-def evaluate_all(folders: Sequence[ExperimentFolder]) -> list[CalibratedExperiment]:
+def evaluate_all(
+    folders: Sequence[ExperimentFolder], done: Callable[[str], None] = lambda _name: None
+) -> list[CalibratedExperiment]:
     """Derives what experiments came to, each with its picture, and writes it to their directories.
+
+    `done` is told the name of each that is evaluated, in order.
 
     Raises:
         InputError: when a directory lacks something, or its samples are not those measured.
@@ -35,10 +39,20 @@ def evaluate_all(folders: Sequence[ExperimentFolder]) -> list[CalibratedExperime
         context = multiprocessing.get_context("fork")
         try:
             with ProcessPoolExecutor(processes, context, _leave_signals) as pool:
-                return list(pool.map(_evaluated, [folder.path for folder in folders]))
+                return _told(pool.map(_evaluated, [folder.path for folder in folders]), done)
         except BrokenProcessPool:
             pass  # an error that does not pass from process to process: here it is raised again
-    return [_evaluated(folder.path) for folder in folders]
+    return _told((_evaluated(folder.path) for folder in folders), done)
+
+
+def _told(
+    found: Iterable[CalibratedExperiment], done: Callable[[str], None]
+) -> list[CalibratedExperiment]:
+    experiments = list[CalibratedExperiment]()
+    for one in found:
+        experiments.append(one)
+        done(one["name"])
+    return experiments
 
 
 def _leave_signals() -> None:

@@ -150,6 +150,7 @@ class Estimate(PathEstimate):
 
     machine: str
     date: str
+    doubt: str | None  # why its calibration is not good enough
     entries: int  # of each map that has room for so many
     candidates: int  # paths that were estimated
     stopped: str | None  # why no more were looked for

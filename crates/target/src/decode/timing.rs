@@ -3,11 +3,12 @@
 use super::models;
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled};
-use crate::timing::{CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
+use crate::timing::{Calibration, CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
 /// Digits behind the point of a number of cycles.
 const DIGITS: u32 = 3;
@@ -25,6 +26,9 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     let units = table.table("unit", problems).and_then(|units| read_units(units, problems));
     let calls = table.table("call", problems).map(|calls| read_calls(&calls, problems));
     let error = table.table("error", problems).and_then(|error| read_error(error, problems));
+    let calibration = table
+        .optional_table("calibration", problems)
+        .and_then(|calibration| read_calibration(calibration, problems));
     let models = table.optional_table("model", problems).map(|table| models::read(table, problems));
     table.finish(problems);
     Some(Timing {
@@ -36,6 +40,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
         calls: calls?,
         unknown_call: unknown_call?,
         error: error?,
+        calibration,
         models: models.unwrap_or_default(),
     })
 }
@@ -131,6 +136,34 @@ fn read_error(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Error
         return None;
     }
     Some(ErrorTiming { low, high })
+}
+
+fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Calibration> {
+    let experiments = table.integer("experiments", PROGRAMS, problems);
+    let precise = table.integer("precise", PROGRAMS, problems);
+    let checks = table.integer("checks", PROGRAMS, problems);
+    let check_error = cycles(&mut table, "check_error", problems);
+    let compiler = optional_string(&mut table, "compiler", problems);
+    let doubt = optional_string(&mut table, "doubt", problems);
+    let at = table.span();
+    table.finish(problems);
+    let (experiments, precise) = (experiments?, precise?);
+    if precise > experiments {
+        let what = "`timing.calibration`: `precise` is at most `experiments`".to_owned();
+        problems.error(at, what);
+        return None;
+    }
+    let (checks, check_error) = (checks?, check_error?);
+    Some(Calibration { experiments, precise, checks, check_error, compiler, doubt })
+}
+
+fn optional_string(
+    table: &mut Table<'_>,
+    key: &str,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    table.optional(key)?;
+    table.string(key, problems).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ def target_report(derived: Derived) -> Iterator[str]:
     yield f"Target of this machine: {derived.file}"
     error = f"half of them to {derived.error:.1%} of their time"
     yield f"It explains {derived.programs} programs, {error}."
+    good = derived.quality
+    checks = f"{good.checks} check programs, half of them to {good.check_error:.1%}"
+    precise = f"{good.precise} of {good.experiments} experiments met their precision"
+    yield f"It predicts {checks}; {precise}."
 
 
 def _row(found: CalibratedExperiment) -> list[str]:

@@ -1,14 +1,15 @@
 """The command `slowpath calibrate`: experiments are run and evaluated, and reported."""
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from slowpath.analysis.options import check_valid
-from slowpath.cli.calibration import CALIBRATED, keep_calibration
+from slowpath.cli.calibration import CALIBRATED, calibration, calibration_file, keep_calibration
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
-from slowpath.commands.calibrate.live_line import LiveLine
+from slowpath.commands.calibrate.live_line import LiveLine, StageLine
 from slowpath.commands.calibrate.report import target_report, text_report
 from slowpath.commands.calibrate.settings import Settings
 from slowpath.engine import identity, targets
@@ -21,6 +22,7 @@ from slowpath.models.packages import need
 from slowpath.work.stopping import heeding_signals
 
 _FEW = 3  # names in one line
+_THEN = "models are fitted"
 _PACKAGES = ("numpy", "scipy", "matplotlib")
 
 
@@ -42,10 +44,23 @@ def calibrate(settings: Settings) -> ExitCode:
         _page(settings.html, settings, found)
     code = _report(settings, found, derived)
     if derived is not None and kept:
-        # Whatever names no target reads it from now on.
-        check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
-        note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
+        _keep(derived)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
+
+
+def _keep(derived: Derived) -> None:
+    """Keeps the target as the default of this machine where it is good enough, or says why not."""
+    check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
+    doubt = derived.quality.doubt
+    if doubt is None:
+        # Whatever names no target reads it from now on.
+        note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
+        return
+    stays = f"the one before stays, {calibration_file()}" if calibration() else "there is no other"
+    note(
+        f"warning: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; calibrate "
+        f"while nothing else runs, with more --seconds, or use it with --target {derived.file}"
+    )
 
 
 def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
@@ -57,13 +72,19 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
         known = run_settings(bed.name, limits, settings.names)
         folder.begin(known, settings.experiments)
         left = blocks_left(folder, bed, settings.experiments)
-        with heeding_signals() as stopping, LiveLine(left) as line:
+        with heeding_signals() as stopping, LiveLine(left, _THEN) as line:
             done = run(folder, bed, settings.experiments, limits, Audience(stopping, line.show))
             for name in done:
                 line.done(name)
             stopped = stopping.asked
     measured = [name for name in settings.names if folder.of(name).measured]
-    return evaluate_all([folder.of(name) for name in measured]), stopped
+    done = count(1)
+    with StageLine("fitting models to experiments") as line:
+        found = evaluate_all(
+            [folder.of(name) for name in measured],
+            lambda name: line.show(next(done) / len(measured), name),
+        )
+    return found, stopped
 
 
 def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
@@ -72,13 +93,9 @@ def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Deriv
         return None
     if any(each["measurement"]["state"] == "partial" for each in found):
         return None
-    with heeding_signals() as stopping, LiveLine(1) as line:
-
-        def go_on(error: float) -> bool:
-            line.show(CALIBRATED, f"fitting the model of the core, off by {error:.2f} as yet")
-            return not stopping.asked
-
-        derived = derive(settings.folder, [each["result"] for each in found], go_on)
+    with heeding_signals() as stopping, StageLine("fitting the model of the core") as line:
+        documents = [each["result"] for each in found]
+        derived = derive(settings.folder, documents, lambda _: not stopping.asked, line.show)
         return None if stopping.asked else derived
 
 

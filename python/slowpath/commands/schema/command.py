@@ -14,7 +14,8 @@ def _schema(given: Namespace) -> int:
 SCHEMA = Command(
     (
         "Print the JSON Schema (2020-12) of what a command writes with --format json.",
-        "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
+        "With `catalogue`, that of slowpath calibrate --list; with `calibration`, that of slowpath "
+        "show TARGET.toml; with `experiment`, that of the "
         "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
         "chain facts and optimize; with `plan` and `verify`, those of slowpath chain plan and "
         "verify; with `contention`, "
@@ -27,7 +28,8 @@ SCHEMA = Command(
         argument(
             "COMMAND",
             "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
-            "verify, catalogue, experiment, contention, diagnosis, placement or suggestion.",
+            "verify, catalogue, calibration, experiment, contention, diagnosis, placement or "
+            "suggestion.",
         ),
     ),
     _schema,

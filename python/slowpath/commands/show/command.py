@@ -14,9 +14,19 @@ from slowpath.analysis.flags import (
     selection,
 )
 from slowpath.cli.command import Command, argument, option, within
+from slowpath.cli.errors import OptionError
+
+_TARGET = ".toml"
 
 
 def _show(given: Namespace) -> int:
+    targets = [file for file in given.file if file.endswith(_TARGET)]
+    if targets:
+        from slowpath.commands.show.calibrations import show_calibrations
+
+        if len(targets) < len(given.file):
+            raise OptionError("FILE", f"{targets[0]} is a target; name objects by themselves")
+        return show_calibrations(targets, given.format)
     from slowpath.analysis.options import memory_or_share
     from slowpath.commands.show.run import ShowOptions, show_objects
 
@@ -33,13 +43,16 @@ SHOW = Command(
         "The last columns say whether bound can analyse a program with --target ebpf (--unroll: "
         "given limits of its loops), and whether the card agilio-cx-2x40 runs it; why "
         "not is listed below.",
+        "Of a target file of slowpath calibrate: the machine, when and how precisely it was "
+        "measured, how far off check programs are, and what estimates do with that.",
         "Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others "
         "are shown.",
     ),
     (
         argument(
             "FILE",
-            "BPF objects (*.bpf.o), and C sources (*.bpf.c), which clang compiles.",
+            "BPF objects (*.bpf.o), and C sources (*.bpf.c), which clang compiles; or target files "
+            "(*.toml) of slowpath calibrate.",
             many=True,
         ),
         SECTION,

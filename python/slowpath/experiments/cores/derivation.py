@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from slowpath.experiments.cores.description import Machine
+from slowpath.engine import estimates, targets
+from slowpath.experiments.cores.description import NAME, Machine
 from slowpath.experiments.cores.fitting import Fitted, fit
 from slowpath.experiments.cores.models import models_text
-from slowpath.experiments.cores.observations import observations
+from slowpath.experiments.cores.observations import Observation, observations
+from slowpath.experiments.cores.quality import Quality, quality
 from slowpath.experiments.results.documents import ModelDocument
 from slowpath.experiments.results.folder import ExperimentFolder, RunFolder, write
 
@@ -37,12 +39,18 @@ class Derived(NamedTuple):
     file: str
     programs: int
     error: float  # median, in parts of the time
+    quality: Quality
 
 
 def derive(
-    folder: RunFolder, documents: Sequence[ModelDocument], go_on: Callable[[float], bool]
+    folder: RunFolder,
+    documents: Sequence[ModelDocument],
+    go_on: Callable[[float], bool],
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Derived | None:
     """Writes the target file of a run, with its models; None where too little was measured for one.
+
+    `progress` is told which share of the search for the core is done.
 
     Raises:
         InputError: when a file is damaged, or cannot be written.
@@ -65,12 +73,25 @@ def derive(
     checks = [one for one in observed if one.experiment in _CHECKS]
     if len(seen) < _FEWEST or machine is None:
         return None
-    fitted: Fitted = fit(seen, machine, go_on, checks)
+    fitted: Fitted = fit(seen, machine, go_on, checks, progress)
     file = folder.path / "linux-xdp.toml"
-    text = fitted.text + models_text(documents, frozenset(spread))
+    measured = [folder.of(document["experiment"]).measurement() for document in documents]
+    found = quality(
+        [one["notes"] for one in measured],
+        [one.get("compiler") for one in measured],
+        _errors(fitted.text, checks),
+    )
+    text = fitted.text + found.text() + models_text(documents, frozenset(spread))
     write(file, text)
     error = median(abs(one) for one in fitted.errors)
-    return Derived(text, str(file), len(seen), error)
+    return Derived(text, str(file), len(seen), error, found)
+
+
+def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
+    """Of each check program, in parts of its time."""
+    target = targets.described_target(NAME, text)
+    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 
 def _machine(places: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:

@@ -7,9 +7,11 @@ error in parts of the time, large ones counting less than their square. The same
 the same parameters.
 """
 
+import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.engine import estimates, targets
@@ -118,7 +120,12 @@ class _Fit:
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
-    def descend(self, start: Parameters, go_on: Callable[[float], bool]) -> "_Found":
+    def descend(
+        self,
+        start: Parameters,
+        go_on: Callable[[float], bool],
+        progress: Callable[[float], None] = lambda _: None,
+    ) -> "_Found":
         """The best parameters near some; until all steps are small."""
         best = _Found(start, *self.settled(start))
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
@@ -126,6 +133,7 @@ class _Fit:
             for name, step in steps.items():
                 if step < _LEAST_STEP:
                     continue
+                progress(_share(steps.values()))
                 if not go_on(best.loss):
                     return best
                 better = self._along(best, name, step)
@@ -163,6 +171,13 @@ class _Found(NamedTuple):
     loss: float
 
 
+def _share(steps: Iterable[float]) -> float:
+    """Which share of a descent is done: as far as steps are small."""
+    whole = math.log(_STEP / _LEAST_STEP)
+    done = [min(max(math.log(_STEP / step) / whole, 0.0), 1.0) for step in steps]
+    return sum(done) / len(done)
+
+
 def _nearest(known: Parameters) -> Parameters:
     return {name: clipped(name, value) for name, value in known.items()}
 
@@ -172,14 +187,24 @@ def fit(
     machine: Machine,
     go_on: Callable[[float], bool] = lambda _: True,
     checks: Sequence[Observation] = (),
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Fitted:
     """The core that explains the observations best; `go_on` is told how far off it is until then.
 
     When that says no, the best so far is taken. `checks` are programs that the core is not fitted
-    to: where they disagree with it, the interval of estimates widens to what they show.
+    to: where they disagree with it, the interval of estimates widens to what they show. `progress`
+    is told which share of the search is done.
     """
     search = _Fit(seen, machine)
-    begun = (search.descend(start, go_on) for start in (first(), _nearest(documented())))
+    descents = count()
+
+    def descend(start: Parameters) -> _Found:
+        done = next(descents)
+        return search.descend(
+            start, go_on, lambda share: progress((done + share) / (2 + _RESTARTS))
+        )
+
+    begun = (descend(start) for start in (first(), _nearest(documented())))
     best = min(begun, key=lambda found: found.loss)
     luck = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):
@@ -189,7 +214,7 @@ def fit(
             else clipped(name, value * (1 + luck.uniform(-_SHAKE, _SHAKE)))
             for name, value in best.parameters.items()
         }
-        best = min(best, search.descend(shaken, go_on), key=lambda found: found.loss)
+        best = min(best, descend(shaken), key=lambda found: found.loss)
     found = search.described(best, USUAL_ENDS)
     if not checks:
         return found

@@ -49,6 +49,10 @@ class PointError(TypedDict):
     """Why, in one line."""
 
 
+IMPRECISE = "The precision that was asked for was not reached; --seconds gives it more time."
+"""A note of experiments."""
+
+
 class Measurement(TypedDict):
     """How an experiment was measured: `measurement.json` in its directory."""
 

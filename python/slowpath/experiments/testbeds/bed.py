@@ -11,8 +11,6 @@ from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.measurements.environment import Environment
 from slowpath.work.stopping import Stopping
 
-IMPRECISE = "The precision that was asked for was not reached; --seconds gives it more time."
-
 
 class Limits(NamedTuple):
     """How well to measure, and for how long."""

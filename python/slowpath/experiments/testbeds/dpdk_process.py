@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.experiments.results.documents import Sample
+from slowpath.experiments.results.documents import IMPRECISE, Sample
 from slowpath.experiments.results.samples import points_from
-from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
+from slowpath.experiments.testbeds.bed import Job, Limits, Measured
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.measurements import environment
 from slowpath.work.stopping import Stopping

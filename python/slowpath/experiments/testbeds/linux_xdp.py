@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from slowpath.engine.kernel import probes, stations
 from slowpath.experiments.programs.xdp import kinds, xdp_program
-from slowpath.experiments.results.documents import Sample
+from slowpath.experiments.results.documents import IMPRECISE, Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
-from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
+from slowpath.experiments.testbeds.bed import Job, Limits, Measured
 from slowpath.experiments.testbeds.compiler import Compiler
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.experiments.testbeds.xdp_cases import Cases, Room

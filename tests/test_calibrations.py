@@ -1,0 +1,201 @@
+"""Calibrations: which become the default of a machine, what estimates say of others, `show`."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from slowpath.cli import live_line
+from slowpath.cli.calibration import calibration, keep_calibration
+from slowpath.commands.calibrate import run
+from slowpath.commands.calibrate.live_line import StageLine
+from slowpath.engine.targets import described_target, target_text
+from slowpath.experiments.cores.derivation import Derived
+from slowpath.experiments.cores.quality import Quality, quality
+from slowpath.experiments.results.documents import IMPRECISE
+from slowpath.schema.json_schema import schema
+from slowpath.schema.shapes import check_shape
+from support import GOLDEN, check_golden, slowpath
+
+OBJECT = "examples/firewall.bpf.o"
+GOOD = Quality(134, 120, 160, 0.04, "clang 16")
+BAD = GOOD._replace(check_error=0.36)
+
+
+def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> str:
+    """The shipped target, as if another calibration had made it."""
+    text = target_text("linux-xdp") or ""
+    known = next(line for line in text.splitlines() if line.startswith("machine = "))
+    text = text.replace(known, f'machine = "{machine}"')
+    return text.replace("[timing.error]", f"{found.text()}[timing.error]")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (GOOD, None),
+        (GOOD._replace(check_error=0.10), None),
+        (GOOD._replace(check_error=0.101), "half of the check programs are off by more than 10.1%"),
+        (BAD, "off by more than 36.0%; 10% is good enough"),
+        (GOOD._replace(precise=67, check_error=0.08), None),
+        (GOOD._replace(precise=66, check_error=0.08), "68 of 134 experiments missed"),
+        (GOOD._replace(precise=1, check_error=0.05), None),
+        (GOOD._replace(checks=19), "19 check programs were measured"),
+    ],
+)
+def test_doubts(found: Quality, words: str | None) -> None:
+    doubt = found.doubt
+    assert (doubt is None) == (words is None)
+    if words is not None:
+        assert doubt is not None
+        assert words in doubt
+    assert described_target("x.toml", text_of(found)).doubt == doubt
+
+
+def test_what_a_calibration_is_judged_by() -> None:
+    notes = [[IMPRECISE], ["another"], ["another", IMPRECISE], []]
+    found = quality(notes, ["clang 16"] * 4, [0.1, -0.3, 0.2])
+    assert found == Quality(4, 2, 3, 0.2, "clang 16")
+    assert quality(notes, ["clang 16", None, "clang 16", "clang 16"], []).compiler is None
+
+
+def test_a_record_of_a_calibration_is_checked() -> None:
+    for wrong, words in (
+        (GOOD._replace(precise=135), "`precise` is at most `experiments`"),
+        (GOOD._replace(checks=-1), "timing.calibration.checks"),
+    ):
+        problems = described_target("x.toml", text_of(wrong)).problems()
+        assert any(words in one for one in problems), problems
+
+
+def kept(found: Quality) -> None:
+    run._keep(Derived(text_of(found), "run/linux-xdp.toml", 900, 0.02, found))
+
+
+def test_only_a_good_calibration_becomes_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    kept(BAD)
+    said = capsys.readouterr().err
+    assert "not kept as this machine's target linux-xdp (there is no other)" in said
+    assert "off by more than 36.0%" in said
+    assert "--target run/linux-xdp.toml" in said
+    assert calibration() is None
+    kept(GOOD)
+    assert calibration() == text_of(GOOD)
+    capsys.readouterr()
+    kept(BAD)
+    assert "the one before stays" in capsys.readouterr().err
+    assert calibration() == text_of(GOOD)
+
+
+def test_every_estimate_by_a_doubtful_calibration_says_so(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(text_of(GOOD))
+    bad.write_text(text_of(BAD))
+    words = "estimates: doubtful calibration: half of the check programs are off by more than 36.0%"
+    for command in (
+        ("bound", OBJECT),
+        ("bound", OBJECT, OBJECT),
+        ("bound", OBJECT, "--require", "1Mpps"),
+        ("annotate", OBJECT),
+    ):
+        text = slowpath(*command, "--target", str(bad))
+        assert words in " ".join((text.stdout + text.stderr).split()), command
+        text = slowpath(*command, "--target", str(good))
+        assert "doubtful" not in text.stdout + text.stderr
+    for file, doubt in ((good, None), (bad, BAD.doubt)):
+        out = slowpath("bound", OBJECT, "--format", "json", "--target", str(file)).stdout
+        assert json.loads(out)["results"][0]["estimate"]["doubt"] == doubt
+
+
+# --- show -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "found"), [("good", GOOD), ("doubtful", BAD)])
+def test_a_calibration_is_shown(
+    name: str, found: Quality, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    text = text_of(found)
+    if found.doubt is not None:
+        text = text.replace("low = 0.9", "low = 0.6").replace("high = 1.1", "high = 1.9")
+    Path("linux-xdp.toml").write_text(text)
+    if found.doubt is None:
+        keep_calibration(text)
+    shown = slowpath("show", "linux-xdp.toml", cwd=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    check_golden(GOLDEN / f"calibrations/{name}.txt", shown.stdout)
+    document = json.loads(
+        slowpath("show", "linux-xdp.toml", "--format", "json", cwd=tmp_path).stdout
+    )
+    shape = schema("calibration")
+    check_shape(document, shape, shape["$defs"], "document")
+    check_golden(GOLDEN / f"calibrations/{name}.json", json.dumps(document, indent=1) + "\n")
+
+
+def test_an_older_calibration_does_not_say_how_good_it_is() -> None:
+    shown = slowpath("show", "targets/linux-xdp.toml")
+    assert shown.returncode == 0
+    assert shown.stdout.count("not recorded") == 3
+    assert "doubt" not in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["targets/ebpf.toml"], 3, "describes a target that estimates no times"),
+        (["no.toml"], 3, "no such file"),
+        (["pyproject.toml"], 3, "pyproject.toml"),
+        (["targets/linux-xdp.toml", OBJECT], 2, "name objects by themselves"),
+    ],
+)
+def test_what_is_no_calibration_is_said(words: list[str], code: int, said: str) -> None:
+    shown = slowpath("show", *words)
+    assert shown.returncode == code
+    assert said in shown.stderr
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+class _Clock:
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_stages_say_how_long_they_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = _Clock()
+    monkeypatch.setattr("slowpath.commands.calibrate.live_line.time", clock)
+    with StageLine("fitting") as line:
+        assert capsys.readouterr().err == "fitting\n"  # before anything is done
+        clock.now += 10
+        line.show(0.1)
+        assert capsys.readouterr().err == ""
+        clock.now += 20
+        line.show(0.25)
+        assert capsys.readouterr().err == "fitting: 25%; about 2 min left\n"
+        clock.now += 30
+        line.show(1.0, "the last")
+        assert capsys.readouterr().err == "fitting: 100%, the last\n"
+
+
+def test_stages_draw_a_line_on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(live_line, "is_terminal", lambda _: True)
+    with StageLine("fitting") as line:
+        assert "fitting" in stream.getvalue()
+        line.show(0.5)
+    assert "fitting: 50%" in stream.getvalue()
