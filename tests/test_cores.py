@@ -184,3 +184,11 @@ def test_intervals_widen_to_what_check_programs_show(truth: targets.Target) -> N
     )
     assert low <= USUAL_ENDS[0]
     assert high > 1.8
+
+
+def test_where_returns_are_predicted_calls_overlap() -> None:
+    usual = first()
+    without = timing_text(MACHINE, {**usual, "function_cycles": 24.0}, {}, USUAL_ENDS)
+    overlapping = timing_text(MACHINE, {**usual, "function_cycles": 5.0}, {}, USUAL_ENDS)
+    assert "[timing.pipeline.calls]" not in without
+    assert "[timing.pipeline.calls]" in overlapping

@@ -1,9 +1,9 @@
 //! Calls of the kernel on a path: of what, on which map, how much, and whether something was found.
 
 use crate::code::Code;
-use crate::values::{Value, Values};
+use crate::values::{Base, Value, Values};
 use slowpath_bpf::insn::helper::{
-    LOOP, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL, helper_name, map_register,
+    LOOP, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL, helper_name, map_register,
 };
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
@@ -175,6 +175,18 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
         "bpf_trace_vprintk" => constant(4),
         _ if number == LOOP => constant(1),
         _ => map(values, number).and_then(|map| code.key_bytes.get(map).copied()).unwrap_or(0),
+    }
+}
+
+/// The key that a helper is given: where it begins, and its bytes.
+pub(crate) fn key(code: &Code, values: &Values, number: i32) -> Option<((Base, i64), u32)> {
+    if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
+        return None;
+    }
+    let bytes = code.key_bytes.get(map(values, number)?).copied()?;
+    match values.register(2) {
+        Value::Address(base, offset) => Some(((base, offset), bytes)),
+        _ => None,
     }
 }
 

@@ -7,11 +7,15 @@
 use crate::effect::Work;
 use crate::path::Path;
 use crate::stores::Forwarded;
-use slowpath_target::{Timing, Unit};
+use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::collections::VecDeque;
 
 /// Turns of the loop: the last one is in the steady state.
 const TURNS: usize = 3;
+/// Turns whose mean is taken where a window holds several of them: they take unequal times.
+const MEAN_OF: usize = 3;
+/// Instructions of one call that are followed into the window at most: a window is full of them.
+const FOLLOWED: u64 = 400;
 /// Thousandths of a cycle between two instructions that retire.
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
@@ -37,12 +41,15 @@ impl Path {
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =
             self.calls().iter().map(|call| call.price(timing, entries)).collect();
-        let mut turn = 0;
-        for _ in 0..TURNS {
-            let began = core.fetched;
+        let counted = if timing.pipeline.is_some() { MEAN_OF } else { 1 };
+        for _ in 1..TURNS {
             core.turn(self, &prices, &mut parts);
-            turn = core.fetched - began;
         }
+        let began = core.fetched;
+        for _ in 0..counted {
+            core.turn(self, &prices, &mut parts);
+        }
+        let turn = (core.fetched - began) / counted as u64;
         let mut idle = Core::new(timing);
         idle.turn(&Path::new(&crate::Code::default(), []), &[], &mut []);
         let unknown = prices.iter().enumerate().filter(|(_, price)| price.is_none());
@@ -88,6 +95,10 @@ struct Core<'t> {
     timing: &'t Timing,
     /// When the next instruction comes.
     fetched: u64,
+    /// When it has left the fetch, where that is known.
+    delivered: u64,
+    /// What the fetch loses because the instruction before jumped.
+    jumped: u64,
     /// When the last one retired.
     retired: u64,
     /// When those in the window retire.
@@ -103,6 +114,8 @@ impl<'t> Core<'t> {
         Core {
             timing,
             fetched: 0,
+            delivered: 0,
+            jumped: 0,
             retired: 0,
             window: VecDeque::new(),
             queues: Default::default(),
@@ -143,32 +156,52 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
+    /// The next instruction comes, so much behind the one before, or when it is fetched.
+    fn arrive(&mut self, behind: u64) {
+        if let Some(pipeline) = &self.timing.pipeline {
+            let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
+            let least = self.fetched.saturating_sub(ahead);
+            self.delivered = (self.delivered + pipeline.fetch_cycles + self.jumped).max(least);
+            self.jumped = 0;
+        }
+        self.fetched = (self.fetched + behind).max(self.delivered);
+        self.enter();
+    }
+
     fn step(&mut self, step: &crate::path::Step, price: Option<u64>) {
         let core = &self.timing.core;
-        self.fetched += match step.effect.work {
+        self.arrive(match step.effect.work {
             Work::Renamed => core.move_cycles,
             Work::Constant => core.constant_cycles,
             Work::On(Unit::Branch) => core.branch_cycles,
             _ => core.instruction_cycles,
-        };
-        self.enter();
+        });
         let read = step.effect.reads.iter().flatten();
         let read = read.map(|&register| self.registers[usize::from(register)]).max();
         let ready = self.fetched.max(read.unwrap_or(0));
         let mut begun = ready;
+        let pipeline = self.timing.pipeline.as_ref();
         let done = match step.effect.work {
+            Work::Renamed if read.is_some() && pipeline.is_some() => {
+                begun = self.execute(Unit::Alu, ready);
+                begun + pipeline.map_or(0, |pipeline| pipeline.move_latency)
+            }
             Work::Renamed | Work::Constant => ready,
             Work::Function => {
                 self.fetched += core.function_cycles;
                 self.fetched
             }
-            Work::Kernel => {
-                self.fetched += price.unwrap_or(0);
-                self.fetched + self.timing.unit(Unit::Load).latency
-            }
+            Work::Kernel => match pipeline.and_then(|pipeline| pipeline.calls) {
+                Some(overlap) => self.call(&overlap, step.forwarded, price.unwrap_or(0)),
+                None => {
+                    self.fetched += price.unwrap_or(0);
+                    self.fetched + self.timing.unit(Unit::Load).latency
+                }
+            },
             Work::On(Unit::Load) => self.load(step.forwarded, ready),
             Work::On(unit) => {
-                begun = self.execute(unit, ready);
+                let locked = unit == Unit::Atomic && pipeline.is_some();
+                begun = self.execute(unit, if locked { ready.max(self.retired) } else { ready });
                 begun + self.timing.unit(unit).latency
             }
         };
@@ -177,9 +210,30 @@ impl<'t> Core<'t> {
         }
         self.retire(done);
         self.passed.push((begun, self.retired));
-        if step.jumps {
-            self.fetched += core.taken_cycles;
+        match (step.jumps, pipeline) {
+            (true, Some(_)) => self.jumped = core.taken_cycles,
+            (true, None) => self.fetched += core.taken_cycles,
+            (false, _) => {}
         }
+    }
+
+    /// A call of the kernel whose instructions go through the window like others; when its result
+    /// is there. It begins when its arguments are, and what it reads by them.
+    fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
+        let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
+        let stored = key.map_or(0, |key| self.passed[key.store as usize].0);
+        let begun = self.fetched.max(arguments).max(stored);
+        let count = u128::from(price) * u128::from(overlap.instructions) / 1_000_000;
+        let count = u64::try_from(count).unwrap_or(FOLLOWED).min(FOLLOWED);
+        for _ in 0..count {
+            self.fetched += price / count;
+            self.enter();
+            self.retire(self.fetched);
+        }
+        self.fetched += price - price / count.max(1) * count;
+        let latency = u128::from(price) * u128::from(overlap.result_share) / 1000;
+        let latency = u64::try_from(latency).unwrap_or(price) + overlap.result_cycles;
+        (self.fetched + self.timing.unit(Unit::Load).latency).max(begun + latency)
     }
 
     /// A load. What one store has written is forwarded; what several have written has to be in the

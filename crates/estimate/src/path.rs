@@ -1,11 +1,11 @@
 //! A path: what each of its instructions waits for, and where it is executed.
 
-use crate::calls::{Call, Cases};
+use crate::calls::{self, Call, Cases};
 use crate::code::Code;
 use crate::effect::{self, Effect, Work};
 use crate::stores::{Forwarded, Stores};
 use crate::values::Values;
-use slowpath_bpf::insn::Insn;
+use slowpath_bpf::insn::{Call as Called, Insn};
 use slowpath_target::Unit;
 
 /// One instruction of a path.
@@ -14,7 +14,7 @@ pub(crate) struct Step {
     pub effect: Effect,
     /// Whether what follows it is elsewhere in the program.
     pub jumps: bool,
-    /// Of loads, what they find of what the path has stored.
+    /// Of loads, and of calls for their key, what they find of what the path has stored.
     pub forwarded: Option<Forwarded>,
     /// Of calls of the kernel, which one it is.
     pub call: Option<u32>,
@@ -50,6 +50,14 @@ impl Path {
             match (effect.work, place) {
                 (Work::On(Unit::Load), Some(place)) => forwarded = stores.load(place),
                 (Work::On(Unit::Store), Some(place)) => stores.store(at as u32, place),
+                (Work::Kernel, _) => {
+                    if let &Insn::Call(Called::Helper(helper)) = insn
+                        && let Some((place, bytes)) = calls::key(code, &values, helper)
+                    {
+                        let store = stores.last(place, bytes);
+                        forwarded = store.map(|store| Forwarded { store, pieces: false });
+                    }
+                }
                 _ => {}
             }
             steps.push(Step { effect, jumps, forwarded, call });

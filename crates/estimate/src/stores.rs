@@ -24,6 +24,12 @@ impl Stores {
         }
     }
 
+    /// The last store to any of so many bytes.
+    pub fn last(&self, (base, offset): (Base, i64), bytes: u32) -> Option<u32> {
+        let bytes = 0..i64::from(bytes);
+        bytes.filter_map(|byte| self.0.get(&(base, offset.wrapping_add(byte)))).copied().max()
+    }
+
     /// What a load finds.
     pub fn load(&self, place: Place) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);

@@ -34,4 +34,7 @@ pub use rate::{Rate, Slowness};
 pub use target::{
     Component, ComponentKind, InstructionSet, Limit, LimitKind, ResourceRate, Target, TargetKind,
 };
-pub use timing::{Calibration, CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
+pub use timing::{
+    Calibration, CallTiming, CoreTiming, ErrorTiming, OverlapTiming, PipelineTiming, Timing, Unit,
+    UnitTiming,
+};

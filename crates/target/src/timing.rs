@@ -100,6 +100,33 @@ pub struct CoreTiming {
     pub window: u64,
 }
 
+/// What a core does that calibrations before it had left out, in thousandths of a cycle.
+///
+/// Where it is known, atomic operations are executed when they retire, and a move of a register is
+/// executed like a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipelineTiming {
+    /// From one instruction to the next while they are fetched; jumps that are taken cost here.
+    pub fetch_cycles: u64,
+    /// Instructions between fetching and renaming.
+    pub fetch_queue: u64,
+    /// Until a register that was moved can be used.
+    pub move_latency: u64,
+    /// How calls of the kernel overlap what is around them; `None`: they stop the flow.
+    pub calls: Option<OverlapTiming>,
+}
+
+/// How calls of the kernel overlap what is around them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverlapTiming {
+    /// Instructions of the kernel that enter the window in a cycle of a call, in thousandths.
+    pub instructions: u64,
+    /// Cycles from its arguments to its result, for each cycle that the call takes, in thousandths.
+    pub result_share: u64,
+    /// More cycles until its result can be used.
+    pub result_cycles: u64,
+}
+
 /// What a call of the kernel takes, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTiming {
@@ -168,6 +195,8 @@ pub struct Timing {
     pub clock_hz: u64,
     /// What all instructions have in common.
     pub core: CoreTiming,
+    /// What calibrations know since experiments tell it; `None` in those before.
+    pub pipeline: Option<PipelineTiming>,
     /// By [`Unit`].
     pub units: [UnitTiming; Unit::ALL.len()],
     /// By name of the helper, behind points the type of its map, and the case.

@@ -5,14 +5,26 @@ use std::fmt::Write as _;
 
 /// A core with round numbers: 4 instructions a cycle, a loop of 100 cycles.
 fn timing() -> Timing {
+    described(64, "")
+}
+
+/// The same, with what newer calibrations know: returns are predicted, so calls overlap.
+fn pipelined() -> Timing {
+    described(
+        512,
+        "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
+         [timing.pipeline.calls]\ninstructions = 4\nresult_share = 2\nresult_cycles = 8\n",
+    )
+}
+
+fn described(window: u32, more: &str) -> Timing {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let head = text.split("[timing]").next().unwrap();
     let mut tables = String::from(
         "[timing]\nmachine = \"a core\"\ndate = \"2026-01-01\"\nclock_hz = 1_000_000_000\n\
          unknown_call_cycles = 50\n[timing.core]\ninstruction_cycles = 0.25\nmove_cycles = 0.25\n\
          constant_cycles = 0.5\nbranch_cycles = 0.25\ntaken_cycles = 1\nfunction_cycles = 20\n\
-         forward_cycles = 2\npieces_cycles = 10\nloop_cycles = 100\nloop_instructions = 0\n\
-         window = 64\n[timing.call]\n\"ktime_get_ns\" = { cycles = 70 }\n\
+         forward_cycles = 2\npieces_cycles = 10\nloop_cycles = 100\nloop_instructions = 0\n[timing.call]\n\"ktime_get_ns\" = { cycles = 70 }\n\
          \"map_lookup_elem.hash\" = { cycles = 60, zero_cycles = 40, byte_cycles = 0.5 }\n\
          [timing.error]\nlow = 0.9\nhigh = 1.1\n",
     );
@@ -32,12 +44,18 @@ fn timing() -> Timing {
              queue = 16\n"
         );
     }
-    Target::parse(&format!("{head}{tables}"), "test.toml").unwrap().timing.unwrap()
+    let core = "loop_instructions = 0\n";
+    let tables = tables.replace(core, &format!("{core}window = {window}\n"));
+    Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
 /// Of the program alone, cycles.
 fn cycles(path: &Path) -> f64 {
-    let flow = path.time(&timing(), 1);
+    cycles_on(&timing(), path)
+}
+
+fn cycles_on(timing: &Timing, path: &Path) -> f64 {
+    let flow = path.time(timing, 1);
     assert_eq!(flow.parts.iter().sum::<u64>(), flow.turn - flow.empty);
     (flow.turn - flow.empty) as f64 / 1000.0
 }
@@ -125,6 +143,71 @@ fn a_jump_that_is_taken_costs_more() {
     // One takes its unit half a cycle; with the jump the next one comes later than that.
     let more = branch(true) - branch(false);
     assert!((300.0..310.0).contains(&more), "{more}");
+}
+
+/// Of so many repetitions of some steps, how much one more takes.
+fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
+    let of = |count: usize| {
+        let steps: Vec<String> = steps.repeat(count).into_iter().map(str::to_owned).collect();
+        cycles_on(timing, &path(&steps, calls))
+    };
+    (of(60) - of(40)) / 20.0
+}
+
+#[test]
+fn an_atomic_operation_waits_until_all_before_it_are_done() {
+    // A product of 3 cycles, and an atomic operation of 7 that does not need it.
+    let steps = [
+        "[\"multiply\",[1],1,false,null,null]",
+        "[\"multiply\",[1],1,false,null,null]",
+        "[\"multiply\",[1],1,false,null,null]",
+        "[\"atomic\",[2],3,false,null,null]",
+    ];
+    assert_eq!(repeated(&timing(), &steps, ""), 9.0);
+    // The products are computed meanwhile, but for those that wait for others.
+    let locked = repeated(&pipelined(), &steps, "");
+    assert!((9.0..=16.5).contains(&locked), "{locked}");
+    let alone = repeated(&pipelined(), &steps[3..], "");
+    assert!((7.0..7.5).contains(&alone), "{alone}");
+}
+
+#[test]
+fn calls_overlap_where_returns_are_predicted() {
+    let call = "[\"call\",[],0,false,null,0]";
+    let hash = "[\"map_lookup_elem.hash\",0,false]";
+    // What waits for no result is done meanwhile.
+    let free = [call, "[\"alu\",[2],3,false,null,null]"];
+    assert_eq!(repeated(&timing(), &free, hash), 60.5);
+    assert_eq!(repeated(&pipelined(), &free, hash), 60.5);
+    // Each call's argument is the result of the one before, which takes twice as long, and 8.
+    let chained = [call, "[\"renamed\",[0],1,false,null,null]"];
+    assert_eq!(repeated(&timing(), &chained, hash), 60.5);
+    let waiting = repeated(&pipelined(), &chained, hash);
+    assert!((128.0..131.0).contains(&waiting), "{waiting}");
+}
+
+#[test]
+fn a_call_waits_for_the_key_that_was_stored() {
+    let with = |forwarded: &str| {
+        let mut steps: Vec<String> = vec!["[\"multiply\",[1],1,false,null,null]".into(); 100];
+        steps.push("[\"store\",[10,1],null,false,null,null]".into());
+        steps.push(format!("[\"call\",[],0,false,{forwarded},0]"));
+        steps.push("[\"atomic\",[0],2,false,null,null]".into());
+        cycles_on(&pipelined(), &path(&steps, "[\"map_lookup_elem.hash\",0,false]"))
+    };
+    assert!(with("[100,false]") >= with("null"));
+}
+
+#[test]
+fn jumps_are_hidden_while_fetching_is_ahead() {
+    let some = |every: usize| {
+        let step = |at: usize| format!("[\"branch\",[1],null,{},null,null]", at % every == 0);
+        let steps: Vec<String> = (0..400).map(step).collect();
+        cycles_on(&pipelined(), &path(&steps, ""))
+    };
+    // Eight are fetched in a cycle where two are executed.
+    assert_eq!(some(40), some(401));
+    assert!(some(1) > some(401) + 150.0, "{} {}", some(1), some(401));
 }
 
 #[test]

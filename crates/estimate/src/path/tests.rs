@@ -53,6 +53,11 @@ fn calls_know_their_map_and_whether_it_had_something() {
 
 /// The names of the calls on a path, as the class `class` has them.
 fn names(hex: &str, class: &str) -> Vec<String> {
+    resolved(hex, class).calls().iter().map(|call| call.name.clone()).collect()
+}
+
+/// A path whose 64-bit constants are map 0, with keys of 4 bytes.
+fn resolved(hex: &str, class: &str) -> Path {
     let bytes: Vec<u8> = hex
         .split_whitespace()
         .flat_map(|insn| (0..8).map(move |at| u8::from_str_radix(&insn[2 * at..][..2], 16)))
@@ -68,8 +73,28 @@ fn names(hex: &str, class: &str) -> Vec<String> {
     let numbers: Vec<u32> =
         (0..insns.len() as u32).filter(|&at| insns[at as usize] != Insn::SecondSlot).collect();
     let code = Code { key_bytes: vec![4], insns, ..Code::default() };
-    let path = Path::new(&code, numbers.into_iter().map(|at| (at, class)));
-    path.calls().iter().map(|call| call.name.clone()).collect()
+    Path::new(&code, numbers.into_iter().map(|at| (at, class)))
+}
+
+#[test]
+fn a_call_finds_the_stores_of_its_key() {
+    // *(u16 *)(r10 - 8) = 1; *(u16 *)(r10 - 6) = 1; *(u32 *)(r10 - 4) = 1;
+    // r2 = r10; r2 += -8; r1 = map 0; call 1
+    let call = |number: &str| {
+        let path = resolved(
+            &format!(
+                "6a0af8ff01000000 6a0afaff01000000 620afcff01000000 \
+                 bfa2000000000000 07020000f8ffffff 1801000000000000 0000000000000000 {number}"
+            ),
+            "call.m.hash",
+        );
+        path.steps[6].forwarded
+    };
+    // The third store is behind the four bytes of the key.
+    assert_eq!(call("8500000001000000"), Some(Forwarded { store: 1, pieces: false }));
+    assert_eq!(call("8500000003000000"), Some(Forwarded { store: 1, pieces: false }));
+    // No key: bpf_ktime_get_ns.
+    assert_eq!(call("8500000005000000"), None);
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use super::models;
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled};
-use crate::timing::{Calibration, CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
+use crate::timing::{
+    Calibration, CallTiming, CoreTiming, ErrorTiming, OverlapTiming, PipelineTiming, Timing, Unit,
+    UnitTiming,
+};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -23,6 +26,8 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     let clock_hz = table.integer("clock_hz", CLOCK_HZ, problems);
     let unknown_call = cycles(&mut table, "unknown_call_cycles", problems);
     let core = table.table("core", problems).and_then(|core| read_core(core, problems));
+    let pipeline = table.optional_table("pipeline", problems);
+    let pipeline = pipeline.map(|pipeline| read_pipeline(pipeline, problems));
     let units = table.table("unit", problems).and_then(|units| read_units(units, problems));
     let calls = table.table("call", problems).map(|calls| read_calls(&calls, problems));
     let error = table.table("error", problems).and_then(|error| read_error(error, problems));
@@ -36,6 +41,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
         date: date?,
         clock_hz: clock_hz?,
         core: core?,
+        pipeline: pipeline.map_or(Some(None), |read| read.map(Some))?,
         units: units?,
         calls: calls?,
         unknown_call: unknown_call?,
@@ -89,6 +95,33 @@ fn read_core(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<CoreTi
         loop_cycles: loop_cycles?,
         loop_instructions: loop_instructions?,
         window: window?,
+    })
+}
+
+fn read_pipeline(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<PipelineTiming> {
+    let fetch_cycles = cycles(&mut table, "fetch_cycles", problems);
+    let fetch_queue = table.integer("fetch_queue", ENTRIES, problems);
+    let move_latency = cycles(&mut table, "move_latency_cycles", problems);
+    let calls = table.optional_table("calls", problems);
+    let calls = calls.map(|calls| read_overlap(calls, problems));
+    table.finish(problems);
+    Some(PipelineTiming {
+        fetch_cycles: fetch_cycles?,
+        fetch_queue: fetch_queue?,
+        move_latency: move_latency?,
+        calls: calls.map_or(Some(None), |read| read.map(Some))?,
+    })
+}
+
+fn read_overlap(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<OverlapTiming> {
+    let instructions = cycles(&mut table, "instructions", problems);
+    let result_share = cycles(&mut table, "result_share", problems);
+    let result_cycles = cycles(&mut table, "result_cycles", problems);
+    table.finish(problems);
+    Some(OverlapTiming {
+        instructions: instructions?,
+        result_share: result_share?,
+        result_cycles: result_cycles?,
     })
 }
 

@@ -8,11 +8,17 @@ from slowpath.engine import targets
 from slowpath.experiments.cores.parameters import (
     CORE,
     COUNTS,
+    OVERLAP,
+    PIPELINE,
     UNITS,
     Parameters,
+    first,
     interval,
     latency,
+    overlap,
+    pipeline,
     queue,
+    returns_are_predicted,
 )
 
 NAME = "linux-xdp"
@@ -53,7 +59,13 @@ def timing_text(
         "[timing.core]",
         *(f"{name} = {parameters[name]:.3f}" for name in CORE),
         *(f"{name} = {round(parameters[name])}" for name in COUNTS),
+        "",
+        "[timing.pipeline]",
+        *(f"{name} = {_number(parameters[pipeline(name)])}" for name in PIPELINE),
     ]
+    if returns_are_predicted(parameters):
+        lines += ["", "[timing.pipeline.calls]"]
+        lines += [f"{name} = {_number(parameters[overlap(name)])}" for name in OVERLAP]
     for unit in UNITS:
         lines += [
             "",
@@ -72,9 +84,9 @@ def timing_text(
 
 
 def documented() -> Parameters:
-    """The core of the documented machine."""
+    """The core of the documented machine; what its description leaves out is as usual."""
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
-    found = {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
+    found = first() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
         known = timing["unit"][unit]
         found[latency(unit)] = float(known["latency_cycles"])
@@ -88,6 +100,10 @@ def target_text(timing: str) -> str:
     known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:.3f}"
 
 
 def quoted(text: str) -> str:

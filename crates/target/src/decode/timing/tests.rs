@@ -26,6 +26,28 @@ fn numbers_are_thousandths_of_a_cycle() {
 }
 
 #[test]
+fn a_pipeline_is_optional_and_whole() {
+    let with = |more: &str| Target::parse(&format!("{}\n{more}", text()), "x.toml");
+    assert_eq!(with("").unwrap().timing.unwrap().pipeline, None);
+    let fetch = "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\n";
+    let stops = format!("{fetch}move_latency_cycles = 1\n");
+    let pipeline = with(&stops).unwrap().timing.unwrap().pipeline.unwrap();
+    assert_eq!((pipeline.fetch_cycles, pipeline.move_latency, pipeline.calls), (125, 1000, None));
+    let calls = format!("{stops}[timing.pipeline.calls]\nresult_share = 2\nresult_cycles = 8\n");
+    let calls = format!("{calls}instructions = 4\n");
+    let overlap = with(&calls).unwrap().timing.unwrap().pipeline.unwrap().calls.unwrap();
+    assert_eq!((overlap.instructions, overlap.result_share), (4000, 2000));
+    for (wrong, what) in [
+        (fetch.to_owned(), "`timing.pipeline.move_latency_cycles` is missing"),
+        (format!("{stops}[timing.pipeline.calls]\n"), "`timing.pipeline.calls.instructions`"),
+        (format!("{stops}depth = 1\n"), "unknown key `timing.pipeline.depth`"),
+    ] {
+        let problems = check(&format!("{}\n{wrong}", text()));
+        assert!(problems.iter().any(|problem| problem.contains(what)), "{wrong}: {problems:?}");
+    }
+}
+
+#[test]
 fn calls_are_of_their_map_first_and_cost_by_what_they_find() {
     let timing = Target::parse(text(), "x.toml").unwrap().timing.unwrap();
     let call = timing.call("map_lookup_elem.hash").unwrap();
