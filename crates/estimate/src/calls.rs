@@ -1,9 +1,10 @@
 //! Calls of the kernel on a path: of what, on which map, how much, and whether something was found.
 
 use crate::code::Code;
-use crate::values::{Base, Value, Values};
+use crate::values::{Place, Value, Values};
 use slowpath_bpf::insn::helper::{
-    LOOP, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL, helper_name, map_register,
+    LOOP, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL,
+    helper_name, map_register,
 };
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
@@ -11,6 +12,8 @@ use std::collections::HashSet;
 /// How many instructions after a call its result is compared with 0 at the latest.
 const SOON: usize = 16;
 
+/// `jhash` reads up to so many bytes at the end of a key one by one, unless all are words.
+const UNMIXED: u32 = 12;
 /// The longest format that is looked at.
 const LONGEST: u32 = 1 << 12;
 /// A flag of updates: there must be no such element yet.
@@ -178,16 +181,43 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     }
 }
 
-/// The key that a helper is given: where it begins, and its bytes.
-pub(crate) fn key(code: &Code, values: &Values, number: i32) -> Option<((Base, i64), u32)> {
+/// The loads by which a helper reads its key; none where it has no key at a known address.
+pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<Place> {
     if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
-        return None;
+        return Vec::new();
     }
-    let bytes = code.key_bytes.get(map(values, number)?).copied()?;
-    match values.register(2) {
-        Value::Address(base, offset) => Some(((base, offset), bytes)),
-        _ => None,
+    let bytes = map(values, number).and_then(|map| code.key_bytes.get(map).copied());
+    let (Some(bytes), Value::Address(base, from)) = (bytes, values.register(2)) else {
+        return Vec::new();
+    };
+    let mut place = Place { base, offset: from, bytes: 0 };
+    let widths = widths(bytes, call.map_type() == Some("lpm_trie"));
+    let next = |bytes| {
+        place.offset = place.offset.wrapping_add(place.bytes.into());
+        place.bytes = bytes;
+        place
+    };
+    widths.into_iter().map(next).collect()
+}
+
+/// Bytes of each load of a key: of a trie as `longest_prefix_match` in `kernel/bpf/lpm_trie.c`
+/// compares it, of others by the words that `jhash` mixes.
+fn widths(bytes: u32, is_trie: bool) -> Vec<u8> {
+    let mut widths = Vec::new();
+    let mut left = bytes;
+    while left > 0 {
+        let width = match left {
+            _ if is_trie && left == bytes => 4,
+            8.. if is_trie => 8,
+            _ if !is_trie && !bytes.is_multiple_of(4) && left <= UNMIXED => 1,
+            4.. => 4,
+            2.. if is_trie => 2,
+            _ => 1,
+        };
+        widths.push(width);
+        left = left.saturating_sub(width.into());
     }
+    widths
 }
 
 /// The map that a helper is given, by its number.
@@ -227,3 +257,6 @@ fn zero(code: &Code, path: &[u32], at: usize) -> Option<bool> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,10 +10,12 @@ use crate::stores::Forwarded;
 use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::collections::VecDeque;
 
-/// Turns of the loop: the last one is in the steady state.
-const TURNS: usize = 3;
-/// Turns whose mean is taken where a window holds several of them: they take unequal times.
-const MEAN_OF: usize = 3;
+/// Turns of the loop until its steady state.
+const TURNS: u64 = 2;
+/// The same where retiring is followed.
+const WARM: u64 = 4;
+/// Turns whose mean is taken then: where a window holds several, they take unequal times.
+const MEAN_OF: u64 = 4;
 /// Instructions of one call that are followed into the window at most: a window is full of them.
 const FOLLOWED: u64 = 400;
 /// Thousandths of a cycle between two instructions that retire.
@@ -37,25 +39,39 @@ impl Path {
     /// What the path takes on a core, with so many entries in each map that has room for them and
     /// packets that are spread over all of them.
     pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
-        let mut core = Core::new(timing);
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =
             self.calls().iter().map(|call| call.price(timing, entries)).collect();
-        let counted = if timing.pipeline.is_some() { MEAN_OF } else { 1 };
-        for _ in 1..TURNS {
-            core.turn(self, &prices, &mut parts);
-        }
-        let began = core.fetched;
-        for _ in 0..counted {
-            core.turn(self, &prices, &mut parts);
-        }
-        let turn = (core.fetched - began) / counted as u64;
-        let mut idle = Core::new(timing);
-        idle.turn(&Path::new(&crate::Code::default(), []), &[], &mut []);
+        let turn = self.steady(timing, &prices, &mut parts);
+        let idle = Path::new(&crate::Code::default(), []);
+        let empty = if timing.pipeline.is_some() {
+            idle.steady(timing, &[], &mut [])
+        } else {
+            let mut core = Core::new(timing);
+            core.turn(&idle, &[], &mut []);
+            core.fetched
+        };
         let unknown = prices.iter().enumerate().filter(|(_, price)| price.is_none());
         let unknown = unknown.map(|(at, _)| at).collect();
-        let empty = idle.fetched.min(turn);
+        let empty = empty.min(turn);
         Flow { turn, empty, parts: shares(&parts, turn - empty), unknown }
+    }
+
+    /// One turn of the loop in its steady state: by what is fetched, and where retiring is followed
+    /// by what retires, as a full window makes the one wait for the other in the end.
+    fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
+        let is_followed = timing.pipeline.is_some();
+        let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
+        let mut core = Core::new(timing);
+        for _ in 0..warm {
+            core.turn(self, prices, parts);
+        }
+        let (fetched, retired) = (core.fetched, core.retired);
+        for _ in 0..counted {
+            core.turn(self, prices, parts);
+        }
+        let retiring = if is_followed { core.retired - retired } else { 0 };
+        (core.fetched - fetched).max(retiring) / counted
     }
 }
 
@@ -99,6 +115,8 @@ struct Core<'t> {
     delivered: u64,
     /// What the fetch loses because the instruction before jumped.
     jumped: u64,
+    /// When the next comparison that jumps can be fetched, where that is known.
+    branched: u64,
     /// When the last one retired.
     retired: u64,
     /// When those in the window retire.
@@ -116,6 +134,7 @@ impl<'t> Core<'t> {
             fetched: 0,
             delivered: 0,
             jumped: 0,
+            branched: 0,
             retired: 0,
             window: VecDeque::new(),
             queues: Default::default(),
@@ -136,6 +155,10 @@ impl<'t> Core<'t> {
             *part = self.retired.max(self.fetched) - before;
         }
         self.fetched += self.timing.core.loop_cycles;
+        if let Some(pipeline) = &self.timing.pipeline {
+            self.enter();
+            self.retire(self.fetched.max(self.retired + pipeline.loop_stall));
+        }
         for _ in 0..self.timing.core.loop_instructions {
             self.enter();
             self.retire(self.fetched + CYCLE);
@@ -157,7 +180,7 @@ impl<'t> Core<'t> {
     }
 
     /// The next instruction comes, so much behind the one before, or when it is fetched.
-    fn arrive(&mut self, behind: u64) {
+    fn arrive(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
             let least = self.fetched.saturating_sub(ahead);
@@ -165,17 +188,22 @@ impl<'t> Core<'t> {
             self.jumped = 0;
         }
         self.fetched = (self.fetched + behind).max(self.delivered);
+        if work == Work::On(Unit::Branch) && self.timing.pipeline.is_some() {
+            self.fetched = self.fetched.max(self.branched);
+            self.branched = self.fetched + self.timing.unit(Unit::Branch).interval;
+        }
         self.enter();
     }
 
     fn step(&mut self, step: &crate::path::Step, price: Option<u64>) {
         let core = &self.timing.core;
-        self.arrive(match step.effect.work {
+        let behind = match step.effect.work {
             Work::Renamed => core.move_cycles,
             Work::Constant => core.constant_cycles,
             Work::On(Unit::Branch) => core.branch_cycles,
             _ => core.instruction_cycles,
-        });
+        };
+        self.arrive(step.effect.work, behind);
         let read = step.effect.reads.iter().flatten();
         let read = read.map(|&register| self.registers[usize::from(register)]).max();
         let ready = self.fetched.max(read.unwrap_or(0));
@@ -191,13 +219,18 @@ impl<'t> Core<'t> {
                 self.fetched += core.function_cycles;
                 self.fetched
             }
-            Work::Kernel => match pipeline.and_then(|pipeline| pipeline.calls) {
-                Some(overlap) => self.call(&overlap, step.forwarded, price.unwrap_or(0)),
-                None => {
-                    self.fetched += price.unwrap_or(0);
-                    self.fetched + self.timing.unit(Unit::Load).latency
+            Work::Kernel => {
+                if pipeline.is_some() && step.forwarded.is_some_and(|key| key.pieces) {
+                    self.fetched += core.pieces_cycles;
                 }
-            },
+                match pipeline.and_then(|pipeline| pipeline.calls) {
+                    Some(overlap) => self.call(&overlap, step.forwarded, price.unwrap_or(0)),
+                    None => {
+                        self.fetched += price.unwrap_or(0);
+                        self.fetched + self.timing.unit(Unit::Load).latency
+                    }
+                }
+            }
             Work::On(Unit::Load) => self.load(step.forwarded, ready),
             Work::On(unit) => {
                 let locked = unit == Unit::Atomic && pipeline.is_some();

@@ -52,10 +52,9 @@ impl Path {
                 (Work::On(Unit::Store), Some(place)) => stores.store(at as u32, place),
                 (Work::Kernel, _) => {
                     if let &Insn::Call(Called::Helper(helper)) = insn
-                        && let Some((place, bytes)) = calls::key(code, &values, helper)
+                        && let Some(call) = calls.last()
                     {
-                        let store = stores.last(place, bytes);
-                        forwarded = store.map(|store| Forwarded { store, pieces: false });
+                        forwarded = stores.loads(&calls::key(code, &values, helper, call));
                     }
                 }
                 _ => {}

@@ -24,10 +24,13 @@ impl Stores {
         }
     }
 
-    /// The last store to any of so many bytes.
-    pub fn last(&self, (base, offset): (Base, i64), bytes: u32) -> Option<u32> {
-        let bytes = 0..i64::from(bytes);
-        bytes.filter_map(|byte| self.0.get(&(base, offset.wrapping_add(byte)))).copied().max()
+    /// What several loads find together.
+    pub fn loads(&self, places: &[Place]) -> Option<Forwarded> {
+        let found = places.iter().filter_map(|&place| self.load(place));
+        found.reduce(|one, other| Forwarded {
+            store: one.store.max(other.store),
+            pieces: one.pieces || other.pieces,
+        })
     }
 
     /// What a load finds.

@@ -13,6 +13,7 @@ fn pipelined() -> Timing {
     described(
         512,
         "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
+         loop_stall_cycles = 13\n\
          [timing.pipeline.calls]\ninstructions = 4\nresult_share = 2\nresult_cycles = 8\n",
     )
 }
@@ -196,6 +197,40 @@ fn a_call_waits_for_the_key_that_was_stored() {
         cycles_on(&pipelined(), &path(&steps, "[\"map_lookup_elem.hash\",0,false]"))
     };
     assert!(with("[100,false]") >= with("null"));
+}
+
+#[test]
+fn a_key_in_pieces_makes_its_call_wait() {
+    let call = |pieces: bool| {
+        let steps = [
+            "[\"store\",[10,1],null,false,null,null]".to_owned(),
+            format!("[\"call\",[],0,false,[0,{pieces}],0]"),
+        ];
+        move |timing: &Timing| {
+            cycles_on(timing, &path(&steps, "[\"map_lookup_elem.hash\",0,false]"))
+        }
+    };
+    let (whole, pieces) = (call(false), call(true));
+    assert_eq!(pieces(&pipelined()) - whole(&pipelined()), 10.0);
+    // Calibrations before had this in their prices.
+    assert_eq!(pieces(&timing()), whole(&timing()));
+}
+
+#[test]
+fn an_atomic_operation_does_not_hide_behind_the_loop() {
+    // The loop stalls for as long as it takes, and an atomic operation takes 7 cycles more.
+    let stalls = described(
+        512,
+        "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
+         loop_stall_cycles = 120\n",
+    );
+    let steps = ["[\"atomic\",[2],3,false,null,null]".to_owned()];
+    let added = cycles_on(&stalls, &path(&steps, ""));
+    assert!((7.0..7.5).contains(&added), "{added}");
+    // Sums are done meanwhile.
+    let sums = vec!["[\"alu\",[],2,false,null,null]".to_owned(); 40];
+    let added = cycles_on(&stalls, &path(&sums, ""));
+    assert!((0.0..6.0).contains(&added), "{added}");
 }
 
 #[test]

@@ -90,9 +90,9 @@ fn a_call_finds_the_stores_of_its_key() {
         );
         path.steps[6].forwarded
     };
-    // The third store is behind the four bytes of the key.
-    assert_eq!(call("8500000001000000"), Some(Forwarded { store: 1, pieces: false }));
-    assert_eq!(call("8500000003000000"), Some(Forwarded { store: 1, pieces: false }));
+    // The third store is behind the four bytes of the key, which are loaded at once.
+    assert_eq!(call("8500000001000000"), Some(Forwarded { store: 1, pieces: true }));
+    assert_eq!(call("8500000003000000"), Some(Forwarded { store: 1, pieces: true }));
     // No key: bpf_ktime_get_ns.
     assert_eq!(call("8500000005000000"), None);
 }

@@ -102,6 +102,7 @@ fn read_pipeline(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Pi
     let fetch_cycles = cycles(&mut table, "fetch_cycles", problems);
     let fetch_queue = table.integer("fetch_queue", ENTRIES, problems);
     let move_latency = cycles(&mut table, "move_latency_cycles", problems);
+    let loop_stall = cycles(&mut table, "loop_stall_cycles", problems);
     let calls = table.optional_table("calls", problems);
     let calls = calls.map(|calls| read_overlap(calls, problems));
     table.finish(problems);
@@ -109,6 +110,7 @@ fn read_pipeline(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Pi
         fetch_cycles: fetch_cycles?,
         fetch_queue: fetch_queue?,
         move_latency: move_latency?,
+        loop_stall: loop_stall?,
         calls: calls.map_or(Some(None), |read| read.map(Some))?,
     })
 }

@@ -30,9 +30,10 @@ fn a_pipeline_is_optional_and_whole() {
     let with = |more: &str| Target::parse(&format!("{}\n{more}", text()), "x.toml");
     assert_eq!(with("").unwrap().timing.unwrap().pipeline, None);
     let fetch = "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\n";
-    let stops = format!("{fetch}move_latency_cycles = 1\n");
+    let stops = format!("{fetch}move_latency_cycles = 1\nloop_stall_cycles = 13\n");
     let pipeline = with(&stops).unwrap().timing.unwrap().pipeline.unwrap();
     assert_eq!((pipeline.fetch_cycles, pipeline.move_latency, pipeline.calls), (125, 1000, None));
+    assert_eq!(pipeline.loop_stall, 13_000);
     let calls = format!("{stops}[timing.pipeline.calls]\nresult_share = 2\nresult_cycles = 8\n");
     let calls = format!("{calls}instructions = 4\n");
     let overlap = with(&calls).unwrap().timing.unwrap().pipeline.unwrap().calls.unwrap();
