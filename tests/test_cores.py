@@ -156,6 +156,20 @@ def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
     assert seen == [(flows["component-8"], 10.0), (flows["baseline-8"], 8.0)]
 
 
+def test_a_component_that_is_disturbed_alone_does_not_count(tmp_path: Path) -> None:
+    """The baseline of each sample was quick, but the component took twice its time in most."""
+    samples = [
+        *(Sample(8, number, 10.0, 8.0, 1) for number in range(2)),
+        *(Sample(8, number, 20.0, 8.0, 1) for number in range(2, 8)),
+    ]
+    flows = {
+        "component-8": chain("alu", 8, dependent=True).text(),
+        "baseline-8": chain("alu", 1, dependent=True).text(),
+    }
+    into = kept(tmp_path / "arithmetic-add", samples, flows)
+    assert [one.ns for one in observations({"arithmetic-add": into})] == [10.0, 8.0]
+
+
 def test_another_experiment_tells_what_a_baseline_takes_alone(tmp_path: Path) -> None:
     flows = {
         "component-8": chain("alu", 8, dependent=True).text(),

@@ -112,7 +112,7 @@ pub struct PipelineTiming {
     pub fetch_queue: u64,
     /// Until a register that was moved can be used.
     pub move_latency: u64,
-    /// How long the kernel's loop waits in each turn after all before has retired.
+    /// Wait of the kernel's loop in each turn, after all before it has retired.
     pub loop_stall: u64,
     /// How calls of the kernel overlap what is around them; `None`: they stop the flow.
     pub calls: Option<OverlapTiming>,

@@ -1,10 +1,10 @@
 """The parameters of a core that explain what was measured on it.
 
-A descent along one parameter after the other, as the model has kinks and steps, from a usual core
-and from the one of the documented machine, and again from near the better end. Given the
-parameters, the prices of calls follow by non-negative least squares. What is made small is the
-error in parts of the time, large ones counting less than their square. The same observations yield
-the same parameters.
+All parameters at a time first, as if the model were linear near where they are, from a usual core,
+from the one of the documented machine, and from near the better end; then one after the other, as
+the model has kinks and steps. Given the parameters, the prices of calls follow by non-negative
+least squares. What is made small is the error in parts of the time, large ones counting less than
+their square. The same observations yield the same parameters.
 """
 
 import math
@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 
 _USUAL_ERROR = 0.03
 """Errors above this part count less than their square."""
-_STEP, _LEAST_STEP, _MOST_STEP = 0.3, 0.01, 0.6
+_STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
+_SLOPE = 0.04
+"""The change, in parts of a parameter, that tells what it does."""
+_LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
+"""First, least and largest move of a parameter at a time, in parts of it."""
+_LEAPS = 6
+_DAMPING = 0.01
+"""An error that counts as much as moving a parameter by all of it."""
 _BETTER = 1e-6
 _RESTARTS = 2
 _SHAKE = 0.25
@@ -103,11 +110,14 @@ class _Fit:
         better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
         return better, (without + self._matrix @ better - self._cycles) / self._cycles
 
-    def settled(self, parameters: Parameters) -> tuple["np.ndarray", float]:
+    def settled(
+        self, parameters: Parameters, prices: "np.ndarray | None" = None
+    ) -> tuple["np.ndarray", float]:
         """Prices that go with the parameters, and how far off the model is with them."""
         import numpy as np
 
-        prices = np.zeros(self._matrix.shape[1])
+        if prices is None:
+            prices = np.zeros(self._matrix.shape[1])
         found = list[tuple[float, np.ndarray]]()
         for _ in range(_SETTLING):
             prices, _ = self.solve(parameters, prices)
@@ -120,14 +130,74 @@ class _Fit:
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
-    def descend(
-        self,
-        start: Parameters,
-        go_on: Callable[[float], bool],
-        progress: Callable[[float], None] = lambda _: None,
+    def leap(
+        self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """The best parameters near some; until all steps are small."""
-        best = _Found(start, *self.settled(start))
+        """Better parameters than these, all moved at a time, until that no longer helps."""
+        best, reach = _Found(start, *self.settled(start)), _LEAP
+        for leaps in range(_LEAPS):
+            progress(leaps / _LEAPS)
+            slopes = self._slopes(best, go_on)
+            if slopes is None:
+                break
+            further = None
+            while further is None and reach >= _LEAST_LEAP:
+                further = self._landed(best, slopes, reach)
+                reach = reach * 0.4 if further is None else min(_MOST_LEAP, reach * 1.5)
+            if further is None:
+                break
+            best = further
+        return best
+
+    def _slopes(
+        self, best: "_Found", go_on: Callable[[float], bool]
+    ) -> "dict[str, np.ndarray] | None":
+        """The change of each error by parts of each parameter; None when the time is up."""
+        errors = self.errors(best.parameters, best.prices)
+        slopes: dict[str, np.ndarray] = {}
+        for name, known in PARAMETERS.items():
+            if known.fixed or known.whole:
+                continue
+            if not go_on(best.loss):
+                return None
+            value = best.parameters[name]
+            moved = [clipped(name, value * (1 + part)) for part in (_SLOPE, -_SLOPE)]
+            tried = max(moved, key=lambda one: abs(one - value))
+            part = tried / value - 1
+            if part:
+                changed = self.errors({**best.parameters, name: tried}, best.prices)
+                slopes[name] = (changed - errors) / part
+        return slopes
+
+    def _landed(
+        self, best: "_Found", slopes: "dict[str, np.ndarray]", reach: float
+    ) -> "_Found | None":
+        """The core with the least errors within reach, by the slopes; None if it is no better."""
+        import numpy as np
+        from scipy.optimize import lsq_linear
+
+        errors = self.errors(best.parameters, best.prices)
+        weights = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
+        calls = self._matrix / self._cycles[:, None]
+        moving = np.array(list(slopes.values())).T
+        damping = _DAMPING * len(errors) ** 0.5 * np.eye(len(slopes))
+        still = np.zeros((len(slopes), calls.shape[1]))
+        matrix = np.block([[np.hstack([moving, calls]) * weights[:, None]], [damping, still]])
+        left = np.concatenate([(calls @ best.prices - errors) * weights, np.zeros(len(slopes))])
+        most = np.concatenate([np.full(len(slopes), reach), np.full(calls.shape[1], np.inf)])
+        least = np.concatenate([np.full(len(slopes), -reach), np.zeros(calls.shape[1])])
+        found = lsq_linear(matrix, left, (least, most)).x
+        parts = dict(zip(slopes, found.tolist(), strict=False))
+        tried = best.parameters | {
+            name: clipped(name, best.parameters[name] * (1 + part)) for name, part in parts.items()
+        }
+        prices, loss = self.settled(tried, np.maximum(found[len(slopes) :], 0))
+        return _Found(tried, prices, loss) if loss < best.loss - _BETTER else None
+
+    def descend(
+        self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
+    ) -> "_Found":
+        """The best parameters near some, one after the other; until all steps are small."""
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
@@ -178,6 +248,11 @@ def _share(steps: Iterable[float]) -> float:
     return sum(done) / len(done)
 
 
+def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
+    """Tell the share of one stage as a share of all: two starts, restarts, the last descent."""
+    return lambda share: progress((stage + share) / (_RESTARTS + 3))
+
+
 def _nearest(known: Parameters) -> Parameters:
     return {name: clipped(name, value) for name, value in known.items()}
 
@@ -196,15 +271,12 @@ def fit(
     is told which share of the search is done.
     """
     search = _Fit(seen, machine)
-    descents = count()
+    stages = count()
 
-    def descend(start: Parameters) -> _Found:
-        done = next(descents)
-        return search.descend(
-            start, go_on, lambda share: progress((done + share) / (2 + _RESTARTS))
-        )
+    def leap(start: Parameters) -> _Found:
+        return search.leap(start, go_on, _part(progress, next(stages)))
 
-    begun = (descend(start) for start in (first(), _nearest(documented())))
+    begun = (leap(start) for start in (first(), _nearest(documented())))
     best = min(begun, key=lambda found: found.loss)
     luck = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):
@@ -214,7 +286,8 @@ def fit(
             else clipped(name, value * (1 + luck.uniform(-_SHAKE, _SHAKE)))
             for name, value in best.parameters.items()
         }
-        best = min(best, descend(shaken), key=lambda found: found.loss)
+        best = min(best, leap(shaken), key=lambda found: found.loss)
+    best = search.descend(best, go_on, _part(progress, next(stages)))
     found = search.described(best, USUAL_ENDS)
     if not checks:
         return found

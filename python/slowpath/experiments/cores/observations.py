@@ -1,7 +1,7 @@
 """What was seen of programs whose path is known: the path, and how long it took."""
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -11,9 +11,10 @@ from slowpath.experiments.results.folder import ExperimentFolder
 from slowpath.measurements.timing.statistics import quantile
 
 _QUICK, _ALONE = 0.08, 1.12
-"""This quantile of what a baseline program took is what it takes on a core that nobody shares; a
-sample whose baseline took more than so many times that was disturbed. Throughput halves where
-another CPU shares the core, and a mean of both is true of neither."""
+"""This quantile of what a program took is what it takes on a core that nobody shares; a sample in
+which one of its two programs took more than so many times that was disturbed. Throughput halves
+where another CPU shares the core, and a mean of both is true of neither. The two run one after the
+other, so that one of them may be disturbed alone."""
 _FEWEST = 2
 """Undisturbed samples that a point needs."""
 
@@ -78,17 +79,26 @@ def _quick(seen: Mapping[str, _Seen]) -> dict[str, float]:
 
 def _programs(name: str, one: _Seen, alone: Mapping[int, list[Sample]]) -> Iterator[Observation]:
     known = set[str]()
-    for _, samples in sorted(alone.items()):
+    taken = dict[int, list[float]]()
+    for sample in one.samples:
+        taken.setdefault(sample.value, []).append(sample.component)
+    for value, samples in sorted(alone.items()):
         if len(samples) < _FEWEST:
             continue
+        quick = quantile(taken[value], _QUICK)
         for which, times in (
-            ("component", [sample.component for sample in samples]),
+            ("component", _undisturbed([sample.component for sample in samples], quick)),
             ("baseline", [sample.baseline for sample in samples]),
         ):
             text = one.path(which, samples[0])
             if text is not None and text not in known:
                 known.add(text)
                 yield Observation(name, _flow(one.folder, text), statistics.median(times))
+
+
+def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
+    """The times near that of a core that nobody shares; the least one if there are none."""
+    return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
 
 def _flow(folder: ExperimentFolder, text: str) -> estimates.Flow:

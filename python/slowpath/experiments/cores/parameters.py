@@ -29,7 +29,7 @@ CORE = (
     "loop_cycles",
 )
 COUNTS = ("loop_instructions", "window")
-PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles")
+PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles", "loop_stall_cycles")
 OVERLAP = ("instructions", "result_share", "result_cycles")
 """Of calls that overlap what is around them."""
 _PREDICTED = 12.0
@@ -53,7 +53,7 @@ def queue(unit: str) -> str:
 
 
 def pipeline(name: str) -> str:
-    """A parameter of fetching and moves."""
+    """A parameter of fetching, moves, and the loop."""
     return f"pipeline.{name}"
 
 
@@ -71,7 +71,7 @@ PARAMETERS: dict[str, Parameter] = {
     "function_cycles": Parameter(5.0, 1.0, 100.0),
     "forward_cycles": Parameter(5.0, 0.5, 8.0),
     "pieces_cycles": Parameter(14.0, 0.5, 30.0),
-    "loop_cycles": Parameter(40.0, 10.0, 400.0),
+    "loop_cycles": Parameter(20.0, 10.0, 400.0),
     "loop_instructions": Parameter(60.0, 0, 4096, whole=True, fixed=True),
     "window": Parameter(320.0, 32, 1024, whole=True, fixed=True),
     "alu.latency_cycles": Parameter(1.0, 0.8, 2.0),
@@ -101,6 +101,7 @@ PARAMETERS: dict[str, Parameter] = {
     "pipeline.fetch_cycles": Parameter(0.11, 0.05, 0.3),
     "pipeline.fetch_queue": Parameter(70, 70, 70, whole=True, fixed=True),
     "pipeline.move_latency_cycles": Parameter(0.8, 0.05, 1.2),
+    "pipeline.loop_stall_cycles": Parameter(13.0, 1.0, 60.0),
     "pipeline.calls.instructions": Parameter(4.0, 4.0, 4.0, fixed=True),
     "pipeline.calls.result_share": Parameter(2.0, 2.0, 2.0, fixed=True),
     "pipeline.calls.result_cycles": Parameter(8.0, 8.0, 8.0, fixed=True),
