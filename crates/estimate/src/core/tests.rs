@@ -236,7 +236,8 @@ fn an_atomic_operation_does_not_hide_behind_the_loop() {
 #[test]
 fn jumps_are_hidden_while_fetching_is_ahead() {
     let some = |every: usize| {
-        let step = |at: usize| format!("[\"branch\",[1],null,{},null,null]", at % every == 0);
+        let step =
+            |at: usize| format!("[\"branch\",[1],null,{},null,null]", at.is_multiple_of(every));
         let steps: Vec<String> = (0..400).map(step).collect();
         cycles_on(&pipelined(), &path(&steps, ""))
     };
