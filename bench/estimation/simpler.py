@@ -90,11 +90,7 @@ SIMPLER: dict[str, Counts] = {
 def fitted(directory: str) -> dict[str, Model]:
     """Simpler models, of the same experiments."""
     run = RunFolder(Path(directory))
-    seen = [
-        one
-        for name in run.settings()["experiments"]
-        if run.of(name).measured
-        for one in observations(name, run.of(name))
-    ]
+    names = [name for name in run.settings()["experiments"] if run.of(name).measured]
+    seen = list(observations({name: run.of(name) for name in names}))
     flows, times = [one.flow.text() for one in seen], [one.ns for one in seen]
     return {name: Sum(flows, times, counts) for name, counts in SIMPLER.items()}
