@@ -139,9 +139,9 @@ def targets(runs: Sequence[RunFolder]) -> None:
     flows = {
         each.flow.text(): each.flow
         for run in runs
-        for name in run.settings()["experiments"]
-        if run.of(name).measured
-        for each in observations(name, run.of(name))
+        for each in observations(
+            {name: run.of(name) for name in run.settings()["experiments"] if run.of(name).measured}
+        )
     }
     one, other = (np.array(estimates.nanoseconds(list(flows.values()), target)) for target in known)
     apart = np.abs(one - other) / ((one + other) / 2)

@@ -79,14 +79,14 @@ class Experimented(NamedTuple):
 
 def experimented(run: RunFolder) -> Iterator[Experimented]:
     """The programs of experiments whose paths are known."""
-    for name in run.settings()["experiments"]:
-        folder = run.of(name)
-        if folder.measured:
-            sources = sources_of(folder)
-            for one in observations(name, folder):
-                text = one.flow.text()
-                if text in sources:
-                    yield Experimented(f"{name}/{sources[text]}", text, one.ns)
+    folders = {name: run.of(name) for name in run.settings()["experiments"]}
+    folders = {name: folder for name, folder in folders.items() if folder.measured}
+    sources = {name: sources_of(folder) for name, folder in folders.items()}
+    for one in observations(folders):
+        text = one.flow.text()
+        source = sources[one.experiment].get(text)
+        if source is not None:
+            yield Experimented(f"{one.experiment}/{source}", text, one.ns)
 
 
 def sources_of(folder: ExperimentFolder) -> dict[str, str]:
