@@ -249,7 +249,7 @@ def _share(steps: Iterable[float]) -> float:
 
 
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
-    """Tell the share of one stage as a share of all: two starts, restarts, the last descent."""
+    """Map the share of one stage to that of all: two starts, restarts, the last descent."""
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 
 
