@@ -1,5 +1,6 @@
 """State that packets only read, and calls of one function that are counted apart."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_a_table_that_nothing_writes_is_counted(flags: str) -> None:
 def test_state_that_nothing_filled_is_told(flags: str, idle: str) -> None:
     report = counted(FOLDER / "rules.c", NAT, "--entry", "process", f"--cflags={flags}")
     [note] = [one for one in report["notes"] if "never filled" in one]
-    assert f"held zeros: rules (tests/counts/rules.c:12){idle}; fill it in" in note
+    assert f"held zeros: rules (tests/counts/rules.c:12){idle}; --setup FUNCTION fills it" in note
 
 
 def test_a_table_of_another_file_is_state() -> None:
@@ -77,3 +78,31 @@ def test_advice_says_how_much_each_line_takes() -> None:
     for one in counts:
         assert f"{one['per_packet']:,g} LLVM instructions in line {one['line']}" in because
     assert part(report)["before"] == pytest.approx(sum(one["per_packet"] for one in counts))
+
+
+@pytest.mark.parametrize("flags", ["-DHEAP", "-DHEAP -DWRAPPED"])
+def test_nodes_that_are_allocated_are_state_as_those_of_a_pool(flags: str) -> None:
+    entry = (FOLDER / "trie.c", NAT, "--entry", "process")
+    pool, heap = counted(*entry), counted(*entry, f"--cflags={flags}")
+    by_name = {one["structure"]: one for one in heap["structures"]}
+    theirs = {one["structure"]: one for one in pool["structures"]}
+    nodes, others = by_name["allocated node"], theirs["pool"]
+    for key in ("reads", "writes", "entries", "entries_written", "members"):
+        assert nodes[key] == others[key], key
+    assert heap["elsewhere"] == pool["elsewhere"]
+    assert heap["fate"] == pool["fate"]
+    assert not [one for one in heap["notes"] if "no name" in one]
+
+
+def test_allocated_nodes_get_a_memory(tmp_path: Path) -> None:
+    placement = tmp_path / "placement.json"
+    options = ("--entry", "process", "--cflags=-DHEAP", "--placement-out", placement)
+    report = counted(FOLDER / "trie.c", NAT, *options)
+    sizes = {one["structure"]: one["size_bytes"] for one in report["structures"]}
+    [case] = json.loads(placement.read_text())["cases"]
+    assert {one["name"]: one["size_bytes"] for one in case["structures"]} == sizes
+    # One node for each prefix of the routes: 20 bits that differ in the last 6 and the first 2.
+    routes = {f"{0x0A000000 + (at << 12):032b}"[:20] for at in range(64)}
+    routes |= {f"{at:02b}" for at in range(4)}
+    prefixes = {one[:length] for one in routes for length in range(len(one) + 1)}
+    assert sizes["allocated node"] == 24 * len(prefixes)

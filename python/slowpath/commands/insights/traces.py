@@ -61,6 +61,15 @@ MAPS = option(
     "firewall, the routes of a router. Those that it does not name are empty, and program arrays "
     "as the object has them.",
 )
+SETUP = option(
+    TRAFFIC,
+    "--setup",
+    metavar="FUNCTION",
+    action="append",
+    default=None,
+    help="Call a function of the source before the first packet, with zeros for its arguments: one "
+    "that makes tables. May be repeated.",
+)
 
 
 def check_traced(given: Namespace) -> None:
@@ -77,6 +86,7 @@ def check_traced(given: Namespace) -> None:
         ("--strip", given.strip, STRIP),
         ("--blocks", given.blocks, BLOCKS),
         ("--maps", given.maps, MAPS),
+        ("--setup", given.setup, SETUP),
     ):
         if value != least.settings["default"]:
             raise OptionError(name, "is for a function that runs; --traffic is missing")

@@ -80,6 +80,9 @@ def gather(asked: Asked, stopping: Stopping) -> Evidence:
         run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
         ran = _executed(asked, asked.traffic, run, _left(until), stopping)
         first = [one["symbol"] for one in run.report["functions"]]
+        counted = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
+        for one in statics.structures:  # of what is allocated, the run tells how much
+            one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
     # What only pointers lead to is examined, too; where packets may come to anything, all is.
     first = sorted(led_to(statics.calls, first, statics.through)) if first else []
     left = _left(until)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 from slowpath.cli.errors import InputError
 from slowpath.insights.accelerators.libraries import Use, uses
 from slowpath.insights.advising.pointers import Unknown, pointed, unknown
+from slowpath.insights.porting.instrumentation.allocations import Allocations
 from slowpath.insights.porting.instrumentation.operands import touches
 from slowpath.insights.porting.memory import Structure, survey
 from slowpath.insights.porting.xdp.maps import tables_of
@@ -50,7 +51,7 @@ class StaticStructure(TypedDict):
     line: int
     """The same; 0 where nothing says it."""
     size_bytes: int
-    """All of it."""
+    """All of it; of what is allocated, one object where nothing has run, 0 where it has no type."""
 
 
 class StaticAccess(TypedDict):
@@ -138,6 +139,11 @@ def statics_of(
     those = set(functions) if entry is None else led_to(calls, [entry], through)
     own = [one for name, one in functions.items() if name in those and not one.supports]
     structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
+    made = {one.name: one for one in Allocations(text, functions, metadata).all()}
+    structures += [
+        Structure(name, one.type, 0 if one.type is None else one.type.size, one.line, "")
+        for name, one in made.items()
+    ]
     used = uses(functions, metadata, [one.name for one in own])
     again = recursive({name: functions[name] for name in those})
     return Statics(

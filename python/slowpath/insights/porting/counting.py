@@ -38,6 +38,7 @@ _UNCOUNTED = frozenset(
     [
         *("memchr", "bcopy", "bzero", "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp"),
         *("strncasecmp", "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr"),
+        *("snprintf", "vsnprintf"),
         *("qsort", "bsearch"),
     ]
 )
@@ -60,7 +61,11 @@ class Counted:
     ) -> None:
         self.execution, self.outcome, self.entry = execution, outcome, entry
         self._functions = functions
-        self.structures = execution.memory.structures
+        sizes = outcome.allocated
+        self.structures = [
+            one._replace(size=sizes.get(at, one.size))
+            for at, one in enumerate(execution.memory.structures)
+        ]
 
     def report(
         self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool

@@ -14,12 +14,13 @@ from slowpath.insights.preparation.metadata import Line, Metadata
 
 SECONDS = 50
 """Of CPU time, for all packets."""
-CONSTRUCTORS, CONFIGURATION, FILLING, READYING = -1, -2, -3, -4
+CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
 """What is done while no packet is."""
 _WHEN = {
     CONSTRUCTORS: "constructors",
     CONFIGURATION: "configure or initialize",
     FILLING: "filling maps (--maps)",
+    SETUP: "set-up (--setup)",
     READYING: "before it has received a packet",
 }
 _WHY = {
@@ -125,7 +126,7 @@ class Ending:
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run")
-        remedy = "what packets need is set up in a function of RTE_INIT"
+        remedy = "what packets need is set up by --setup FUNCTION, or in a function of RTE_INIT"
         return f"; {'; '.join(found)}; {remedy}" if found else ""
 
     def line(self, block: int) -> Line | None:

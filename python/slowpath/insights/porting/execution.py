@@ -25,9 +25,12 @@ from slowpath.insights.porting.ending import (
     FILLING,
     READYING,
     SECONDS,
+    SETUP,
     Ending,
     Last,
 )
+from slowpath.insights.porting.heap import Heap
+from slowpath.insights.porting.instrumentation.allocations import Allocations
 from slowpath.insights.porting.instrumentation.instrumenting import (
     RECORD,
     Addresses,
@@ -57,6 +60,7 @@ from slowpath.insights.porting.xdp.maps import SIZE as DESCRIBED
 from slowpath.insights.porting.xdp.maps import tables_of
 from slowpath.insights.porting.xdp.memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.porting.xdp.missing import missing
+from slowpath.insights.preparation.calls import find_entry
 from slowpath.insights.preparation.entry import Entry, with_given
 from slowpath.insights.preparation.framework import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.preparation.functions import Function
@@ -105,6 +109,8 @@ class Outcome(NamedTuple):
     """Packets that came, and that structures of the function still have at the end."""
     notes: list[str]
     """On what maps hold to begin with, and what they would have to hold; on what parameters are."""
+    allocated: dict[int, int]
+    """By number of a structure, the most bytes of it that were allocated at once."""
 
 
 class Execution:
@@ -131,8 +137,12 @@ class Execution:
         self._called = ctypes.CFUNCTYPE(None)(self._empty)
         self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._sought)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
-        at = Addresses(begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, drain)
-        self.stated = instrument(text, functions, self._is_support, is_allowed, at)
+        at = Addresses(
+            begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
+        )
+        allocations = Allocations(text, functions, self._metadata)
+        self.stated = instrument(text, functions, allocations, self._is_support, is_allowed, at)
+        self._heap = Heap(self.stated.allocations, at.site)
         try:
             stated = llvm.parse_assembly(self.stated.text)
             stated.verify()
@@ -141,7 +151,7 @@ class Execution:
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
         variables = variables_of(stated)
         # What takes the time is what is recorded, so nothing is gained by better code.
-        self._code = Code(stated, hasty=True)
+        self._code = Code(stated, hasty=True, instead=self._heap.functions())
         layouts = Layouts(text, self._metadata)
         entry = with_given(file, text, functions, entry)
         self._lent = Lent(file, entry, layouts, self._code.address)
@@ -178,6 +188,8 @@ class Execution:
             ],
             others,
         )
+        self._first = len(self.memory.structures)
+        self.memory.structures.extend(self._heap.structures)
 
     def _around(self) -> list[Area]:
         """What is around an XDP program: its context, packets, and what maps are."""
@@ -245,6 +257,7 @@ class Execution:
             found["kept"],
             found["waiting"],
             found["notes"],
+            {self._first + at: size for at, size in enumerate(found["allocated"])},
         )
 
     def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
@@ -275,6 +288,7 @@ class Execution:
         self._say(CONSTRUCTORS)
         self._set_fuel(_BEFORE)
         self._code.construct()
+        self._set_up(setting)
         said = self._start(setting)
         if said is not None:
             return {"refused": said}
@@ -283,6 +297,7 @@ class Execution:
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
         blocks = self.stated.blocks
         recorder = Recorder(memory, self.stated.sites, len(blocks), self._firsts())
+        self._extend(recorder)
         passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
         notes += self._said
         self._take(recorder)
@@ -300,8 +315,19 @@ class Execution:
             "returned": passed.returned,
             "kept": passed.kept + left_over.lost,
             "waiting": left_over.packets,
+            "allocated": self._heap.sizes,
             "notes": notes + self._missing(tally),
         }
+
+    def _extend(self, recorder: Recorder) -> None:
+        """Tell a recorder of memory that was allocated since the last time."""
+        chunks = [
+            (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
+            for one in self._heap.chunks()
+        ]
+        recorder.extend(chunks)
+        areas = sorted([*self.memory.areas, *(area for area, _ in chunks)])
+        self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
         """Return the first blocks of functions that nothing of the source called."""
@@ -363,6 +389,16 @@ class Execution:
         self._say(FILLING)
         self._set_fuel(_BEFORE)
         return self._filling.fill()
+
+    def _set_up(self, setting: Setting) -> None:
+        """Call the functions that make what packets need, with zeros for their arguments."""
+        for name in setting.setup:
+            function = self._functions[find_entry(self._file, self._functions, name)]
+            self._say(SETUP)
+            self._set_fuel(_BEFORE)
+            zeros = [0] * len(function.parameters)
+            prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(zeros))
+            prototype(self._code.address(function.name))(*zeros)
 
     def _start(self, setting: Setting) -> str | None:
         """Configures an element; what it says against that."""
@@ -457,6 +493,7 @@ class Execution:
 
     def _take(self, recorder: Recorder) -> None:
         filled = self._filled()
+        self._extend(recorder)
         recorder.take(np.frombuffer(self._shared, RECORDS, filled, _HEAD).copy())
         self._forget()
 

@@ -3,8 +3,10 @@
 All numbers are exact: every block and access of the run is a record, none is sampled.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +14,8 @@ import numpy.ma  # `np.unique` imports it, which a process without files cannot
 import numpy.typing as npt
 
 from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, CALLS, RETURNS, Site
-from slowpath.insights.porting.memory import Memory, Sort
-from slowpath.insights.preparation.layouts import locate
+from slowpath.insights.porting.memory import Area, Memory, Sort
+from slowpath.insights.preparation.layouts import Type, locate
 
 Whole = npt.NDArray[np.int64]
 
@@ -65,22 +67,13 @@ class Recorder:
         """`firsts` are the blocks that no call of the source is around: they end all calls."""
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
-        self._starts = np.array([one.start for one in memory.areas], np.uint64)
-        sizes = np.array([one.size for one in memory.areas], np.uint64)
-        self._ends = self._starts + sizes
+        self._starts = np.zeros(0, np.uint64)
+        self._ends = np.zeros(0, np.uint64)
         # Of state, a place in a line of all variables; of the rest, one place for each sort.
-        self._state = np.array([one.structure >= 0 for one in memory.areas], bool)
-        offsets, at = list[int](), len(_SORTS)
-        for area in memory.areas:
-            if area.structure >= 0:
-                offsets.append(at)
-                at += area.size
-            else:
-                offsets.append(_SORTS.index(area.sort))
-        if at >= _PLACES:
-            raise MemoryError("variables have more bytes than can be counted")
-        self._offsets = np.array(offsets, np.int64)
-        self._owners = [area.structure for area in memory.areas]
+        self._state = np.zeros(0, bool)
+        self._offsets = np.zeros(0, np.int64)
+        self._line, self._next = list[tuple[int, int, Type | None]](), len(_SORTS)
+        self.extend([(one, None) for one in memory.areas])
         self._blocks_of = np.array([one.block for one in sites], np.int64)
         self._writes = np.array([one.kind == "write" for one in sites], np.int64)
         self._runs = np.zeros(blocks, np.int64)
@@ -94,6 +87,28 @@ class Recorder:
         self._read: list[set[tuple[int, ...]]] = [set() for _ in memory.structures]
         self._written: list[set[tuple[int, ...]]] = [set() for _ in memory.structures]
         self._marks = np.zeros(0, np.uint64)
+
+    def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
+        """Add memory; a type says what is in an area, else its structure does."""
+        offsets = list[int]()
+        for area, kind in areas:
+            if area.structure < 0:
+                offsets.append(_SORTS.index(area.sort))
+                continue
+            offsets.append(self._next)
+            own = self._memory.structures[area.structure].type if kind is None else kind
+            self._line.append((self._next, area.structure, own))
+            self._next += area.size
+        if self._next >= _PLACES:
+            raise MemoryError("variables have more bytes than can be counted")
+        starts = np.array([one.start for one, _ in areas], np.uint64)
+        ends = starts + np.array([one.size for one, _ in areas], np.uint64)
+        state = np.array([one.structure >= 0 for one, _ in areas], bool)
+        order = np.argsort(np.r_[self._starts, starts], kind="stable")
+        self._starts = np.r_[self._starts, starts][order]
+        self._ends = np.r_[self._ends, ends][order]
+        self._state = np.r_[self._state, state][order]
+        self._offsets = np.r_[self._offsets, np.array(offsets, np.int64)][order]
 
     def take(self, records: npt.NDArray[np.void]) -> None:
         """Adds records; a block that began in earlier ones counts as one of its own here."""
@@ -156,13 +171,11 @@ class Recorder:
         if found is not None:
             return found
         place, size = key >> 1 + _SIZES, key >> 1 & (1 << _SIZES) - 1
-        area = self._area(place)
-        structure = self._owners[area]
-        kind = self._memory.structures[structure].type
-        offset = place - int(self._offsets[area])
-        spots = [] if kind is None else locate(kind, offset, size)
+        area = bisect_right(self._line, place, key=itemgetter(0)) - 1
+        first, structure, kind = self._line[area]
+        spots = [] if kind is None else locate(kind, place - first, size)
         entries = self._written if key & 1 else self._read
-        entries[structure] |= {spot.entry for spot in spots if spot.entry}
+        entries[structure] |= {(area, *spot.entry) for spot in spots if spot.entry}
         members = tuple(dict.fromkeys(spot.path for spot in spots)) or ((),)
         part = Touched(structure, members)
         number = self._kinds.setdefault(part, len(self._parts))
@@ -171,11 +184,6 @@ class Recorder:
             self._marks = np.append(self._marks, np.uint64(_mixed(number + 1)))
         self._known[key] = number
         return number
-
-    def _area(self, place: int) -> int:
-        """Of a place in the line of variables, the area."""
-        states = np.flatnonzero(self._state)
-        return int(states[np.searchsorted(self._offsets[states], place, side="right") - 1])
 
     def _group(
         self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole

@@ -27,6 +27,9 @@ class Setting(NamedTuple):
     maps: MapsFile | None = None
     """What maps of an XDP program hold to begin with, in the format of `docs/maps.md`."""
 
+    setup: tuple[str, ...] = ()
+    """Functions of the source that run before the first packet, with zeros for arguments."""
+
 
 class Allowance(NamedTuple):
     """What may be spent."""

@@ -10,7 +10,7 @@ from slowpath.insights.porting.recording import Tally
 from slowpath.insights.preparation.functions import Function
 
 _FEW = 6
-_REMEDY = "fill it in a constructor: __attribute__((constructor)), RTE_INIT"
+_REMEDY = "--setup FUNCTION fills it, or a constructor: __attribute__((constructor)), RTE_INIT"
 
 
 def unfilled(

@@ -280,6 +280,9 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
             for name, function in functions.items():
                 if f"::{function.shown}".endswith(wanted):
                     return name
+        inherited = _inherited(functions, elements[0])
+        if inherited is not None:
+            return inherited
         raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
     own = own_of(functions)
     takes = _ranked(functions)
@@ -304,6 +307,26 @@ def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) ->
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
     raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
+
+
+def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
+    """Return the method that an element takes packets with and has of a base class.
+
+    Constructors of base classes are called by that of the element.
+    """
+    made = [
+        name
+        for name, one in functions.items()
+        if f"::{one.shown}".endswith(f"::{element}::{element}")
+    ]
+    bases = {functions[one].shown for name in made for one in reached(functions, name)}
+    for method in _METHODS:
+        for name, one in functions.items():
+            owner, _, last = one.shown.rpartition("::")
+            plain = owner.partition("<")[0].rpartition("::")[2]
+            if last == method and plain != "Element" and f"{owner}::{plain}" in bases:
+                return name
+    return None
 
 
 def of_dpdk(functions: Mapping[str, Function]) -> list[str]:

@@ -5,7 +5,16 @@ from argparse import Namespace
 from slowpath.cli.command import Command, option
 from slowpath.commands.insights.command import CODES, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-from slowpath.commands.insights.traces import BLOCKS, CONFIG, ENTRY, MAPS, PACKETS, STRIP, TRAFFIC
+from slowpath.commands.insights.traces import (
+    BLOCKS,
+    CONFIG,
+    ENTRY,
+    MAPS,
+    PACKETS,
+    SETUP,
+    STRIP,
+    TRAFFIC,
+)
 
 
 def _advise(given: Namespace) -> int:
@@ -37,6 +46,7 @@ ADVICE = Command(
         ENTRY,
         CONFIG,
         MAPS,
+        SETUP,
         PACKETS,
         STRIP,
         BLOCKS,

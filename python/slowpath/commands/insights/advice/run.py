@@ -30,7 +30,10 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.advising.report import report_on
     from slowpath.insights.porting.setting import Setting
 
-    setting = Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps)
+    setup = tuple(given.setup or ())
+    setting = Setting(
+        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
+    )
     asked = Asked(
         work.source,
         work.clang,

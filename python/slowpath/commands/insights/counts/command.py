@@ -5,7 +5,16 @@ from argparse import Namespace
 from slowpath.cli.command import Command, option
 from slowpath.commands.insights.command import CODES, FORMAT, NEEDS, OUTPUT
 from slowpath.commands.insights.compiling import CFLAGS, DEADLINE, MEMORY, SOURCE
-from slowpath.commands.insights.traces import BLOCKS, CONFIG, ENTRY, MAPS, PACKETS, STRIP, TRAFFIC
+from slowpath.commands.insights.traces import (
+    BLOCKS,
+    CONFIG,
+    ENTRY,
+    MAPS,
+    PACKETS,
+    SETUP,
+    STRIP,
+    TRAFFIC,
+)
 
 
 def _counts(given: Namespace) -> int:
@@ -39,6 +48,7 @@ COUNTS = Command(
         ENTRY,
         CONFIG,
         MAPS,
+        SETUP,
         BLOCKS,
         CFLAGS,
         DEADLINE.saying(

@@ -30,7 +30,10 @@ def run(given: Namespace) -> ExitCode:
     from slowpath.insights.porting.running import run_source
     from slowpath.insights.porting.setting import Allowance, Setting
 
-    setting = Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps)
+    setup = tuple(given.setup or ())
+    setting = Setting(
+        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
+    )
     allowed = Allowance(work.seconds, work.memory)
     with heeding_signals() as stopping:
         found = run_source(work.source, given.traffic, setting, allowed, stopping)

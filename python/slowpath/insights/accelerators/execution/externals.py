@@ -6,7 +6,9 @@ Variables of other files are there, and zero.
 
 import ctypes
 import mmap
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -33,6 +35,8 @@ _PRESENT = frozenset(
         "strncat",
         "strchr",
         "strrchr",
+        "snprintf",
+        "vsnprintf",
         "strcasecmp",
         "strncasecmp",
         "malloc",
@@ -157,19 +161,25 @@ def is_allowed(name: str) -> bool:
     return name.startswith("llvm.") or given
 
 
-def settle(module: Module) -> dict[str, Outside]:
-    """Gives everything from outside a meaning, or none; the variables are zero, by name."""
+def settle(module: Module, instead: Mapping[str, int] = MappingProxyType({})) -> dict[str, Outside]:
+    """Gives everything from outside a meaning, or none; the variables are zero, by name.
+
+    `instead` are addresses of functions that stand for those of the C library.
+    """
     refused, silent, once = _own()
     for function in list(module.functions):
         name = function.name
-        if not function.is_declaration or name.startswith("llvm.") or name in _PRESENT:
+        if not function.is_declaration or name.startswith("llvm."):
+            continue
+        other = instead.get(_RENAMED.get(name, name))
+        if name in _PRESENT and other is None:
             continue
         # Never the name of another function: LLVM makes a new one of it, which is nowhere, and then
         # links nothing.
         function.name = f"slowpath.outside.{name}"
         same = llvm.address_of_symbol(_RENAMED[name]) if name in _RENAMED else None
         own = {_ONCE: once}.get(name, silent if name in _SILENT else refused)
-        llvm.add_symbol(function.name, same or own)
+        llvm.add_symbol(function.name, other or same or own)
     found = {}
     for value in list(module.global_variables):
         if not value.is_declaration:

@@ -3,6 +3,7 @@
 import ctypes
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -32,9 +33,18 @@ class Variable(NamedTuple):
 class Code:
     """The machine code of a module, with its variables."""
 
-    def __init__(self, module: Module, *, hasty: bool = False) -> None:
-        """The module is taken over; `hasty`: what runs is short, and made as it stands."""
-        self._outside = settle(module)
+    def __init__(
+        self,
+        module: Module,
+        *,
+        hasty: bool = False,
+        instead: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """The module is taken over; `hasty`: what runs is short, and made as it stands.
+
+        `instead` are addresses of functions that stand for those of the C library.
+        """
+        self._outside = settle(module, instead)
         self._module = module
         sizes = {
             value.name: machine().target_data.get_abi_size(value.global_value_type)

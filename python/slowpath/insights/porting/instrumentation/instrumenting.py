@@ -9,8 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from slowpath.insights.porting.instrumentation.allocations import (
+    ALLOCATORS,
+    Allocation,
+    Allocations,
+    result_of,
+)
 from slowpath.insights.porting.instrumentation.operands import Kind, called, touches
-from slowpath.insights.preparation.functions import Function
+from slowpath.insights.preparation.functions import Function, Instruction
 
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
@@ -58,6 +64,8 @@ class Stated(NamedTuple):
     blocks: list[Place]
     sites: list[Site]
     calls: list[Call]
+    allocations: list[Allocation]
+    """What is allocated, in the order of numbers, which begin at 1."""
     outside: list[str]
     """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
 
@@ -71,12 +79,14 @@ class Addresses(NamedTuple):
     fuel: int  # i64: blocks that may run before the run ends
     block: int  # i32: the last one that began
     outside: int  # i32: number of the function from outside that was called last, 0: none
+    site: int  # i32: number of the allocation that runs, 0: none of the source
     drain: int  # a function without arguments, called when all records are full
 
 
-def instrument(
+def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
     text: str,
     functions: Mapping[str, Function],
+    allocations: Allocations,
     skipped: Callable[[str], bool],
     allowed: Callable[[str], bool],
     addresses: Addresses,
@@ -85,15 +95,16 @@ def instrument(
 
     Functions from outside that are not `allowed` are named before they are called.
     """
-    stated = Stated("", [], [], [], [])
+    stated = Stated("", [], [], [], [], [])
     apart = _in_several_places(functions)
     lines, into = list[str](), None
+    allocating = _Allocating(allocations, stated.allocations, addresses.site)
     for line in text.splitlines():
         if line.startswith("define "):
             head = _DEFINE.match(line)
             name = _bare(head[1]) if head else ""
             if name in functions and not skipped(name):
-                into = _Body(functions[name], functions, allowed, stated, apart)
+                into = _Body(functions[name], functions, allowed, stated, (apart, allocating))
         elif line == "}" and into is not None:
             into = None
         elif into is not None:
@@ -120,6 +131,27 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
     return frozenset(name for name, count in found.items() if name in functions and count > 1)
 
 
+class _Allocating:
+    """Tells the heap which allocation runs."""
+
+    def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
+        self._allocations, self._found, self._site = allocations, found, site
+
+    def before(self, function: Function, one: Instruction) -> list[str]:
+        """Return what comes in front of a call."""
+        callee = called(one.text)
+        if callee is None or not self._allocations.allocates(function.name, callee):
+            return []
+        number = 0
+        if not function.supports:
+            made = result_of(one.text)
+            self._found.append(self._allocations.at(function.name, made, one.place))
+            number = len(self._found)
+        elif callee not in ALLOCATORS:
+            return []
+        return [f"  store volatile i32 {number}, ptr inttoptr (i64 {self._site} to ptr)"]
+
+
 class _Body:
     """A function that is gone through line by line."""
 
@@ -129,8 +161,10 @@ class _Body:
         functions: Mapping[str, Function],
         allowed: Callable[[str], bool],
         stated: Stated,
-        apart: frozenset[str],
+        around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
+        """`around` are functions whose calls have records, and what tells allocations."""
+        apart, self._allocating = around
         self._apart = frozenset[str]() if function.supports else apart
         self._ended = list[str]()
         self._function, self._functions = function, functions
@@ -163,6 +197,8 @@ class _Body:
         name = called(instruction.text) if instruction.opcode in ("call", "invoke") else None
         if name is not None and name not in self._functions and self._ends(name):
             said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
+        if name is not None:
+            said += self._allocating.before(self._function, instruction)
         if name in self._apart and not instruction.text.startswith("musttail"):
             said += self._around(name, instruction.place)
         for touch in touches(instruction.opcode, instruction.text):

@@ -1,4 +1,4 @@
-/* Memory that is allocated, which has no name here and which cards do not have: it is told. */
+/* Memory that is allocated, which cards do not have: it is told. */
 #ifndef SLOWPATH_DPDK_MALLOC_H
 #define SLOWPATH_DPDK_MALLOC_H
 #include <rte_common.h>
