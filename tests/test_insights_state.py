@@ -106,3 +106,47 @@ def test_allocated_nodes_get_a_memory(tmp_path: Path) -> None:
     routes |= {f"{at:02b}" for at in range(4)}
     prefixes = {one[:length] for one in routes for length in range(len(one) + 1)}
     assert sizes["allocated node"] == 24 * len(prefixes)
+
+
+def test_functions_that_set_up_run_first(tmp_path: Path) -> None:
+    source = tmp_path / "made.c"
+    source.write_text(
+        "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+        "static int limit[4]; static char name[8];\n"
+        "void make_table(int first) {\n"
+        'for (int at = 0; at < 4; at++) limit[at] = first + 7; snprintf(name, 8, "x"); }\n'
+        "int process(const uint8_t *data, size_t length) { return limit[data[0] & 3]; }\n"
+    )
+    traffic = trace(tmp_path, packets(9, 5))
+    entry = ("--entry", "process")
+    without = counted(source, traffic, *entry)
+    assert without["fate"]["results"] == [{"result": 0, "packets": 9}]
+    assert any("did not run: make_table; --setup" in one for one in without["notes"])
+    report = counted(source, traffic, *entry, "--setup", "make_table")
+    assert report["fate"]["results"] == [{"result": 7, "packets": 9}]
+    assert not [one for one in report["notes"] if "never filled" in one]
+    assert structures(report) == {"limit": (9, 0)}
+
+
+@pytest.mark.parametrize("base", ["Counting", "ClassifyElement<ByLength>"])
+def test_push_may_be_that_of_a_base_class(tmp_path: Path, base: str) -> None:
+    source = tmp_path / "derived.cc"
+    source.write_text(
+        "#include <click/config.h>\n#include <click/batchelement.hh>\nCLICK_DECLS\n"
+        "class Counting : public BatchElement { public: Counting() {}\n"
+        "void push(int, Packet *p) override { output(classify(p)).push(p); }\n"
+        "virtual int classify(Packet *) = 0; };\n"
+        f"class ByLength : public {base} {{ public: ByLength() {{}}\n"
+        'const char *class_name() const override { return "ByLength"; }\n'
+        'const char *port_count() const override { return "1/2"; }\n'
+        "int classify(Packet *p) { return p->length() > 100; } };\n"
+        "CLICK_ENDDECLS\nEXPORT_ELEMENT(ByLength)\n"
+    )
+    frames = packets(40, 7)
+    report = counted(source, trace(tmp_path, frames))
+    long = sum(len(one) > 100 for one in frames)
+    assert report["entry"].endswith("::push")
+    assert report["fate"]["outputs"] == [
+        {"output": 0, "packets": 40 - long},
+        {"output": 1, "packets": long},
+    ]
