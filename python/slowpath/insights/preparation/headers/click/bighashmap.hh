@@ -1,0 +1,2 @@
+// The older name of click/hashmap.hh.
+#include <click/hashmap.hh>
