@@ -95,7 +95,7 @@ def test_every_estimate_by_a_doubtful_calibration_says_so(tmp_path: Path) -> Non
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(text_of(GOOD))
     bad.write_text(text_of(BAD))
-    words = "estimates: doubtful calibration: half of the check programs are off by more than 36.0%"
+    words = "doubtful calibration: half of the check programs are off by more than 36.0%"
     for command in (
         ("bound", OBJECT),
         ("bound", OBJECT, OBJECT),
