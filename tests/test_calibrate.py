@@ -15,6 +15,8 @@ from support import ROOT, heed_interrupts, slowpath
 from test_schema import check
 
 ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
+FITTING = "fitting models to experiments\n"
+"""The line of a stage, where no terminal shows its progress."""
 
 
 def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -24,7 +26,7 @@ def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 def test_a_run_is_reported_and_kept(tmp_path: Path) -> None:
     run = run_in(tmp_path, *ADD)
     assert run.returncode == 0, run.stderr
-    assert run.stderr == "1 of 1: arithmetic-add\n"
+    assert run.stderr == f"1 of 1: arithmetic-add\n{FITTING}"
     head, row, _, last = run.stdout.splitlines()
     assert head.split()[:3] == ["experiment", "by", "from"]
     words = "arithmetic-add count 1 128 1 128 instructions 0.0% linear"
@@ -80,13 +82,13 @@ def test_it_is_evaluated_to_the_same_bytes_and_run_again(tmp_path: Path) -> None
     for name in derived:
         (folder / name).unlink()
     run = run_in(tmp_path, "--evaluate", "run")
-    assert (run.returncode, run.stderr) == (0, "")
+    assert (run.returncode, run.stderr) == (0, FITTING)
     assert {name: (folder / name).read_bytes() for name in derived} == derived
     programs = {file.name: file.read_bytes() for file in (folder / "programs").iterdir()}
     samples = (folder / "samples.csv").read_bytes()
     (folder / "samples.csv").write_text("")
     run = run_in(tmp_path, "--rerun", "run")
-    assert (run.returncode, run.stderr) == (0, "1 of 1: arithmetic-add\n")
+    assert (run.returncode, run.stderr) == (0, f"1 of 1: arithmetic-add\n{FITTING}")
     assert (folder / "samples.csv").read_bytes() == samples
     assert {file.name: file.read_bytes() for file in (folder / "programs").iterdir()} == programs
 
@@ -108,7 +110,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         (lost / name).unlink()
     kept = (tmp_path / "run/arithmetic-add/measurement.json").stat().st_mtime_ns
     run = run_in(tmp_path, "--rerun", "run")
-    assert (run.returncode, run.stderr) == (0, "1 of 1: parser-headers\n")
+    assert (run.returncode, run.stderr) == (0, f"1 of 1: parser-headers\n{FITTING}")
     assert [line.split()[0] for line in run.stdout.splitlines()[1:3]] == [
         "arithmetic-add",
         "parser-headers",
