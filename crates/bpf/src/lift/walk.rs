@@ -6,4 +6,5 @@
 pub(super) mod explore;
 pub(super) mod fixpoint;
 pub(super) mod incoming;
+mod order;
 pub(super) mod reach;

@@ -13,6 +13,7 @@ use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::walk::incoming::{IncomingStates, News};
+use crate::lift::walk::order::{Order, Place};
 use crate::lift::walk::reach::unreachable;
 
 /// Blocks after which a program is refused rather than inlined further.
@@ -36,7 +37,8 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     let mut walk = Fixpoint::default();
     let start = lifter.entry();
     walk.reach(lifter, start, None, &Rc::new(AbstractState::start()))?;
-    while let Some((id, point)) = walk.pending.pop_first() {
+    while let Some((_, id)) = walk.pending.pop_first() {
+        let point = walk.points[id.index()];
         let state = walk.states[&point].clone();
         let lifted = lifter.lift_block(id, point, state, |_, _| {})?;
         let block = walk.block(lifter, point, lifted)?;
@@ -60,9 +62,11 @@ struct Fixpoint {
     /// What is known where they begin.
     states: HashMap<ProgramPoint, AbstractState>,
     incoming: HashMap<ProgramPoint, IncomingStates>,
-    /// Blocks to lift, again if need be. The one reached first is lifted first: what leads to a
-    /// block is mostly numbered below it, so that less is lifted in vain.
-    pending: BTreeSet<(BlockId, ProgramPoint)>,
+    /// Blocks to lift, again if need be.
+    pending: BTreeSet<(Place, BlockId)>,
+    order: Order,
+    /// Where blocks begin, by their numbers.
+    points: Vec<ProgramPoint>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,
 }
@@ -93,14 +97,15 @@ impl Fixpoint {
                 }
             };
             if changed {
-                self.pending.insert((id, point));
+                self.pending.insert((self.order.place(lifter, point), id));
             }
         } else {
             incoming.add(from, state);
             self.states.insert(point, AbstractState::clone(state));
             self.blocks.push(None);
             self.depths.push(lifter.frames.get(point.frame).depth);
-            self.pending.insert((id, point));
+            self.points.push(point);
+            self.pending.insert((self.order.place(lifter, point), id));
         }
         if self.blocks.len() > MAX_BLOCKS {
             let what = format!("the program has more than {MAX_BLOCKS} blocks after inlining");

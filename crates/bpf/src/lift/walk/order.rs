@@ -1,0 +1,117 @@
+//! The order in which blocks are lifted: in reverse postorder, callees at their calls.
+//!
+//! A block is then lifted after the blocks that lead to it, except around loops. In the order of
+//! discovery, a chain of a hundred unrolled rules is lifted six times over.
+
+use std::collections::HashMap;
+
+use crate::BpfProgram;
+use crate::insn::Insn;
+use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
+use crate::lift::lifter::Lifter;
+
+/// The place of a block in the order: unit and rank of the instruction for each frame around it,
+/// the outermost first, and the step.
+pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
+
+/// The order of all blocks.
+#[derive(Default)]
+pub(super) struct Order {
+    /// Ranks of the slots of each unit.
+    ranks: HashMap<UnitId, Vec<usize>>,
+    /// The places of the calls that frames come from.
+    calls: HashMap<FrameId, Vec<(UnitId, usize)>>,
+}
+
+impl Order {
+    /// The place of the block at a point.
+    pub fn place(&mut self, lifter: &Lifter<'_>, point: ProgramPoint) -> Place {
+        let mut place = self.call(lifter, point.frame);
+        let unit = lifter.frames.get(point.frame).unit;
+        place.push((unit, 2 * self.rank(lifter, unit, point.slot) + 1));
+        (place, point.phase)
+    }
+
+    /// The places of the calls around a frame: each just before where the callee returns to.
+    fn call(&mut self, lifter: &Lifter<'_>, frame: FrameId) -> Vec<(UnitId, usize)> {
+        if let Some(known) = self.calls.get(&frame) {
+            return known.clone();
+        }
+        let place = match lifter.frames.get(frame).ret {
+            None => Vec::new(),
+            Some(ret) => {
+                let mut place = self.call(lifter, ret.frame);
+                let unit = lifter.frames.get(ret.frame).unit;
+                place.push((unit, 2 * self.rank(lifter, unit, ret.slot)));
+                place
+            }
+        };
+        self.calls.insert(frame, place.clone());
+        place
+    }
+
+    fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
+        let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
+        ranks.get(slot).copied().unwrap_or(usize::MAX / 4)
+    }
+}
+
+/// The reverse postorder of a program's instructions, function by function. Jumps are followed
+/// first, so that bodies of loops come before what is behind them.
+fn ranks(program: &BpfProgram) -> Vec<usize> {
+    let insns = &program.insns;
+    let mut ranks = vec![0; insns.len()];
+    let mut seen = vec![false; insns.len()];
+    let mut left = insns.len();
+    for function in program.subprograms.iter().rev() {
+        let mut path = vec![(function.first, 0)];
+        while let Some(&mut (slot, ref mut turn)) = path.last_mut() {
+            let Some(insn) = insns.get(slot).filter(|_| *turn > 0 || !seen[slot]) else {
+                path.pop();
+                continue;
+            };
+            seen[slot] = true;
+            *turn += 1;
+            match *turn {
+                1 => path.extend(insn.jump_target(slot).map(|target| (target, 0))),
+                2 if !matches!(insn, Insn::Exit | Insn::Jump { .. }) => {
+                    path.push((slot + insn.slots().max(1), 0));
+                }
+                _ => {
+                    left -= 1;
+                    ranks[slot] = left;
+                    path.pop();
+                }
+            }
+        }
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranks;
+    use crate::Object;
+    use crate::insn::Insn;
+
+    /// Programs without loops, whose blocks the compiler has put in another order.
+    #[test]
+    fn an_instruction_comes_after_all_that_lead_to_it() {
+        for name in ["firewall.bpf.o", "chain/load_balancer.bpf.o", "flow_monitor.bpf.o"] {
+            let file = format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"));
+            let object = Object::parse(&std::fs::read(file).unwrap()).unwrap();
+            let program = object.link(0, None).unwrap();
+            let (ranks, mut jumps) = (ranks(&program), 0);
+            for (slot, insn) in program.insns.iter().enumerate() {
+                let target = insn.jump_target(slot).filter(|&target| target > slot);
+                let next = slot + insn.slots().max(1);
+                let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. } | Insn::SecondSlot);
+                for to in target.into_iter().chain(falls.then_some(next)) {
+                    assert!(ranks[slot] < ranks[to], "{name}: {slot} to {to}");
+                }
+                jumps += usize::from(target.is_some());
+            }
+            assert!(jumps > 3, "{name} has branches");
+        }
+    }
+}
