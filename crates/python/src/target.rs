@@ -59,7 +59,7 @@ impl Target {
         self.inner.machine()
     }
 
-    /// Why the calibration of that machine is not good enough to be its default; `None` where it is,
+    /// The reason against the calibration as the default of that machine; `None` where it is good enough,
     /// or where it does not say.
     #[getter]
     fn doubt(&self) -> Option<String> {

@@ -166,8 +166,8 @@ pub(crate) struct Estimate {
     pub machine: String,
     /// The date of these experiments.
     pub date: String,
-    /// Why their calibration is not good enough to be the default of a machine; null where it is, or
-    /// where it does not say.
+    /// The reason against their calibration as the default of a machine; null where it is good
+    /// enough, or states no quality.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub doubt: Option<String>,
     /// How many entries each map has that has room for so many (`--entries`); packets are spread over

@@ -102,7 +102,7 @@ impl Target {
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
-    /// Why the calibration of that machine is not good enough to be its default; `None` where it is,
+    /// The reason against the calibration as the default of that machine; `None` where it is good enough,
     /// or where it does not say.
     pub fn doubt(&self) -> Option<String> {
         self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()

@@ -100,7 +100,7 @@ pub struct CoreTiming {
     pub window: u64,
 }
 
-/// What a core does that calibrations before it had left out, in thousandths of a cycle.
+/// Properties of a core that older calibrations leave out, in thousandths of a cycle.
 ///
 /// Where it is known, atomic operations are executed when they retire, and a move of a register is
 /// executed like a sum.
@@ -114,11 +114,11 @@ pub struct PipelineTiming {
     pub move_latency: u64,
     /// Wait of the kernel's loop in each turn, after all before it has retired.
     pub loop_stall: u64,
-    /// How calls of the kernel overlap what is around them; `None`: they stop the flow.
+    /// The overlap of kernel calls with the code around them; `None`: they stop the flow.
     pub calls: Option<OverlapTiming>,
 }
 
-/// How calls of the kernel overlap what is around them.
+/// The overlap of kernel calls with the code around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
     /// Instructions of the kernel that enter the window in a cycle of a call, in thousandths.
@@ -169,20 +169,20 @@ pub struct ErrorTiming {
     pub high: u64,
 }
 
-/// How the calibration went that the numbers come from.
+/// The quality of the calibration that the numbers come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// Experiments that it consists of.
     pub experiments: u64,
-    /// Those that met the precision that was asked for.
+    /// Experiments that met the precision that was asked for.
     pub precise: u64,
     /// Programs that nothing was fitted to.
     pub checks: u64,
-    /// How far off the model is for half of them, in thousandths of their time.
+    /// The median error of these programs, in thousandths of their time.
     pub check_error: u64,
     /// The compiler of the experiments, where it is known.
     pub compiler: Option<String>,
-    /// Why it is not good enough to be the default of a machine; `None` where it is.
+    /// The reason against it as the default of a machine; `None` where it is good enough.
     pub doubt: Option<String>,
 }
 
@@ -197,7 +197,7 @@ pub struct Timing {
     pub clock_hz: u64,
     /// What all instructions have in common.
     pub core: CoreTiming,
-    /// What calibrations know since experiments tell it; `None` in those before.
+    /// Numbers that newer calibrations have; `None` in older ones.
     pub pipeline: Option<PipelineTiming>,
     /// By [`Unit`].
     pub units: [UnitTiming; Unit::ALL.len()],
@@ -207,7 +207,7 @@ pub struct Timing {
     pub unknown_call: u64,
     /// How far off it is.
     pub error: ErrorTiming,
-    /// How the calibration went; `None` where the description does not say.
+    /// Its quality; `None` where the description states none.
     pub calibration: Option<Calibration>,
     /// What components take by one of their parameters, by the name of the experiment.
     pub models: BTreeMap<String, Fitted>,

@@ -44,7 +44,7 @@ class LiveLine(live_line.LiveLine):
 
 
 class StageLine(live_line.LiveLine):
-    """Is there while a stage runs: on terminals a line that changes, else one every 30 s."""
+    """Progress of a stage: on terminals a line that changes, else a line every 30 s."""
 
     def __init__(self, stage: str) -> None:
         super().__init__()

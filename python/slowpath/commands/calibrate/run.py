@@ -78,11 +78,11 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
                 line.done(name)
             stopped = stopping.asked
     measured = [name for name in settings.names if folder.of(name).measured]
-    done = count(1)
-    with StageLine("fitting models to experiments") as line:
+    evaluated = count(1)
+    with StageLine("fitting models to experiments") as stage:
         found = evaluate_all(
             [folder.of(name) for name in measured],
-            lambda name: line.show(next(done) / len(measured), name),
+            lambda name: stage.show(next(evaluated) / len(measured), name),
         )
     return found, stopped
 

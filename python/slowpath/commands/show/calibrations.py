@@ -40,7 +40,7 @@ class Calibration(TypedDict):
     check_error: float | None
     """Half of the check programs take their estimate within this share of their time."""
     doubt: str | None
-    """Why it is not good enough to be the default of a machine; every estimate by it says so. Null
+    """The reason against it as the default of a machine, which every estimate states. Null
     where it is good enough, or where that is not recorded."""
     low: float
     """Lower end of intervals, as a share of the estimate."""
@@ -51,7 +51,7 @@ class Calibration(TypedDict):
     models: int
     """Models of components that grow with a parameter."""
     default: bool
-    """Whether estimates without `--target` use it on this machine."""
+    """True where estimates without `--target` use it on this machine."""
 
 
 def show_calibrations(files: Sequence[str], form: str) -> ExitCode:
@@ -105,7 +105,7 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_kept(text: str) -> bool:
-    """Whether the calibration that this machine keeps is this one."""
+    """Return whether the calibration that this machine keeps is this one."""
     try:
         return read_text(calibration_file()) == text
     except InputError:  # there is none

@@ -242,7 +242,7 @@ class _Found(NamedTuple):
 
 
 def _share(steps: Iterable[float]) -> float:
-    """Which share of a descent is done: as far as steps are small."""
+    """Return the share of a descent that is done: as far as steps are small."""
     whole = math.log(_STEP / _LEAST_STEP)
     done = [min(max(math.log(_STEP / step) / whole, 0.0), 1.0) for step in steps]
     return sum(done) / len(done)

@@ -114,7 +114,7 @@ def first() -> Parameters:
 
 
 def returns_are_predicted(parameters: Parameters) -> bool:
-    """Whether calls of the kernel overlap what is around them."""
+    """Return whether calls of the kernel overlap the code around them."""
     return parameters["function_cycles"] < _PREDICTED
 
 

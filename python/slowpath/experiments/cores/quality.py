@@ -1,4 +1,4 @@
-"""How good a calibration is: good enough to be the default of a machine, or why not."""
+"""The quality of a calibration, and the reason against it as the default of a machine."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -17,7 +17,7 @@ _MOST = 0.5
 
 
 class Quality(NamedTuple):
-    """How the experiments went, and how well the model predicts programs it was not fitted to."""
+    """Precision of the experiments, and errors on programs that the model was not fitted to."""
 
     experiments: int
     precise: int  # those that met the precision that was asked for
@@ -27,7 +27,7 @@ class Quality(NamedTuple):
 
     @property
     def doubt(self) -> str | None:
-        """Why it is not good enough to be the default of a machine; None where it is."""
+        """The reason against it as the default of a machine; None where it is good enough."""
         if self.checks < FEWEST_CHECKS:
             return f"{self.checks} check programs were measured; {FEWEST_CHECKS} tell something"
         error = f"half of the check programs are off by more than {self.check_error:.1%}"

@@ -65,7 +65,7 @@ struct Fixpoint {
     /// Blocks to lift, again if need be.
     pending: BTreeSet<(Place, BlockId)>,
     order: Order,
-    /// Where blocks begin, by their numbers.
+    /// The points at which blocks begin, by their numbers.
     points: Vec<ProgramPoint>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,

@@ -65,7 +65,7 @@ class Stated(NamedTuple):
     sites: list[Site]
     calls: list[Call]
     allocations: list[Allocation]
-    """What is allocated, in the order of numbers, which begin at 1."""
+    """Allocations, in the order of their numbers, which begin at 1."""
     outside: list[str]
     """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
 
