@@ -86,8 +86,9 @@ impl Station {
         })?;
         let prepared = self.perform(py, || {
             let mut witness = serde_json::from_str(witness)?;
-            let object = slowpath::as_witnessed(&object, &witness);
+            // Before variables with any value get one: a witness has those that are writable.
             slowpath::with_stated(&object, &mut witness);
+            let object = slowpath::as_witnessed(&object, &witness);
             let Station { kernel, inner, .. } = self;
             // What cannot be filled is left out: whether the path is taken without, the run shows.
             if let Some(Ok(content)) = maps.map(|text| slowpath::start_maps(text, &object)) {
