@@ -77,6 +77,23 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
+    /// Loads a program of an object with the maps of another one, as far as that one has them: both
+    /// see what either writes.
+    ///
+    /// # Errors
+    /// As [`Kernel::load`].
+    pub fn load_beside(
+        &self,
+        object: &Object,
+        program: usize,
+        other: &Loaded,
+    ) -> Result<Loaded, LoadError> {
+        let reachable = collect::collect(object, program, &|| self.types())?;
+        let shared = |number| Some((number, other.map_at(number)?));
+        let shared = reachable.maps.iter().filter_map(|&number| shared(number)).collect();
+        self.load_sharing(object, program, reachable, &[], &shared)
+    }
+
     /// A program that lets every packet pass, to be put where any program will do.
     pub fn passing(&self) -> Result<Loaded, LoadError> {
         let program =
@@ -198,6 +215,18 @@ impl Kernel {
         reachable: collect::Reachable,
         further: &[(usize, &MapDef)],
     ) -> Result<Loaded, LoadError> {
+        self.load_sharing(object, program, reachable, further, &BTreeMap::new())
+    }
+
+    /// The same with maps that exist already, by their numbers.
+    fn load_sharing(
+        &self,
+        object: &Object,
+        program: usize,
+        reachable: collect::Reachable,
+        further: &[(usize, &MapDef)],
+        shared: &BTreeMap<usize, &Map>,
+    ) -> Result<Loaded, LoadError> {
         // Types are optional: what cannot do without them, the verifier names.
         let types = object
             .btf
@@ -207,7 +236,11 @@ impl Kernel {
         let mut maps = BTreeMap::new();
         let defs = reachable.maps.iter().filter_map(|&n| Some((n, object.maps.get(n)?)));
         for (number, def) in defs.chain(further.iter().copied()) {
-            maps.insert(number, create::map(def, self.cpus, types_fd)?);
+            let map = match shared.get(&number) {
+                Some(map) => map.share().map_err(|cause| create::failed(def, "share", cause))?,
+                None => create::map(def, self.cpus, types_fd)?,
+            };
+            maps.insert(number, map);
         }
         let license = object.license.as_deref().unwrap_or_default();
         let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });
@@ -216,7 +249,7 @@ impl Kernel {
         for (number, linked) in &reachable.programs {
             programs.insert(*number, program::load(linked, license, &maps, types, &[])?);
         }
-        for map in maps.values() {
+        for (_, map) in maps.iter().filter(|(number, _)| !shared.contains_key(number)) {
             fill(map, &maps, &programs)?;
         }
         // The program itself was the first to be collected.

@@ -32,6 +32,11 @@ impl Map {
         Map { def: def.clone(), raw, cpus }
     }
 
+    /// Return another handle of the same map.
+    pub(crate) fn share(&self) -> io::Result<Map> {
+        Ok(Map { def: self.def.clone(), raw: self.raw.share()?, cpus: self.cpus })
+    }
+
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.raw.fd()
     }

@@ -233,6 +233,11 @@ impl RawMap {
         Ok(RawMap { fd, key_size: spec.key_size as usize, transfer: transfer(spec) })
     }
 
+    pub fn share(&self) -> io::Result<RawMap> {
+        let RawMap { key_size, transfer, .. } = *self;
+        Ok(RawMap { fd: self.fd.try_clone()?, key_size, transfer })
+    }
+
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
