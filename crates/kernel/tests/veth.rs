@@ -11,10 +11,11 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
+use slowpath::Options;
 use slowpath_bpf::Object;
 use slowpath_kernel::{Counted, FrameSocket, Kernel, Mode, Namespace, RunError};
 use slowpath_oracle::Oracle;
-use support::bounds::analyse_received;
+use support::bounds::analyse_as;
 use support::clang::{Clang, clang};
 use support::kernel;
 
@@ -165,7 +166,8 @@ fn executed(counted: &Counted, socket: &FrameSocket, frame: &[u8]) -> Option<u64
 }
 
 fn bound(data: &[u8], receive: Option<&str>) -> u64 {
-    let result: Value = analyse_received(data.to_vec(), receive);
+    let options = Options { receive: receive.map(str::to_owned), ..Options::default() };
+    let result: Value = analyse_as(data, options);
     let bound = result["guarantee"]["counts"]["instructions"].as_u64();
     bound.unwrap_or_else(|| panic!("no bound: {}", result["error"]))
 }

@@ -1,10 +1,13 @@
 //! The bound of a program against what the kernel executes: no packet more than the bound, every
 //! witness exactly what it says, as the kernel counts it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
+use slowpath::{
+    Analysis, Event, Options, Poll, ProgramFile, ProgramRequest, as_witnessed, with_stated,
+};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{bytes, context, install, open};
@@ -18,19 +21,18 @@ const DEADLINE: f64 = 10.0;
 
 /// The result of an analysis of the first program of an object, as JSON; null if there is none.
 pub fn analyse(data: Vec<u8>) -> Value {
-    analyse_received(data, None)
+    analyse_as(&data, Options::default())
 }
 
-/// The same for packets that arrive as in a receiving environment, by default as on any device.
-pub fn analyse_received(data: Vec<u8>, receive: Option<&str>) -> Value {
-    let Ok(object) = ProgramFile::read(&data) else { return Value::Null };
+/// The same with options other than target, paths and, unless there is one, deadline.
+pub fn analyse_as(data: &[u8], options: Options) -> Value {
+    let Ok(object) = ProgramFile::read(data) else { return Value::Null };
     let request = ProgramRequest {
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
-            deadline_seconds: Some(DEADLINE),
-            receive: receive.map(str::to_owned),
-            ..Options::default()
+            deadline_seconds: options.deadline_seconds.or(Some(DEADLINE)),
+            ..options
         },
         ..ProgramRequest::of("generated.o", object)
     };
@@ -47,8 +49,12 @@ pub fn analyse_received(data: Vec<u8>, receive: Option<&str>) -> Value {
 }
 
 /// How many instructions the kernel executes with what a witness says.
-fn replay(kernel: &Kernel, object: &Object, witness: &Value) -> Result<u64, String> {
-    let counted = kernel.load_counted(object, 0).map_err(|e| e.to_string())?;
+fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u64, String> {
+    let object = as_witnessed(original, witness);
+    let mut witness = witness.clone();
+    with_stated(original, &mut witness);
+    let witness = &witness;
+    let counted = kernel.load_counted(&object, 0).map_err(|e| e.to_string())?;
     let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
     let run = counted.run(&bytes(&witness["packet"]), &context(witness));
     drop(installed);
@@ -72,7 +78,17 @@ pub fn bound_holds(
     tally: &mut Tally,
 ) -> Result<(), (Class, String)> {
     let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
-    let result = analyse(data);
+    result_holds(kernel, &Arc::new(object), &analyse(data), most, tally)
+}
+
+/// The same with the result of an analysis, of an object whose variables are as in the analysis.
+pub fn result_holds(
+    kernel: &Kernel,
+    object: &Arc<Object>,
+    result: &Value,
+    most: u64,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
     let bound = result["guarantee"]["counts"]["instructions"].as_u64();
     let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
     let reached = tally.bound(&result["guarantee"]);
@@ -89,7 +105,7 @@ pub fn bound_holds(
     for path in result["paths"].as_array().into_iter().flatten() {
         let witness = &path["witness"];
         let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
-        let count = replay(kernel, &object, witness).map_err(faulty)?;
+        let count = replay(kernel, object, witness).map_err(faulty)?;
         let expected = path["cost"]["instructions"].as_u64();
         if Some(count) == expected {
             tally.replayed += 1;
@@ -98,7 +114,7 @@ pub fn bound_holds(
         if count > bound {
             return Err(exceeds(count));
         }
-        let on = depends_on(&result, witness);
+        let on = depends_on(result, witness);
         if on.is_empty() {
             return Err(faulty(format!("{count} instructions, not {expected:?}")));
         }

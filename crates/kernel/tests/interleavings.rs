@@ -1,0 +1,236 @@
+//! Other CPUs, at random. Programs read shared memory several times, in atomic instructions, too, and
+//! branch on what they find, while another CPU runs the same program or one that writes, over the
+//! same maps. No run executes more instructions than the bound for any number of CPUs.
+
+use crate::support;
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath_bpf::Object;
+use slowpath_kernel::{Context, Counted, Kernel, Loaded};
+use slowpath_oracle::Oracle;
+use support::bounds::analyse;
+use support::clang::{Clang, clang};
+use support::kernel;
+use support::pin::pin;
+use support::tally::setting;
+
+/// Programs, unless `SLOWPATH_CPU_PROGRAMS` says how many.
+const PROGRAMS: u64 = 40;
+/// Counted runs of each, beside each of the others.
+const RUNS: usize = 400;
+/// Runs on the other CPU in one call.
+const BATCH: u32 = 2_000;
+
+const HEAD: &str = r#"
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
+#define SEC(name) __attribute__((section(name), used))
+static void *(*lookup)(void *, const void *) = (void *)1;
+static long (*update)(void *, const void *, const void *, u64) = (void *)2;
+static long (*delete)(void *, const void *) = (void *)3;
+static u32 (*draw)(void) = (void *)7;
+struct value { u64 a, b; u32 c, d; };
+#define MAP(name, kind) struct { int (*type)[kind]; int (*max_entries)[4]; u32 *key; struct value *value; } name SEC(".maps")
+MAP(array, 2);
+MAP(hash, 1);
+volatile u64 global;
+volatile u32 word;
+#define READ(place) (*(volatile typeof(place) *)&(place))
+#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
+	asm volatile("" : "+r"(x)); } } while (0)
+char _license[] SEC("license") = "GPL";
+"#;
+
+/// A program that writes what others read.
+const WRITER: &str = r#"
+SEC("xdp") int writer(void *ctx)
+{
+	u32 k = 0, r = draw();
+	struct value *v = lookup(&array, &k), new = { r & 3, r >> 2 & 3, r >> 4 & 3, r >> 6 & 3 };
+	if (v) {
+		READ(v->a) = r & 3;
+		READ(v->b) = r >> 2 & 3;
+		READ(v->c) = r >> 4 & 3;
+		READ(v->d) = r >> 6 & 3;
+	}
+	global = r >> 8 & 3;
+	word = r >> 10 & 3;
+	if (r >> 12 & 1)
+		update(&hash, &k, &new, 0);
+	else
+		delete(&hash, &k);
+	return 1;
+}
+"#;
+
+/// A program whose work depends on what it reads.
+fn program(rng: &mut StdRng) -> String {
+    const PLACES: [(&str, &str); 6] = [
+        ("v->a", "u64"),
+        ("v->b", "u64"),
+        ("v->c", "u32"),
+        ("v->d", "u32"),
+        ("global", "u64"),
+        ("word", "u32"),
+    ];
+    let mut text = format!(
+        "{HEAD}SEC(\"xdp\") int program(void *ctx)\n{{\n\tu32 k = 0;\n\tu64 x = 1, r[4] = {{ 0 }};\n\t\
+         struct value *v = lookup(&array, &k), *e;\n\tif (!v)\n\t\treturn 1;\n"
+    );
+    // Few places, so that most are accessed again.
+    let places: Vec<_> = (0..2).map(|_| PLACES[rng.random_range(0..PLACES.len())]).collect();
+    for step in 0..rng.random_range(3..8) {
+        let (place, kind) = places[rng.random_range(0..places.len())];
+        let (to, from) = (rng.random_range(0..4), rng.random_range(0..4));
+        let (low, high) = (rng.random_range(0..4), rng.random_range(0..4));
+        let (some, more) = (rng.random_range(1..12), rng.random_range(0..4));
+        let part = ["u8", "u16", "u32"][rng.random_range(0..3)];
+        let access = match rng.random_range(0..11) {
+            0..4 => format!("r[{to}] = READ({place}) & 3;"),
+            4 => format!("r[{to}] = *(volatile {part} *)&{place} & 3;"),
+            5 => format!("READ({place}) = {low};"),
+            6 => format!("r[{to}] = __sync_fetch_and_add(&{place}, {low}) & 3;"),
+            7 => format!("r[{to}] = __sync_lock_test_and_set(&{place}, ({kind}){high}) & 3;"),
+            8 => format!(
+                "r[{to}] = __sync_val_compare_and_swap(&{place}, ({kind})r[{from}], ({kind}){high});"
+            ),
+            9 => format!("r[{to}] = __sync_fetch_and_xor(&{place}, {low}) & 3;"),
+            _ => format!("e = lookup(&hash, &k); r[{to}] = e ? READ(e->a) & 3 : 7;"),
+        };
+        let _ = writeln!(text, "\t{access}");
+        if step == 0 {
+            continue;
+        }
+        let question = match rng.random_range(0..5) {
+            0 => format!("r[{to}] == {low}"),
+            1 => format!("r[{to}] != r[{from}]"),
+            2 => format!("r[{to}] == {low} && r[{from}] == {high}"),
+            3 => format!("r[{to}] < r[{from}]"),
+            _ => format!("(r[{to}] ^ r[{from}]) & 1"),
+        };
+        let _ = match rng.random_range(0..6) {
+            0 => writeln!(
+                text,
+                "\t_Pragma(\"clang loop unroll(disable)\") for (int i = 0; i < {}; i++) {{ {kind} o = \
+                 READ({place}), n = (o * 3 + 1) & 3; WORK({more}); if \
+                 (__sync_val_compare_and_swap(&{place}, o, n) == o) break; }}",
+                2 + some / 2
+            ),
+            _ => writeln!(text, "\tif ({question}) WORK({some}); else WORK({more});"),
+        };
+    }
+    text + "\treturn (x & 1) + 1;\n}\n" + WRITER
+}
+
+/// What no run exceeds, alone and among others; `None` where nothing is promised.
+struct Bounds {
+    alone: u64,
+    among_others: Option<u64>,
+}
+
+fn bounds(result: &Value) -> Option<Bounds> {
+    let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
+    let alone = count("guarantee")?;
+    let condition =
+        |sentence: &Value| sentence.as_str().is_some_and(|s| s.starts_with("no other CPU"));
+    let conditional = result["assumptions"].as_array()?.iter().any(condition);
+    let among_others = if conditional { count("interleaved") } else { Some(alone) };
+    Some(Bounds { alone, among_others })
+}
+
+/// The most instructions of a run while a program runs on another CPU all the time.
+fn most_beside(counted: &Counted, other: Option<&Loaded>) -> u64 {
+    let done = AtomicBool::new(false);
+    // Threads inherit the CPU that their parent stays on: the parent stays on none.
+    std::thread::scope(|scope| {
+        if let Some(other) = other {
+            let done = &done;
+            scope.spawn(move || {
+                pin(1);
+                while !done.load(Ordering::Relaxed) {
+                    other.run(&[0; 64], BATCH).unwrap_or_else(|e| panic!("{e}"));
+                }
+            });
+        }
+        let counting = scope.spawn(|| {
+            pin(0);
+            let run = || counted.run(&[0; 64], &Context::default()).map(|(_, count)| count);
+            let counts: Result<Vec<u64>, _> = (0..RUNS).map(|_| run()).collect();
+            done.store(true, Ordering::Relaxed);
+            counts.unwrap_or_else(|e| panic!("{e}")).into_iter().max().unwrap_or_default()
+        });
+        counting.join().expect("no panic")
+    })
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Programs with a condition about other CPUs, and those with a bound for any number of them.
+    conditional: usize,
+    bounded: usize,
+    /// Programs that took more than their bound for one CPU.
+    beyond: usize,
+    /// Programs that took as much as the bound for any number of CPUs.
+    reached: usize,
+}
+
+fn check(kernel: &Kernel, clang: &Clang, text: &str, seen: &mut Seen) -> Result<(), String> {
+    let data = clang.compile(text)?;
+    let object = Object::parse(&data).map_err(|e| e.to_string())?;
+    let result = analyse(data);
+    let bounds = bounds(&result).ok_or_else(|| format!("no bound: {}", result["error"]))?;
+    let Bounds { alone, among_others } = bounds;
+    let counted = kernel.load_counted(&object, 0).map_err(|e| e.to_string())?;
+    let beside = |program| {
+        let loaded = kernel.load_beside(&object, program, counted.loaded());
+        loaded.map_err(|e| e.to_string())
+    };
+    let (same, writer) = (beside(0)?, beside(1)?);
+    let most = most_beside(&counted, None);
+    if most > alone {
+        return Err(format!("{most} instructions alone, bound {alone}"));
+    }
+    let most = most_beside(&counted, Some(&same)).max(most_beside(&counted, Some(&writer)));
+    seen.conditional += usize::from(among_others != Some(alone));
+    seen.bounded += usize::from(among_others.is_some_and(|bound| bound > alone));
+    seen.beyond += usize::from(most > alone);
+    seen.reached += usize::from(Some(most) == among_others);
+    match among_others {
+        Some(bound) if most > bound => Err(format!(
+            "{most} instructions beside another CPU, bounds {alone} and {bound}, {}",
+            result["assumptions"]
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn no_interleaving_exceeds_the_bound_for_any_number_of_cpus() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let first = setting("SLOWPATH_FIRST_SEED", 0);
+    let programs = setting("SLOWPATH_CPU_PROGRAMS", PROGRAMS);
+    let (mut seen, mut faults) = (Seen::default(), Vec::new());
+    for seed in first..first + programs {
+        let text = program(&mut StdRng::seed_from_u64(seed));
+        if let Err(fault) = check(&kernel, &clang, &text, &mut seen) {
+            let own = &text[HEAD.len()..text.len() - WRITER.len()];
+            faults.push(format!("program {seed}: {fault}\n{own}"));
+        }
+    }
+    let Seen { conditional, bounded, beyond, reached } = seen;
+    eprintln!(
+        "{programs} programs: {conditional} conditional, {bounded} bounded for any number of CPUs; \
+         {beyond} took more than alone, {reached} as much as their bound"
+    );
+    let shown = faults.iter().take(3).cloned().collect::<Vec<_>>().join("\n");
+    assert!(faults.is_empty(), "{} faults: {shown}", faults.len());
+    assert!(bounded > 0, "no program is slower beside other CPUs");
+    // One CPU shows nothing of this.
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(cpus < 2 || (beyond > 0 && reached > 0), "{beyond} beyond, {reached} reached");
+    Oracle::Kernel.compared(programs as usize, "random programs beside another CPU");
+}

@@ -1,0 +1,246 @@
+//! Variables that loaders set. Random programs in C branch on and count to variables in `.rodata`,
+//! `.data` and `.bss`; random values are stated for them. The kernel reaches the bound with these
+//! values, no packet exceeds it, and the bound for any value is at least as large.
+
+use crate::support;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath::{Options, configured};
+use slowpath_bpf::Object;
+use slowpath_kernel::{Context, Kernel};
+use slowpath_oracle::Oracle;
+use support::bounds::{analyse_as, result_holds};
+use support::clang::{Clang, clang};
+use support::kernel;
+use support::pin::on_every_cpu;
+use support::tally::{Class, Tally, setting};
+
+/// Programs, unless `SLOWPATH_LOADER_PROGRAMS` says how many.
+const PROGRAMS: u64 = 40;
+/// Configurations of each.
+const CONFIGURATIONS: usize = 3;
+/// Packets for each configuration.
+const PACKETS: usize = 12;
+
+const HEAD: &str = r#"
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
+typedef unsigned long long u64; typedef int s32;
+#define SEC(name) __attribute__((section(name), used))
+#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
+	asm volatile("" : "+r"(x)); } } while (0)
+struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
+char _license[] SEC("license") = "GPL";
+"#;
+
+const START: &str = r#"
+SEC("xdp") int program(struct xdp_md *ctx)
+{
+	u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;
+	if (p + 32 > end)
+		return 1;
+	u64 x = 1;
+"#;
+
+/// A place that holds a number, as C and options call it.
+struct Place {
+    name: String,
+    kind: &'static str,
+}
+
+/// A program, and the places that a loader may set.
+fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
+    let (mut text, mut places) = (HEAD.to_owned(), Vec::new());
+    for number in 0..rng.random_range(2..5) {
+        let kind = ["u8", "u16", "u32", "u32", "u64", "s32"][rng.random_range(0..6)];
+        let volatile = ["const volatile", "const volatile", "volatile", ""][rng.random_range(0..4)];
+        let value = rng.random_range(0..4) * rng.random_range(0..8);
+        let (name, initial) = (format!("v{number}"), format!(" = {value}"));
+        let initial = if value == 0 { "" } else { &initial };
+        let shape = rng.random_range(0..4);
+        let _ = match shape {
+            0 => writeln!(text, "{volatile} {kind} {name}[2];"),
+            1 => writeln!(text, "{volatile} struct {{ u32 before; {kind} low; }} {name};"),
+            _ => writeln!(text, "{volatile} {kind} {name}{initial};"),
+        };
+        match shape {
+            0 => places.extend((0..2).map(|n| Place { name: format!("{name}[{n}]"), kind })),
+            1 => places.push(Place { name: format!("{name}.low"), kind }),
+            _ => places.push(Place { name, kind }),
+        }
+    }
+    text += START;
+    for _ in 0..rng.random_range(2..6) {
+        let mut any = || &places[rng.random_range(0..places.len())].name;
+        let (one, other) = (any(), any());
+        let (some, more) = (rng.random_range(1..9), rng.random_range(0..5));
+        let (at, value) = (rng.random_range(0..16), rng.random_range(0..9));
+        let question = match rng.random_range(0..6) {
+            0 => format!("{one} == {value}"),
+            1 => format!("{one} > {value}"),
+            2 => format!("{one} & {}", 1 << (value / 2)),
+            3 => format!("p[{at}] < {one}"),
+            4 => format!("p[{at}] == (u8){one}"),
+            _ => format!("(u64){one} < (u64){other}"),
+        };
+        let _ = match rng.random_range(0..4) {
+            0 => writeln!(
+                text,
+                "\tfor (u32 i = 0; i < 12; i++) {{ if (i >= {one}) break; WORK({more}); }}"
+            ),
+            1 => writeln!(
+                text,
+                "\tif ({question}) for (u32 i = 0; i < (p[{at}] & 7); i++) {{ if (i == {one}) break; \
+                 WORK({some}); }}"
+            ),
+            _ => writeln!(text, "\tif ({question}) WORK({some}); else WORK({more});"),
+        };
+    }
+    (text + "\treturn (x & 1) + 1;\n}\n", places)
+}
+
+/// A value for each place, or any value.
+fn values(rng: &mut StdRng, places: &[Place], open: f64) -> Vec<String> {
+    let mut value = |place: &Place| {
+        let most: u64 = match place.kind {
+            "u8" => 0xff,
+            "u16" => 0xffff,
+            "u64" => u64::MAX,
+            "s32" => 0x7fff_ffff,
+            _ => 0xffff_ffff,
+        };
+        match rng.random_range(0..4) {
+            _ if rng.random_bool(open) => "any".to_owned(),
+            0 => rng.random_range(0..=most).to_string(),
+            1 if place.kind == "s32" => format!("-{}", rng.random_range(1..9)),
+            _ => rng.random_range(0..10).to_string(),
+        }
+    };
+    places.iter().map(|place| format!("{}={}", place.name, value(place))).collect()
+}
+
+fn count(result: &Value) -> Result<u64, (Class, String)> {
+    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
+    bound.ok_or_else(|| (Class::NoBound, result["error"].to_string()))
+}
+
+/// The most instructions that packets execute.
+fn most(
+    kernel: &Kernel,
+    object: &Object,
+    rng: &mut StdRng,
+    tally: &mut Tally,
+) -> Result<u64, (Class, String)> {
+    let counted = kernel.load_counted(object, 0).map_err(|e| (Class::Verifier, e.to_string()))?;
+    let mut most = 0;
+    for _ in 0..PACKETS {
+        let mut packet = vec![0; rng.random_range(32..64)];
+        let small = rng.random::<bool>();
+        packet.fill_with(|| if small { rng.random_range(0..10) } else { rng.random() });
+        let run = counted.run(&packet, &Context::default());
+        let (_, count) = run.map_err(|e| (Class::Meaning, e.to_string()))?;
+        most = most.max(count);
+        tally.packets += 1;
+    }
+    Ok(most)
+}
+
+/// The contents of read-only sections, as `--maps` takes them.
+fn sections(object: &Object) -> String {
+    let mut text = String::new();
+    for map in object.maps.iter().filter(|map| map.read_only) {
+        let bytes = map.initial.as_deref().unwrap_or_default();
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let _ = writeln!(text, "[[\"{}\"]]\nkey = 0\nvalue = \"{digits}\"", map.name);
+    }
+    text
+}
+
+fn check(
+    (kernel, clang): (&Kernel, &Clang),
+    (text, places): (&str, &[Place]),
+    rng: &mut StdRng,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let data = clang.compile(text).map_err(|fault| (Class::Compiler, fault))?;
+    let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
+    let object = Arc::new(object);
+    tally.programs += 1;
+    let stated =
+        |set: &[String]| analyse_as(&data, Options { set: set.to_vec(), ..Options::default() });
+    let with = |set: &[String], maps: Option<&str>| {
+        configured(&object, set, maps).map_err(|e| (Class::Refused, format!("{set:?}: {e}")))
+    };
+    // As the object has them: writable variables may have any value.
+    let plain = stated(&[]);
+    let packets = most(kernel, &object, rng, tally)?;
+    result_holds(kernel, &object, &plain, packets, tally)?;
+    let open = values(rng, places, 1.0);
+    let any = stated(&open);
+    result_holds(kernel, &with(&open, None)?, &any, packets, tally)?;
+    let any = count(&any)?;
+    for _ in 0..CONFIGURATIONS {
+        let set = values(rng, places, 0.0);
+        let here = |(class, fault)| (class, format!("{set:?}: {fault}"));
+        let configured = with(&set, None)?;
+        let result = stated(&set);
+        let packets = most(kernel, &configured, rng, tally).map_err(here)?;
+        result_holds(kernel, &configured, &result, packets, tally).map_err(here)?;
+        let known = count(&result).map_err(here)?;
+        // Some of them stated, others any.
+        let part: Vec<String> = set
+            .iter()
+            .zip(&open)
+            .map(|(one, any)| if rng.random() { one } else { any }.clone())
+            .collect();
+        let result = stated(&part);
+        result_holds(kernel, &with(&part, None)?, &result, packets, tally).map_err(here)?;
+        let between = count(&result).map_err(here)?;
+        if known > between || between > any {
+            return Err(here((Class::Bound, format!("{known}, {part:?} {between}, any {any}"))));
+        }
+        // The same bytes of read-only sections from a file, which leaves the others as they are.
+        let maps = sections(&configured);
+        let read_only = with(&[], Some(&maps))?;
+        let given = analyse_as(&data, Options { maps: Some(maps), ..Options::default() });
+        result_holds(kernel, &read_only, &given, 0, tally).map_err(here)?;
+        let given = count(&given).map_err(here)?;
+        if known > given {
+            return Err(here((Class::Bound, format!("{known}, --maps {given}"))));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_kernel_reaches_the_bound_of_random_configurations() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let first = setting("SLOWPATH_FIRST_SEED", 0);
+    let seeds = first..first + setting("SLOWPATH_LOADER_PROGRAMS", PROGRAMS);
+    let worker = |number: usize, of: usize| {
+        let mut tally = Tally::default();
+        for seed in seeds.clone().skip(number).step_by(of) {
+            let mut rng = StdRng::seed_from_u64(seed);
+            let (text, places) = program(&mut rng);
+            let done = check((&kernel, &clang), (&text, &places), &mut rng, &mut tally);
+            if let Err((class, fault)) = done {
+                tally.fault(class, format!("program {seed}: {fault}\n{}", &text[HEAD.len()..]));
+            }
+        }
+        tally
+    };
+    let mut tally = Tally::default();
+    for part in on_every_cpu(worker) {
+        tally.add(part);
+    }
+    tally.report("programs with variables");
+    assert!(tally.open.is_empty(), "a witness did not do what it says: {:?}", tally.open);
+    let reached = tally.exact + tally.conditional;
+    assert_eq!(reached, tally.bounds, "bounds that no packet is known to reach");
+    Oracle::Clang.compared(tally.programs, "programs with variables");
+    tally.judge("programs with variables");
+}

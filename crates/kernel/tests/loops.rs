@@ -1,0 +1,311 @@
+//! Loops. Random programs in C count up and down to constants and to bytes of the packet, in all
+//! types and comparisons, nested, with early exits, with counters on the stack and in callbacks. No
+//! packet executes more instructions than the bound, and a packet reaches each exact one.
+
+use crate::support;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use slowpath::Options;
+use slowpath_bpf::Object;
+use slowpath_kernel::{Context, Kernel, LoadError};
+use slowpath_oracle::Oracle;
+use support::bounds::{analyse_as, result_holds};
+use support::clang::{Clang, clang};
+use support::kernel;
+use support::pin::on_every_cpu;
+use support::tally::{Class, Tally, setting};
+
+/// Programs, unless `SLOWPATH_LOOP_PROGRAMS` says how many.
+const PROGRAMS: u64 = 60;
+/// Packets for each.
+const PACKETS: usize = 24;
+/// Seconds for a bound. What is found by then holds too.
+const DEADLINE: f64 = 2.0;
+
+const HEAD: &str = r#"
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
+typedef unsigned long long u64; typedef int s32; typedef long long s64;
+#define SEC(name) __attribute__((section(name), used))
+#define LOOP _Pragma("clang loop unroll(disable)")
+#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
+	asm volatile("" : "+r"(x)); } } while (0)
+struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
+struct state { u64 x; u32 limit; };
+static long (*bpf_loop)(u32, void *, void *, u64) = (void *)181;
+char _license[] SEC("license") = "GPL";
+"#;
+
+const START: &str = r#"
+SEC("xdp") int program(struct xdp_md *ctx)
+{
+	u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;
+	if (p + 32 > end)
+		return 1;
+	u64 x = 1, buffer[4] = { 0 };
+"#;
+
+/// Rounds of loops at each depth.
+const ROUNDS: [u32; 3] = [20, 5, 3];
+
+/// Writes a program.
+struct Writer<'a> {
+    rng: &'a mut StdRng,
+    /// Callbacks and other functions.
+    functions: String,
+    names: u32,
+}
+
+impl Writer<'_> {
+    fn below(&mut self, most: u32) -> u32 {
+        self.rng.random_range(0..most)
+    }
+
+    fn any<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.rng.random_range(0..of.len())]
+    }
+
+    fn name(&mut self) -> u32 {
+        self.names += 1;
+        self.names
+    }
+
+    fn work(&mut self) -> String {
+        format!("WORK({});", self.below(5))
+    }
+
+    /// A number of rounds that is known, or that the packet tells.
+    fn rounds(&mut self, most: u32, packet: bool) -> String {
+        let at = self.below(16);
+        let mask = [1, 3, 7, 15].into_iter().rfind(|&mask| mask <= most).unwrap_or(1);
+        match self.below(if packet { 8 } else { 1 }) {
+            0 => self.rng.random_range(1..=most).to_string(),
+            1 => format!("(p[{at}] & {mask})"),
+            2 => format!("(p[{at}] & {}) + {}", mask / 2, 1 + self.below(most / 2 + 1)),
+            3 => format!("p[{at}] % {}", most + 1),
+            4 => format!("(*(u16 *)(p + {}) >> 4 & {mask})", 2 * (at / 2)),
+            5 => format!("((u32)(end - p) & {mask})"),
+            6 => format!("(p[{at}] > {most} ? {most} : p[{at}])"),
+            _ => format!("((p[{at}] & {mask}) ^ {})", self.below(mask + 1)),
+        }
+    }
+
+    /// A question about the packet, and about a counter.
+    fn question(&mut self, counter: &str, packet: bool) -> String {
+        let (at, value) = (self.below(16), self.below(8));
+        match self.below(if packet { 5 } else { 1 }) {
+            0 => format!("{counter} == {value}"),
+            1 => format!("p[{at}] == {value}"),
+            2 => format!("p[{at}] > {}", 16 * value + 100),
+            3 => format!("p[({counter}) & 15] & {}", 1 << value),
+            _ => format!("p[{at}] < (u8)({counter})"),
+        }
+    }
+
+    /// What is done in each round.
+    fn body(&mut self, counter: &str, depth: usize, packet: bool) -> String {
+        let mut text = self.work();
+        for _ in 0..self.below(3) {
+            let question = self.question(counter, packet);
+            let work = self.work();
+            let _ = match self.below(7) {
+                0 => write!(text, " if ({question}) break;"),
+                1 => write!(text, " if ({question}) {{ {work} continue; }}"),
+                2 if packet => write!(text, " if ({question}) return x & 1;"),
+                3 => write!(text, " buffer[({counter}) & 3] = x;"),
+                4 => {
+                    let other = self.work();
+                    write!(text, " if ({question}) {{ {work} }} else {{ {other} }}")
+                }
+                5 if depth + 1 < ROUNDS.len() => {
+                    let inner = self.a_loop(depth + 1, packet);
+                    write!(text, " {inner}")
+                }
+                _ => write!(text, " if ({question}) {{ {work} }}"),
+            };
+        }
+        text
+    }
+
+    /// A loop that ends.
+    fn a_loop(&mut self, depth: usize, packet: bool) -> String {
+        let most = ROUNDS[depth];
+        let number = self.name();
+        let (i, n) = (format!("i{number}"), format!("n{number}"));
+        let rounds = self.rounds(most, packet);
+        let known = rounds.parse::<u32>().is_ok();
+        // The verifier loses the range of a counter that is cut to less than a register.
+        let kinds = ["u32", "u64", "s32", "s64", "u32", "u64", "u8", "u16"];
+        let kind = self.any(if known { &kinds } else { &kinds[..6] });
+        let wide = !matches!(kind, "u8" | "u16");
+        let signed = kind.starts_with('s');
+        // Compilers do not know what a barrier leaves; the kernel does.
+        let hidden = wide && self.rng.random_bool(0.4);
+        let barrier =
+            if hidden { format!("asm volatile(\"\" : \"+r\"({i}));") } else { String::new() };
+        let spilled = if wide && !hidden && self.rng.random_bool(0.2) { "volatile " } else { "" };
+        let step = match self.below(3) {
+            0 => 1,
+            1 => [2, 4, 8][self.rng.random_range(0..3)],
+            _ => 1 + self.below(7),
+        };
+        let start = match self.below(4) {
+            0 => 1,
+            1 => self.below(20),
+            2 if known && kind == "u32" => 0xffff_fff0,
+            _ => 0,
+        };
+        let start =
+            if signed && self.rng.random() { format!("-{start}") } else { start.to_string() };
+        let first = format!("({kind})({start})");
+        let last = format!("({kind})({first} + {n} * {step})");
+        let exact = if known || step == 1 { "!=" } else { "<" };
+        let body = self.body(&i, depth, packet);
+        let head = match self.below(10) {
+            0 | 1 => {
+                format!("{spilled}{kind} {i} = {first}; LOOP for (; {i} < {last}; {i} += {step})")
+            }
+            2 => {
+                format!("{spilled}{kind} {i} = {first}; LOOP for (; {i} <= {last}; {i} += {step})")
+            }
+            3 | 4 => format!(
+                "{spilled}{kind} {i} = {first}; LOOP for (; {i} {exact} {last}; {i} += {step})"
+            ),
+            5 => format!("{spilled}{kind} {i} = {last}; LOOP for (; {i} > {first}; {i} -= {step})"),
+            6 if known => {
+                format!("{spilled}{kind} {i} = {last}; LOOP for (; {i} != {first}; {i} -= {step})")
+            }
+            7 => format!("{spilled}{kind} {i} = {n} << 2; LOOP for (; {i}; {i} >>= 1)"),
+            8 if packet => format!(
+                "{spilled}{kind} {i} = 0; LOOP for (; {i} < {n}; {i} += 1 + (p[{}] & 3))",
+                self.below(16)
+            ),
+            _ => format!("{spilled}{kind} {i} = {n}; LOOP while ({i}-- > 0)"),
+        };
+        format!("{{ u32 {n} = {rounds}; {head} {{ {barrier} {body} }} }}")
+    }
+
+    /// A loop in another function, or in a helper that calls back.
+    fn called(&mut self) -> String {
+        let number = self.name();
+        if self.rng.random() {
+            let body = self.a_loop(1, false);
+            let most = ROUNDS[0];
+            let _ = writeln!(
+                self.functions,
+                "static __attribute__((noinline)) u64 f{number}(u32 rounds, u64 x)\n{{\n\t\
+                 u64 buffer[4] = {{ 0 }};\n\tLOOP for (u32 i = 0; i < rounds && i < {most}; i++) \
+                 {{ {body} }}\n\treturn x + buffer[1];\n}}"
+            );
+            let rounds = self.rounds(ROUNDS[0], true);
+            return format!("x = f{number}({rounds}, x);");
+        }
+        let (work, more) = (self.work(), self.work());
+        let at = self.below(8);
+        let _ = writeln!(
+            self.functions,
+            "static long f{number}(u64 index, struct state *s)\n{{\n\tu64 x = s->x;\n\t{work}\n\t\
+             if (index == {at}) {{ {more} }}\n\ts->x = x;\n\treturn index >= s->limit;\n}}"
+        );
+        let (rounds, limit) = (self.rounds(ROUNDS[0], true), self.rounds(ROUNDS[0], true));
+        format!(
+            "{{ struct state s = {{ x, {limit} }}; bpf_loop({rounds}, f{number}, &s, 0); x = s.x; }}"
+        )
+    }
+}
+
+/// A program with a few loops.
+fn program(rng: &mut StdRng) -> String {
+    let mut writer = Writer { rng, functions: String::new(), names: 0 };
+    let mut body = String::new();
+    for _ in 0..1 + writer.below(3) {
+        let statement = match writer.below(6) {
+            0 => writer.called(),
+            1 => format!("if ({}) {{ {} }}", writer.question("1", true), writer.a_loop(0, true)),
+            _ => writer.a_loop(0, true),
+        };
+        let _ = writeln!(body, "\t{statement}");
+    }
+    format!("{HEAD}{}{START}{body}\treturn ((x + buffer[2]) & 1) + 1;\n}}\n", writer.functions)
+}
+
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    let mut packet = vec![0; rng.random_range(32..100)];
+    let kind = rng.random_range(0..4);
+    for byte in &mut packet {
+        *byte = match if kind == 3 { rng.random_range(0..3) } else { kind } {
+            0 => rng.random(),
+            1 => 0xff,
+            _ => rng.random_range(0..8),
+        };
+    }
+    packet
+}
+
+fn check(
+    (kernel, clang): (&Kernel, &Clang),
+    text: &str,
+    rng: &mut StdRng,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let data = clang.compile(text).map_err(|fault| (Class::Compiler, fault))?;
+    let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
+    tally.programs += 1;
+    let counted = match kernel.load_counted(&object, 0) {
+        Ok(counted) => counted,
+        Err(LoadError::Rejected { reason, .. }) => return Err((Class::Verifier, reason)),
+        // The verifier gave up, and its log is too long to be told.
+        Err(LoadError::Refused { cause, .. }) => return Err((Class::Verifier, cause.to_string())),
+        Err(other) => return Err((Class::Refused, other.to_string())),
+    };
+    let mut most = 0;
+    for _ in 0..PACKETS {
+        let run = counted.run(&packet(rng), &Context::default());
+        let (_, count) = run.map_err(|e| (Class::Meaning, e.to_string()))?;
+        most = most.max(count);
+        tally.packets += 1;
+    }
+    let options = Options { deadline_seconds: Some(DEADLINE), ..Options::default() };
+    result_holds(kernel, &Arc::new(object), &analyse_as(&data, options), most, tally)
+}
+
+#[test]
+fn no_packet_exceeds_the_bound_of_random_loops() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let first = setting("SLOWPATH_FIRST_SEED", 0);
+    let seeds = first..first + setting("SLOWPATH_LOOP_PROGRAMS", PROGRAMS);
+    let mut tally = Tally::default();
+    let worker = |number: usize, of: usize| {
+        let mut tally = Tally::default();
+        for seed in seeds.clone().skip(number).step_by(of) {
+            let mut rng = StdRng::seed_from_u64(seed);
+            let text = program(&mut rng);
+            if let Err((class, fault)) = check((&kernel, &clang), &text, &mut rng, &mut tally) {
+                let shown = if class == Class::Verifier { "" } else { &text[HEAD.len()..] };
+                tally.fault(class, format!("program {seed}: {fault}\n{shown}"));
+            }
+        }
+        tally
+    };
+    for part in on_every_cpu(worker) {
+        tally.add(part);
+    }
+    // The verifier follows some loops for too long, and others for ever.
+    let rejected = tally.faults.remove(&Class::Verifier).unwrap_or_default();
+    // Those whose end depends on a relation between two numbers of the packet may be refused.
+    let refused = tally.faults.remove(&Class::NoBound).unwrap_or_default();
+    tally.report("programs with loops");
+    eprintln!("{} without a bound", refused.len());
+    let named = |fault: &String| fault.contains("has no bound that the analysis can derive");
+    assert!(refused.iter().all(named), "{}", refused.join("\n"));
+    assert!(10 * refused.len() <= tally.bounds, "{} refused: {}", refused.len(), refused[0]);
+    eprintln!("{} of them rejected by the verifier", rejected.len());
+    assert!(2 * rejected.len() <= tally.programs, "{} rejected: {}", rejected.len(), rejected[0]);
+    assert!(tally.open.is_empty(), "a witness did not do what it says: {:?}", tally.open);
+    assert!(2 * tally.exact > tally.bounds, "{} of {} bounds exact", tally.exact, tally.bounds);
+    Oracle::Clang.compared(tally.programs, "programs with loops");
+    tally.judge("programs with loops");
+}
