@@ -20,7 +20,7 @@ use support::pin::pin;
 use support::tally::setting;
 
 /// Programs, unless `SLOWPATH_CPU_PROGRAMS` says how many.
-const PROGRAMS: u64 = 40;
+const PROGRAMS: u64 = 20;
 /// Counted runs of each, alone and beside each of the others.
 const RUNS: usize = 100;
 /// Calls on the other CPU that these last for, and its runs in one call.

@@ -20,7 +20,7 @@ use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
 /// Programs, unless `SLOWPATH_LOOP_PROGRAMS` says how many.
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 30;
 /// Packets for each.
 const PACKETS: usize = 24;
 /// Seconds for a bound. What is found by then holds too.
