@@ -14,7 +14,7 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Context, Counted, Kernel, Loaded};
 use slowpath_oracle::Oracle;
 use support::bounds::analyse;
-use support::clang::{Clang, clang};
+use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 use support::pin::pin;
 use support::tally::setting;
@@ -28,8 +28,6 @@ const BATCHES: u32 = 10;
 const BATCH: u32 = 300;
 
 const HEAD: &str = r#"
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
-#define SEC(name) __attribute__((section(name), used))
 static void *(*lookup)(void *, const void *) = (void *)1;
 static long (*update)(void *, const void *, const void *, u64) = (void *)2;
 static long (*delete)(void *, const void *) = (void *)3;
@@ -43,9 +41,6 @@ volatile u64 global;
 volatile u32 word;
 #define READ(place) (*(volatile typeof(place) *)&(place))
 #define PAUSE do { now(); now(); now(); now(); now(); now(); } while (0)
-#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
-	asm volatile("" : "+r"(x)); } } while (0)
-char _license[] SEC("license") = "GPL";
 "#;
 
 /// A program that writes what others read.
@@ -81,7 +76,7 @@ fn program(rng: &mut StdRng) -> String {
         ("word", "u32"),
     ];
     let mut text = format!(
-        "{HEAD}SEC(\"xdp\") int program(void *ctx)\n{{\n\tu32 k = 0;\n\tu64 x = 1, r[4] = {{ 0 }};\n\t\
+        "{PRELUDE}{HEAD}SEC(\"xdp\") int program(void *ctx)\n{{\n\tu32 k = 0;\n\tu64 x = 1, r[4] = {{ 0 }};\n\t\
          struct value *v = lookup(&array, &k), *e;\n\tif (!v)\n\t\treturn 1;\n"
     );
     // Few places, so that most are accessed again.
@@ -231,7 +226,7 @@ fn no_interleaving_exceeds_the_bound_for_any_number_of_cpus() {
     for seed in first..first + programs {
         let text = program(&mut StdRng::seed_from_u64(seed));
         if let Err(fault) = check(&kernel, &clang, &text, &mut seen) {
-            let own = &text[HEAD.len()..text.len() - WRITER.len()];
+            let own = &text[PRELUDE.len() + HEAD.len()..text.len() - WRITER.len()];
             faults.push(format!("program {seed}: {fault}\n{own}"));
         }
     }

@@ -15,7 +15,7 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Context, Kernel};
 use slowpath_oracle::Oracle;
 use support::bounds::{analyse_as, result_holds};
-use support::clang::{Clang, clang};
+use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
@@ -26,16 +26,6 @@ const PROGRAMS: u64 = 40;
 const CONFIGURATIONS: usize = 3;
 /// Packets for each configuration.
 const PACKETS: usize = 12;
-
-const HEAD: &str = r#"
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
-typedef unsigned long long u64; typedef int s32;
-#define SEC(name) __attribute__((section(name), used))
-#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
-	asm volatile("" : "+r"(x)); } } while (0)
-struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
-char _license[] SEC("license") = "GPL";
-"#;
 
 const START: &str = r#"
 SEC("xdp") int program(struct xdp_md *ctx)
@@ -54,7 +44,7 @@ struct Place {
 
 /// A program, and the places that a loader may set.
 fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
-    let (mut text, mut places) = (HEAD.to_owned(), Vec::new());
+    let (mut text, mut places) = (PRELUDE.to_owned(), Vec::new());
     for number in 0..rng.random_range(2..5) {
         let kind = ["u8", "u16", "u32", "u32", "u64", "s32"][rng.random_range(0..6)];
         let volatile = ["const volatile", "const volatile", "volatile", ""][rng.random_range(0..4)];
@@ -228,7 +218,7 @@ fn the_kernel_reaches_the_bound_of_random_configurations() {
             let (text, places) = program(&mut rng);
             let done = check((&kernel, &clang), (&text, &places), &mut rng, &mut tally);
             if let Err((class, fault)) = done {
-                tally.fault(class, format!("program {seed}: {fault}\n{}", &text[HEAD.len()..]));
+                tally.fault(class, format!("program {seed}: {fault}\n{}", &text[PRELUDE.len()..]));
             }
         }
         tally

@@ -14,7 +14,7 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Context, Kernel, LoadError};
 use slowpath_oracle::Oracle;
 use support::bounds::{analyse_as, result_holds};
-use support::clang::{Clang, clang};
+use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
@@ -27,16 +27,9 @@ const PACKETS: usize = 24;
 const DEADLINE: f64 = 2.0;
 
 const HEAD: &str = r#"
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
-typedef unsigned long long u64; typedef int s32; typedef long long s64;
-#define SEC(name) __attribute__((section(name), used))
 #define LOOP _Pragma("clang loop unroll(disable)")
-#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
-	asm volatile("" : "+r"(x)); } } while (0)
-struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
 struct state { u64 x; u32 limit; };
 static long (*bpf_loop)(u32, void *, void *, u64) = (void *)181;
-char _license[] SEC("license") = "GPL";
 "#;
 
 const START: &str = r#"
@@ -229,7 +222,10 @@ fn program(rng: &mut StdRng) -> String {
         };
         let _ = writeln!(body, "\t{statement}");
     }
-    format!("{HEAD}{}{START}{body}\treturn ((x + buffer[2]) & 1) + 1;\n}}\n", writer.functions)
+    format!(
+        "{PRELUDE}{HEAD}{}{START}{body}\treturn ((x + buffer[2]) & 1) + 1;\n}}\n",
+        writer.functions
+    )
 }
 
 fn packet(rng: &mut StdRng) -> Vec<u8> {
@@ -284,7 +280,8 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
             let mut rng = StdRng::seed_from_u64(seed);
             let text = program(&mut rng);
             if let Err((class, fault)) = check((&kernel, &clang), &text, &mut rng, &mut tally) {
-                let shown = if class == Class::Verifier { "" } else { &text[HEAD.len()..] };
+                let shown =
+                    if class == Class::Verifier { "" } else { &text[PRELUDE.len() + HEAD.len()..] };
                 tally.fault(class, format!("program {seed}: {fault}\n{shown}"));
             }
         }

@@ -16,7 +16,7 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Counted, FrameSocket, Kernel, Mode, Namespace, RunError};
 use slowpath_oracle::Oracle;
 use support::bounds::analyse_as;
-use support::clang::{Clang, clang};
+use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
 /// Programs, unless `SLOWPATH_VETH_PROGRAMS` says how many.
@@ -29,20 +29,12 @@ const LENGTHS: [usize; 9] = [14, 15, 59, 60, 61, 64, 341, 1001, 1514];
 const LOOKS: u32 = 300;
 
 const HEAD: &str = r#"
-typedef unsigned char u8;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-#define SEC(name) __attribute__((section(name), used))
-struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
 static long (*adjust_head)(struct xdp_md *, int) = (void *)44;
 static long (*adjust_meta)(struct xdp_md *, int) = (void *)54;
 static long (*adjust_tail)(struct xdp_md *, int) = (void *)65;
 #define DATA ((u8 *)(long)ctx->data)
 #define END ((u8 *)(long)ctx->data_end)
 #define META ((u8 *)(long)ctx->data_meta)
-#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
-	asm volatile("" : "+r"(x)); } } while (0)
-char _license[] SEC("license") = "GPL";
 SEC("xdp") int program(struct xdp_md *ctx)
 {
 	u64 x = 1;
@@ -73,7 +65,7 @@ SEC("xdp") int sender(void *ctx)
 
 /// A program that does a different amount of work for each answer to a question about a packet.
 fn program(rng: &mut StdRng) -> String {
-    let mut text = HEAD.to_owned();
+    let mut text = format!("{PRELUDE}{HEAD}");
     for _ in 0..rng.random_range(2..7) {
         let (some, other) = (rng.random_range(1..12), rng.random_range(0..6));
         let near = |rng: &mut StdRng, most: i32| rng.random_range(-most..=most);

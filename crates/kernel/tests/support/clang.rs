@@ -9,6 +9,17 @@ use slowpath_oracle::Oracle;
 const RULE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/programs/compilers.py");
 
+/// The begin of random programs in C. `WORK(n)` takes a number of instructions that grows with `n`.
+pub const PRELUDE: &str = r#"
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
+typedef unsigned long long u64; typedef int s32; typedef long long s64;
+#define SEC(name) __attribute__((section(name), used))
+#define WORK(n) do { _Pragma("clang loop unroll(full)") for (int j = 0; j < n; j++) { x = x * 3 + 1; \
+	asm volatile("" : "+r"(x)); } } while (0)
+struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
+char _license[] SEC("license") = "GPL";
+"#;
+
 /// The compiler: words of a command.
 pub struct Clang(Vec<String>);
 

@@ -1,6 +1,7 @@
 //! `[timing]` of a target that counts: what estimates of times are made with.
 
 use super::models;
+use super::prices::optional_string;
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled};
 use crate::timing::{
@@ -178,8 +179,8 @@ fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option
     let precise = table.integer("precise", PROGRAMS, problems);
     let checks = table.integer("checks", PROGRAMS, problems);
     let check_error = cycles(&mut table, "check_error", problems);
-    let compiler = optional_string(&mut table, "compiler", problems);
-    let doubt = optional_string(&mut table, "doubt", problems);
+    let compiler = optional_string(&mut table, "compiler", problems).map(str::to_owned);
+    let doubt = optional_string(&mut table, "doubt", problems).map(str::to_owned);
     let at = table.span();
     table.finish(problems);
     let (experiments, precise) = (experiments?, precise?);
@@ -190,15 +191,6 @@ fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option
     }
     let (checks, check_error) = (checks?, check_error?);
     Some(Calibration { experiments, precise, checks, check_error, compiler, doubt })
-}
-
-fn optional_string(
-    table: &mut Table<'_>,
-    key: &str,
-    problems: &mut Problems<'_>,
-) -> Option<String> {
-    table.optional(key)?;
-    table.string(key, problems).map(str::to_owned)
 }
 
 #[cfg(test)]

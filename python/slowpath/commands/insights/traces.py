@@ -8,6 +8,7 @@ from slowpath.cli.errors import OptionError
 
 if TYPE_CHECKING:
     from slowpath.engine.errors import MapsFile
+    from slowpath.insights.porting.setting import Setting
 
 TRAFFIC = "Traffic"
 _MOST = 1_000_000_000
@@ -108,3 +109,11 @@ def read_maps(given: Namespace) -> "MapsFile | None":
     if not is_xdp(given.file):
         raise OptionError("--maps", f"is for XDP programs in C; {given.file} is none")
     return MapsFile(given.maps, read_text(given.maps))
+
+
+def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
+    """Return what a run is told, by the options."""
+    from slowpath.insights.porting.setting import Setting
+
+    setup = tuple(given.setup or ())
+    return Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup)

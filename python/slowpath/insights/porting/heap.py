@@ -119,7 +119,8 @@ class Heap:
         return at
 
     def _calloc(self, count: int, size: int) -> int:
-        address = self._malloc(count * size)
+        # More would wrap around in the C library.
+        address = self._malloc(count * size) if count * size <= _MOST else 0
         if address:
             ctypes.memset(address, 0, count * size)
         return address

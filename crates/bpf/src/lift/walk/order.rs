@@ -50,6 +50,7 @@ impl Order {
         place
     }
 
+    /// The rank of an instruction; behind all others where there is none.
     fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
         let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
         ranks.get(slot).copied().unwrap_or(usize::MAX / 4)

@@ -6,7 +6,7 @@ from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import check_output, check_page, write_text
 from slowpath.commands.insights.compiling import read_work
-from slowpath.commands.insights.traces import check_traced, read_maps
+from slowpath.commands.insights.traces import check_traced, read_maps, setting_of
 from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -28,12 +28,8 @@ def run(given: Namespace) -> ExitCode:
     work = read_work(given)
     from slowpath.insights.advising.gathering import Asked, gather
     from slowpath.insights.advising.report import report_on
-    from slowpath.insights.porting.setting import Setting
 
-    setup = tuple(given.setup or ())
-    setting = Setting(
-        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
-    )
+    setting = setting_of(given, maps)
     asked = Asked(
         work.source,
         work.clang,

@@ -7,7 +7,7 @@ from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import check_output, write_text
 from slowpath.commands.insights.compiling import read_work
-from slowpath.commands.insights.traces import read_maps
+from slowpath.commands.insights.traces import read_maps, setting_of
 from slowpath.commands.insights.writing import show, warn
 from slowpath.insights.packages import need_compiler, need_numbers
 from slowpath.work.stopping import heeding_signals
@@ -28,12 +28,9 @@ def run(given: Namespace) -> ExitCode:
     maps = read_maps(given)
     work = read_work(given, runs=True)
     from slowpath.insights.porting.running import run_source
-    from slowpath.insights.porting.setting import Allowance, Setting
+    from slowpath.insights.porting.setting import Allowance
 
-    setup = tuple(given.setup or ())
-    setting = Setting(
-        given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup
-    )
+    setting = setting_of(given, maps)
     allowed = Allowance(work.seconds, work.memory)
     with heeding_signals() as stopping:
         found = run_source(work.source, given.traffic, setting, allowed, stopping)

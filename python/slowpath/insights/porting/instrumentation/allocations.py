@@ -15,7 +15,6 @@ ALLOCATORS = frozenset(
 """Functions from outside that allocate."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*!dbg !(\d+)')
 _BOUND = re.compile(r"#dbg_value\(ptr (%[\w.$-]+), !(\d+),")
-_RETURNED = re.compile(r"\s+ret ptr ")
 _MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
 
 
