@@ -9,7 +9,7 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
 
-/// How many instructions after a call its result is compared with 0 at the latest.
+/// Instructions after a call until its result is compared with 0 at the latest.
 const SOON: usize = 16;
 
 /// `jhash` reads up to so many bytes at the end of a key one by one, unless all are words.
@@ -38,7 +38,7 @@ pub struct Call {
     /// Whether the result is 0, where the path compares it with 0 soon: nothing was found, or it
     /// was done. Of tail calls, whether they do not return.
     pub zero: Option<bool>,
-    /// How many entries its map has room for, as far as the path tells.
+    /// Entries that its map has room for, as far as the path tells.
     pub room: Option<u32>,
 }
 
@@ -53,13 +53,13 @@ impl Call {
         self.name.split('.').skip(1).find(|part| !is_case(part))
     }
 
-    /// Which of the cases that its time differs by it is.
+    /// Its case, of those that its time depends on.
     pub fn case(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| is_case(part))
     }
 }
 
-/// Whether a part of a name is a case, and no type of map.
+/// Returns whether a part of a name is a case, not a type of map.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -134,7 +134,7 @@ impl Cases {
     }
 }
 
-/// How many values the format of a call of `bpf_trace_printk` prints.
+/// Returns the number of values that the format of `bpf_trace_printk` prints.
 fn printed(code: &Code, values: &Values) -> Option<u32> {
     let Value::Constant(size) = values.register(2) else { return None };
     let (mut count, mut begun) = (0, false);
@@ -152,7 +152,7 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Whether the path goes on elsewhere than behind the call.
+/// Returns whether the path goes on elsewhere than behind the call.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }
@@ -228,7 +228,8 @@ fn map(values: &Values, helper: i32) -> Option<usize> {
     }
 }
 
-/// Whether the result of the call at `at` is 0, by the first comparison with 0 that follows soon.
+/// Returns whether the result of the call at `at` is 0, by the first comparison with 0 that
+/// follows soon.
 fn zero(code: &Code, path: &[u32], at: usize) -> Option<bool> {
     let mut holds = [false; 11];
     holds[0] = true;

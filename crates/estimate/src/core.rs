@@ -22,7 +22,7 @@ const FOLLOWED: u64 = 400;
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
-/// What a path takes, in thousandths of a cycle.
+/// The time of a path, in thousandths of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// One turn of the kernel's loop with the program in it.
@@ -76,7 +76,7 @@ impl Path {
 }
 
 impl crate::Call {
-    /// What the call takes; `None` where nothing is known of it.
+    /// The price of the call; `None` where nothing is known of it.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
         Some(price.saturating_add(self.growth(timing, entries).cycles()))
@@ -113,7 +113,7 @@ struct Core<'t> {
     fetched: u64,
     /// When it has left the fetch, where that is known.
     delivered: u64,
-    /// What the fetch loses because the instruction before jumped.
+    /// Time that the fetch loses since the instruction before jumped.
     jumped: u64,
     /// When the next comparison that jumps can be fetched, where that is known.
     branched: u64,

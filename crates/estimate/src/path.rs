@@ -12,7 +12,7 @@ use slowpath_target::Unit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub effect: Effect,
-    /// Whether what follows it is elsewhere in the program.
+    /// True where its successor is elsewhere in the program.
     pub jumps: bool,
     /// Of loads, and of calls for their key, what they find of what the path has stored.
     pub forwarded: Option<Forwarded>,
@@ -75,12 +75,12 @@ impl Path {
         &self.calls
     }
 
-    /// How many instructions it has.
+    /// Returns the number of its instructions.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }

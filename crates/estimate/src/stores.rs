@@ -1,9 +1,9 @@
-//! Which stores of a path a load waits for.
+//! The stores of a path that a load waits for.
 
 use crate::values::{Base, Place};
 use std::collections::HashMap;
 
-/// What a load finds of what the path has stored.
+/// Stored data of the path that a load finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forwarded {
     /// The last of the stores, by its place in the path.
@@ -24,7 +24,7 @@ impl Stores {
         }
     }
 
-    /// What several loads find together.
+    /// Returns stored data that any of several loads finds.
     pub fn loads(&self, places: &[Place]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -33,7 +33,7 @@ impl Stores {
         })
     }
 
-    /// What a load finds.
+    /// Returns stored data that a load finds.
     pub fn load(&self, place: Place) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

@@ -42,7 +42,7 @@ impl Kernel {
         Err(Unavailable::observe(Attempt::Run, answer))
     }
 
-    /// How many CPUs the kernel keeps values for in per-CPU maps.
+    /// CPUs that the kernel keeps values for in per-CPU maps.
     pub fn cpus(&self) -> usize {
         self.cpus.count()
     }

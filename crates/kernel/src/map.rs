@@ -54,7 +54,7 @@ impl Map {
         &self.def
     }
 
-    /// How many values it has for each key: 1, or the number of possible CPUs.
+    /// Values that it has for each key: 1, or the number of possible CPUs.
     pub fn values_per_key(&self) -> usize {
         if is_per_cpu(self.def.kind.0) { self.cpus.count() } else { 1 }
     }

@@ -1,4 +1,4 @@
-//! How fast a core is, as experiments on a machine say: what estimates of times are made with.
+//! The speed of a core, from experiments on a machine: the numbers behind estimates of times.
 //!
 //! Numbers are thousandths of a cycle, so that the same description and the same path come to the
 //! same time everywhere. Reading is in `decode`; what they mean for a path is the business of the
@@ -61,18 +61,18 @@ impl Unit {
     }
 }
 
-/// How instructions of one kind are executed.
+/// The execution of instructions of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTiming {
     /// Until the result can be used, in thousandths of a cycle.
     pub latency: u64,
     /// Between two that do not wait for each other, in thousandths of a cycle.
     pub interval: u64,
-    /// How many can wait.
+    /// Instructions that can wait.
     pub queue: u64,
 }
 
-/// What all instructions have in common, in thousandths of a cycle.
+/// Numbers that all instructions share, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTiming {
     /// Between two instructions, at best.
@@ -129,7 +129,7 @@ pub struct OverlapTiming {
     pub result_cycles: u64,
 }
 
-/// What a call of the kernel takes, in thousandths of a cycle.
+/// The price of a call of the kernel, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTiming {
     /// As a rule.
@@ -153,14 +153,14 @@ impl CallTiming {
         base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(DEAREST)
     }
 
-    /// What it takes in its dearest case, with a long key.
+    /// Its price in the dearest case, with a long key.
     pub fn most(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
         base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(DEAREST)
     }
 }
 
-/// How far times are from estimates: 90 of 100 lie between these parts of the estimate.
+/// The interval of times: 90 of 100 lie between these parts of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
     /// The lower end, in thousandths of the estimate.
@@ -186,16 +186,16 @@ pub struct Calibration {
     pub doubt: Option<String>,
 }
 
-/// What estimates are made with.
+/// The numbers that estimates are made with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Which machine it is true of.
+    /// The machine that was measured.
     pub machine: String,
     /// When it was measured.
     pub date: String,
     /// Cycles per second.
     pub clock_hz: u64,
-    /// What all instructions have in common.
+    /// Numbers that all instructions share.
     pub core: CoreTiming,
     /// Numbers that newer calibrations have; `None` in older ones.
     pub pipeline: Option<PipelineTiming>,
@@ -203,9 +203,9 @@ pub struct Timing {
     pub units: [UnitTiming; Unit::ALL.len()],
     /// By name of the helper, behind points the type of its map, and the case.
     pub calls: BTreeMap<String, CallTiming>,
-    /// What a call takes that nothing is known of, in thousandths of a cycle.
+    /// The price of a call without one of its own, in thousandths of a cycle.
     pub unknown_call: u64,
-    /// How far off it is.
+    /// The interval of times around an estimate.
     pub error: ErrorTiming,
     /// Its quality; `None` where the description states none.
     pub calibration: Option<Calibration>,
@@ -214,7 +214,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// How instructions of one kind are executed.
+    /// The execution of instructions of one kind.
     pub fn unit(&self, unit: Unit) -> &UnitTiming {
         &self.units[unit as usize]
     }

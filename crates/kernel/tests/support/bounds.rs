@@ -48,7 +48,7 @@ pub fn analyse_as(data: &[u8], options: Options) -> Value {
     }
 }
 
-/// How many instructions the kernel executes with what a witness says.
+/// Counts the instructions that the kernel executes with the content of a witness.
 fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u64, String> {
     let object = as_witnessed(original, witness);
     let mut witness = witness.clone();
@@ -61,7 +61,7 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
     run.map(|(_, count)| count).map_err(|e| e.to_string())
 }
 
-/// What a path depends on that the kernel was not told.
+/// Lists answers that a path depends on and that the kernel was not told.
 fn depends_on(result: &Value, witness: &Value) -> String {
     let mut on: Vec<String> = open(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());

@@ -13,10 +13,10 @@ class LiveLine(live_line.LiveLine):
     """Is there while experiments run: on terminals a line that changes, else one for each."""
 
     def __init__(self, count: int, then: str = "") -> None:
-        """So many experiments are to run.
+        """Begin the line.
 
         Args:
-            count: how many.
+            count: experiments to run.
             then: work behind them, whose time is not known yet.
         """
         super().__init__()
@@ -36,7 +36,7 @@ class LiveLine(live_line.LiveLine):
             note(f"{self._done} of {self._count}: {name}{self._left()}")
 
     def _left(self) -> str:
-        """How long the others may take, if they take as long as those before."""
+        """Return the time left, if experiments take as long as those before."""
         if not self._done or self._done == self._count:
             return ""
         each = (time.monotonic() - self._started) / self._done

@@ -1,4 +1,4 @@
-"""What a run came to, as text: a row for each experiment, with its model in short."""
+"""The result of a run as text: a row for each experiment, with its model in short."""
 
 from collections.abc import Iterator, Sequence
 

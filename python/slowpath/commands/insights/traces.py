@@ -94,7 +94,7 @@ def check_traced(given: Namespace) -> None:
 
 
 def read_maps(given: Namespace) -> "MapsFile | None":
-    """What maps hold before the first packet, where it is said.
+    """Return the content of maps before the first packet; None without --maps.
 
     Raises:
         InputError: when the file cannot be read.

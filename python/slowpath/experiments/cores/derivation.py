@@ -95,7 +95,7 @@ def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
 
 
 def _machine(places: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
-    """What is said of the machine; None where its clock is not known."""
+    """Describe the machine; None where its clock is not known."""
     clocks = [place["pace"]["clock_hz"] for place in places if place["pace"] is not None]
     if not clocks:
         return None

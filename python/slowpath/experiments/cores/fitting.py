@@ -126,7 +126,7 @@ class _Fit:
         return prices, least
 
     def loss(self, errors: "np.ndarray") -> float:
-        """How far off the model is."""
+        """Return the loss of the model."""
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
@@ -228,7 +228,7 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """What was found, as a target."""
+        """Return the parameters found as a target."""
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)

@@ -1,4 +1,4 @@
-"""What was seen of programs whose path is known: the path, and how long it took."""
+"""Observations of programs whose path is known: the path, and its time."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def _is_hot(folder: ExperimentFolder) -> bool:
 
 
 def _quick(seen: Mapping[str, _Seen]) -> dict[str, float]:
-    """What each baseline program takes undisturbed, by all experiments that have it."""
+    """Return the undisturbed time of each baseline program, over all its experiments."""
     times = dict[str, list[float]]()
     for one in seen.values():
         for sample in one.samples:

@@ -1,4 +1,4 @@
-"""What a run has counted, by function, block, structure and member, as a report."""
+"""The report of a run: counts by function, block, structure and member."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ _UNCOUNTED = frozenset(
 _SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
 """Helpers of the kernel that do nothing here."""
 _PIECES = "rte_ip_frag_find"
-"""What looks for a datagram that pieces belong to."""
+"""Functions that look for the datagram of a piece."""
 _SORTS = ("packet", "metadata", "local", "constant", "other")
 
 
@@ -288,7 +288,7 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """What was made and is neither sent nor killed, and what could not be made."""
+        """Notes on packets that were made and neither sent nor killed, or could not be made."""
         found = list[str]()
         if fate["unmade"]:
             found.append(
@@ -308,7 +308,7 @@ class Counted:
         return found
 
     def _engines(self, packets: int) -> list[str]:
-        """What engines of the card do, how often."""
+        """Count what engines of the card do."""
         return [
             f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
             "each packet; what that takes is in no number"
@@ -319,7 +319,7 @@ class Counted:
         return name in self._functions and self._functions[name].engine
 
     def _calls(self, wanted: Callable[[str], bool]) -> Counter[str]:
-        """How often the wanted ones of all functions were called, by name."""
+        """Count calls of the wanted functions, by name."""
         found = Counter[str]()
         for at in self._ran():
             place = self.execution.stated.blocks[at]

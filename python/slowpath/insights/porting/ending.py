@@ -1,4 +1,4 @@
-"""Why a process that ran packets has ended before it was done, in words."""
+"""The reason why a process that ran packets ended too early, in words."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from slowpath.insights.preparation.metadata import Line, Metadata
 SECONDS = 50
 """Of CPU time, for all packets."""
 CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
-"""What is done while no packet is."""
+"""Stages of a run outside of packets."""
 _WHEN = {
     CONSTRUCTORS: "constructors",
     CONFIGURATION: "configure or initialize",
@@ -53,7 +53,7 @@ _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
 
 
 class Last(NamedTuple):
-    """What a process has said last."""
+    """The last words of a process."""
 
     fuel: int
     """Blocks that might still have run."""
@@ -82,7 +82,7 @@ class Ending:
         self._entry, self._zeros = entry, zeros
 
     def why(self, code: int, last: Last, readying: int) -> str:
-        """Why the process ended, with the line where it was.
+        """Return the reason of the end, with its line.
 
         `readying` is how many blocks may run before a function receives its first packet itself.
         """
@@ -116,13 +116,13 @@ class Ending:
         return f"{where}{shown}{when}: {why}"
 
     def unreceived(self) -> str:
-        """What a function has done that ended and had received no packet."""
+        """Describe a function that ended and had received no packet."""
         function = self._entry.function
         said = f"{function.place}: {function.shown} has ended and received no packet"
         return f"{said} (rte_eth_rx_burst){self.unset()}"
 
     def unset(self) -> str:
-        """What nobody has set up before packets came, where there is such a thing."""
+        """Name state that no code set up before packets came; empty where there is none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run")

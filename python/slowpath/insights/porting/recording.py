@@ -35,7 +35,7 @@ class Touched(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What has happened, in terms of JSON; sites, blocks and structures by number."""
+    """Counts of a run as JSON has them; sites, blocks and structures by number."""
 
     runs: list[int]
     """By block."""

@@ -1,4 +1,4 @@
-"""What is asked for: which function, how packets arrive, and what may be spent on it."""
+"""The question of a run: the function, how packets arrive, and limits of time and memory."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ LONGEST = 4095
 
 
 class Setting(NamedTuple):
-    """Which function, and how packets arrive at it."""
+    """The function, and how packets arrive at it."""
 
     entry: str | None = None
     """As the source calls it (`NAT::push`); None: what the source's only element takes packets
@@ -25,14 +25,14 @@ class Setting(NamedTuple):
     fuel: int = FUEL
     """Blocks that may run for one packet."""
     maps: MapsFile | None = None
-    """What maps of an XDP program hold to begin with, in the format of `docs/maps.md`."""
+    """Content of maps of an XDP program at the start, in the format of `docs/maps.md`."""
 
     setup: tuple[str, ...] = ()
     """Functions of the source that run before the first packet, with zeros for arguments."""
 
 
 class Allowance(NamedTuple):
-    """What may be spent."""
+    """Limits of time and memory."""
 
     seconds: float | None = None
     memory: int | None = None

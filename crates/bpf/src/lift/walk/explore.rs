@@ -1,4 +1,4 @@
-//! What is known of registers along single paths through a program, as the kernel's verifier follows
+//! Registers along single paths through a program, as the kernel's verifier follows
 //! them: where paths meet with different constants, each is followed on.
 //!
 //! Where there are too many paths, what is known on them is joined, as it is for lifting.
@@ -19,14 +19,14 @@ use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 use crate::{BpfProgram, Object};
 
-/// How many paths to one block are told apart.
+/// Paths to one block that are told apart.
 const PATHS: usize = 64;
 /// Blocks lifted between two looks at whether to give up.
 const TURNS: u32 = 16;
 /// After so many blocks, no more paths are told apart.
 const BLOCKS: usize = 20_000;
 
-/// What is known of registers before each instruction.
+/// Returns the knowledge about registers before each instruction.
 ///
 /// # Errors
 /// [`LiftError`], as for lifting the program.
@@ -91,7 +91,7 @@ pub(in crate::lift) fn explore(
     Ok(Registers::new(&before, &lifter.frames))
 }
 
-/// Whether everything that holds in `known` holds in `state`.
+/// Returns whether all that holds in `known` holds in `state`.
 fn covers(known: &AbstractState, state: &AbstractState) -> bool {
     let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new

@@ -23,7 +23,7 @@ const MAX_BLOCKS: usize = 200_000;
 pub(in crate::lift) struct Blocks {
     /// By their numbers; the program begins with the first.
     pub blocks: Vec<Block>,
-    /// How many frames are around each.
+    /// The number of frames around each.
     pub depths: Vec<u8>,
     /// Their numbers by the points where they begin.
     pub ids: HashMap<ProgramPoint, BlockId>,
@@ -54,12 +54,12 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     Ok(Blocks { blocks, depths: walk.depths, ids: walk.ids })
 }
 
-/// What is known of the blocks reached so far.
+/// The state of the walk: blocks reached so far.
 #[derive(Default)]
 struct Fixpoint {
     /// Numbers of blocks, in the order in which they are reached.
     ids: HashMap<ProgramPoint, BlockId>,
-    /// What is known where they begin.
+    /// The joined states at their beginnings.
     states: HashMap<ProgramPoint, AbstractState>,
     incoming: HashMap<ProgramPoint, IncomingStates>,
     /// Blocks to lift, again if need be.

@@ -12,7 +12,7 @@ use crate::lift::state::abstract_state::AbstractState;
 /// Changes after which nothing is forgotten any more, so that the walk ends.
 const PATIENCE: u32 = 16;
 
-/// What an edge has to say that was not known.
+/// The news of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum News {
     Nothing,
@@ -48,7 +48,7 @@ impl IncomingStates {
         news
     }
 
-    /// What is known on all edges to this point. `before` is what was known when they were joined
+    /// Joins the states at all edges to this point. `before` is the state when they were joined
     /// last.
     pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);

@@ -15,13 +15,13 @@ from slowpath.programs.clang import OBJECT, Form, compile_c
 from slowpath.programs.sources import Clang
 
 TRIPLE, CPU = "bpf", "v3"
-"""How LLVM names BPF, and the version of it that clang is told in `OBJECT`."""
+"""The name of BPF in LLVM, and the version that clang is told in `OBJECT`."""
 LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 """Of data in LLVM's language for BPF."""
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
-"""How clang is told to make something of LLVM's language for BPF that has its passes behind it."""
+"""Options for LLVM's language for BPF after its passes."""
 _ORDERED = ("-Xclang", "-emit-llvm-uselists")
 """Keeps the order of uses, on which choices of LLVM's loop strength reduction depend."""
 _LLVM = Form(
@@ -45,7 +45,7 @@ _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
 USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
-"""What passes must keep; none run any more."""
+"""Names that passes must keep; none run any more."""
 
 
 class Steps(NamedTuple):
@@ -122,7 +122,7 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
 
 
 def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
-    """What clang makes of LLVM's language, without the user's flags; `file` is named in messages.
+    """Compile LLVM's language with clang, without the user's flags; `file` is named in messages.
 
     Raises:
         InputError: when it cannot.

@@ -30,7 +30,7 @@ _LARGEST = (1 << 20) - 1
 """Bytes of an access; larger ones count as so many."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
 _EFFECTS = re.compile(r"\bmemory\([^)]*\)")
-"""What the passes found of the memory that a function accesses, among its attributes."""
+"""Attributes in which the passes note the memory that a function accesses."""
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
@@ -176,7 +176,7 @@ class _Body:
         self._inside = False
 
     def before(self, line: str) -> list[str]:
-        """What comes in front of a line."""
+        """Return the text in front of a line."""
         if _LABEL.match(line):
             self._begins = True
             return []
@@ -219,7 +219,7 @@ class _Body:
         return [record.format(CALLS + number)]
 
     def _continues(self, line: str, stripped: str) -> bool:
-        """Whether a line belongs to the instruction above (switch, invoke, landingpad)."""
+        """Return whether a line belongs to the instruction above (switch, invoke, landingpad)."""
         return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
 
     def _ends(self, name: str) -> bool:
