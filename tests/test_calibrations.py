@@ -137,11 +137,19 @@ def test_a_calibration_is_shown(
     check_golden(GOLDEN / f"calibrations/{name}.json", json.dumps(document, indent=1) + "\n")
 
 
-def test_an_older_calibration_does_not_say_how_good_it_is() -> None:
+def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no record of its quality."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     shown = slowpath("show", "targets/linux-xdp.toml")
     assert shown.returncode == 0
-    assert shown.stdout.count("not recorded") == 3
+    assert shown.stdout.count("recorded") == 3
     assert "doubt" not in shown.stdout
+    assert "default      yes" in shown.stdout
+    keep_calibration(text_of(GOOD))
+    shown = slowpath("show", "targets/linux-xdp.toml")
+    assert "default      no: " in shown.stdout
 
 
 @pytest.mark.parametrize(

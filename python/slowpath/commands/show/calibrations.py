@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypedDict
 
 from slowpath.analysis.options import check_valid
-from slowpath.cli.calibration import CALIBRATED, calibration_file
+from slowpath.cli.calibration import CALIBRATED, calibration
 from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import read_text
@@ -100,16 +100,13 @@ def read_calibration(file: str) -> Calibration:
         "high": timing["error"]["high"],
         "calls": len(timing["call"]),
         "models": len(timing.get("model", {})),
-        "default": described["name"] == CALIBRATED and _is_kept(text),
+        "default": described["name"] == CALIBRATED and _is_used(text),
     }
 
 
-def _is_kept(text: str) -> bool:
-    """Return whether the calibration that this machine keeps is this one."""
-    try:
-        return read_text(calibration_file()) == text
-    except InputError:  # there is none
-        return False
+def _is_used(text: str) -> bool:
+    """Return whether this machine's estimates use a target: the calibration kept, or the shipped."""
+    return text == (calibration() or targets.target_text(CALIBRATED))
 
 
 def lines(shown: Calibration) -> Iterator[Line | str]:
@@ -131,7 +128,7 @@ def lines(shown: Calibration) -> Iterator[Line | str]:
 
 
 def _compiler(shown: Calibration) -> str:
-    return shown["compiler"] or "a compiler that is not recorded"
+    return shown["compiler"] or "an unrecorded compiler"
 
 
 def _precision(shown: Calibration) -> str:
