@@ -105,7 +105,7 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_used(text: str) -> bool:
-    """Return whether this machine's estimates use a target: the calibration kept, or the shipped."""
+    """Return whether estimates here use a target: the calibration kept, or the shipped one."""
     return text == (calibration() or targets.target_text(CALIBRATED))
 
 
