@@ -193,6 +193,16 @@ def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, n
     assert (run.returncode, run.stdout, run.stderr) == (3, "", said)
 
 
+def test_a_missing_compiler_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLANG", str(tmp_path / "none"))
+    run = run_in(tmp_path, "--testbed", "linux-xdp", "-o", "run")
+    assert (run.returncode, run.stdout) == (3, "")
+    reason = f"{tmp_path}/none cannot be started: no such file or directory"
+    assert run.stderr == f"error: linux-xdp: compiles its programs, and {reason}\n"
+
+
 def test_everything_is_listed(tmp_path: Path) -> None:
     run = run_in(tmp_path, "--list")
     assert (run.returncode, run.stderr) == (0, "")

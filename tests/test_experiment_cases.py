@@ -38,7 +38,7 @@ def cases_of(folder: Path) -> Cases:
     station: stations.Station = None  # type: ignore[assignment] # the engine is not asked
     folder.mkdir(exist_ok=True)
     job = Job(experiment, "ns", points_of(experiment), folder, lambda _text: None)
-    return Cases(station, Compiler(), job, Room())
+    return Cases(station, Compiler("linux-xdp"), job, Room())
 
 
 def blocks(cases: Cases, count: int) -> list[list[stations.Case]]:
@@ -90,8 +90,8 @@ def test_preparing_stops_when_it_has_to(tmp_path: Path, prepared: Counter[str]) 
 def test_what_does_not_compile_is_an_error_of_its_point(
     tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CLANG", "no-such-clang")
     cases = cases_of(tmp_path)
+    monkeypatch.setenv("CLANG", "no-such-clang")
     assert blocks(cases, 2) == [[], []]
     assert not cases.pairs
     assert not prepared

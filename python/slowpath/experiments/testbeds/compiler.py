@@ -9,6 +9,7 @@ from slowpath.engine import objects
 from slowpath.experiments.programs.xdp import ENTRY
 from slowpath.experiments.testbeds.xdp_files import Written, bare
 from slowpath.programs.clang import compile_c
+from slowpath.programs.compilers import CompilerError, find_compiler
 from slowpath.programs.sources import Clang
 
 FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
@@ -25,8 +26,16 @@ class Compiled(NamedTuple):
 class Compiler:
     """Compiles each program once, whichever experiments have it; one at a time on each CPU."""
 
-    def __init__(self) -> None:
-        """Nothing is compiled yet."""
+    def __init__(self, bed: str) -> None:
+        """Look for clang once, before a test bed has hundreds of programs for it.
+
+        Raises:
+            InputError: when there is no clang that can be used.
+        """
+        try:
+            find_compiler()
+        except CompilerError as problem:
+            raise InputError(bed, f"compiles its programs, and {problem}") from None
         self._known = dict[str, Future[Compiled]]()
         self._threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)), "clang")
 

@@ -48,8 +48,8 @@ class LinuxXdp(NamedTuple):
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
         """As `Bed` has it."""
         cpu = chosen_cpu(limits.cpu)
+        compiler = Compiler(BED.name)
         station = stations.open_station(stations.open_kernel(), cpu)
-        compiler = Compiler()
         try:
             with stopping.calling(station.stop):
                 yield _Station(station, compiler, cpu, limits, stopping)
