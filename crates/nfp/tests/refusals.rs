@@ -184,7 +184,7 @@ fn instructions_are_refused_with_a_reason() {
                     src: r(4),
                 },
             ]),
-            "an atomic operation that is no plain addition",
+            "an atomic operation that is not a plain addition",
         ),
         (
             behind_element(&[

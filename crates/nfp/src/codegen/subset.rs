@@ -261,8 +261,15 @@ fn atomic(
     uses: &mut Uses,
 ) -> Result<(), Cause> {
     if op != (AtomicOp::Add { fetch: false }) {
-        let hint = "the card knows __sync_fetch_and_add whose result is not used";
-        return Err(Cause::new("an atomic operation that is no plain addition", hint));
+        let hint = match op {
+            // Since clang 20 only relaxed additions read nothing.
+            AtomicOp::Add { .. } => {
+                "the card adds without the old value: do not use the result, and write \
+                 __atomic_fetch_add(p, n, __ATOMIC_RELAXED) for clang 20 and newer"
+            }
+            _ => "the card knows __sync_fetch_and_add whose result is not used",
+        };
+        return Err(Cause::new("an atomic operation that is not a plain addition", hint));
     }
     let map = match program.value(slot, base) {
         RegisterValue::MapValue { map, .. } => map,
