@@ -8,6 +8,7 @@ use crate::effect::Work;
 use crate::path::Path;
 use crate::stores::Forwarded;
 use slowpath_target::{OverlapTiming, Timing, Unit};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// Turns of the loop until its steady state.
@@ -37,12 +38,14 @@ pub struct Flow {
 
 impl Path {
     /// What the path takes on a core, with so many entries in each map that has room for them and
-    /// packets that are spread over all of them.
+    /// packets that are spread over all of them. With 0, maps have only those that the path needs.
     pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =
             self.calls().iter().map(|call| call.price(timing, entries)).collect();
-        let turn = self.steady(timing, &prices, &mut parts);
+        let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(entries)).collect();
+        let path = self.without_keys(&keys);
+        let turn = path.steady(timing, &prices, &mut parts);
         let idle = Path::new(&crate::Code::default(), []);
         let empty = if timing.pipeline.is_some() {
             idle.steady(timing, &[], &mut [])
@@ -55,6 +58,20 @@ impl Path {
         let unknown = unknown.map(|(at, _)| at).collect();
         let empty = empty.min(turn);
         Flow { turn, empty, parts: shares(&parts, turn - empty), unknown }
+    }
+
+    /// The path with the loads of keys that its calls do, by their place in [`Path::calls`].
+    fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
+        if reads.iter().all(|&reads| reads) {
+            return Cow::Borrowed(self);
+        }
+        let mut path = self.clone();
+        for step in &mut path.steps {
+            if step.call.is_some_and(|call| !reads[call as usize]) {
+                step.forwarded = None;
+            }
+        }
+        Cow::Owned(path)
     }
 
     /// One turn of the loop in its steady state: by what is fetched, and where retiring is followed
@@ -76,6 +93,13 @@ impl Path {
 }
 
 impl crate::Call {
+    /// Whether it reads its key: a look-up in an empty trie compares nothing
+    /// (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
+    fn reads_key(&self, entries: u64) -> bool {
+        let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);
+        !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
+    }
+
     /// The price of the call; `None` where nothing is known of it.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);

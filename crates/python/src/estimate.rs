@@ -51,15 +51,18 @@ pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// What each path takes on a target that estimates: nanoseconds of the kernel's loop with it.
+/// What each path takes on a target that estimates: nanoseconds of the kernel's loop with it, with
+/// so many entries in each map; 0: those that a path needs.
 ///
 /// # Errors
 /// When the target does not estimate.
 #[pyfunction]
+#[pyo3(signature = (flows, target, entries = 1))]
 pub fn nanoseconds(
     py: Python<'_>,
     flows: Vec<PyRef<'_, Flow>>,
     target: &Target,
+    entries: u64,
 ) -> PyResult<Vec<f64>> {
     let target =
         target.shared().description().map_err(|error| Error::new_err(error.to_string()))?;
@@ -70,7 +73,7 @@ pub fn nanoseconds(
         flows.iter().map(|flow| flow.inner.clone()).collect();
     drop(flows);
     let time = |path: &Arc<slowpath_estimate::Path>| {
-        timing.picoseconds(path.time(&timing, 1).turn) as f64 / 1000.0
+        timing.picoseconds(path.time(&timing, entries).turn) as f64 / 1000.0
     };
     Ok(py.detach(|| paths.iter().map(time).collect()))
 }

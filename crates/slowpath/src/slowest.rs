@@ -108,7 +108,7 @@ impl Estimating<'_> {
             machine: self.with.timing.machine.clone(),
             date: self.with.timing.date.clone(),
             doubt,
-            entries: self.with.entries,
+            entries: self.with.entries.max(1),
             candidates,
             stopped,
         });
@@ -167,6 +167,6 @@ pub(crate) fn estimating<'a>(
     entries: Option<u64>,
 ) -> Option<Estimating<'a>> {
     let (timing, code) = (target.timing.as_ref()?, lifted.code.as_ref()?);
-    let with = Estimator { timing, code, entries: entries.unwrap_or(1) };
+    let with = Estimator { timing, code, entries: entries.unwrap_or(0) };
     Some(Estimating { target, with, packets })
 }

@@ -27,13 +27,15 @@ def flow_of(text: str) -> Flow:
         raise ValueError(str(problem)) from None
 
 
-def nanoseconds(flows: Sequence[Flow], target: Target) -> list[float]:
+def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
     """What a target that estimates says each path takes: a turn of the kernel's loop with it.
+
+    Each map has so many `entries`; with 0, those that a path needs, as a witness has them.
 
     Raises:
         InputError: when the target does not estimate.
     """
     try:
-        return _core.nanoseconds(list(flows), target)
+        return _core.nanoseconds(list(flows), target, entries)
     except _core.Error as problem:
         raise InputError(target.name, str(problem)) from None

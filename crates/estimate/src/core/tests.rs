@@ -217,6 +217,25 @@ fn a_key_in_pieces_makes_its_call_wait() {
 }
 
 #[test]
+fn a_look_up_in_an_empty_trie_reads_no_key() {
+    let with = |call: &str, entries| {
+        let steps = [
+            "[\"store\",[10,1],null,false,null,null]".to_owned(),
+            "[\"call\",[],0,false,[0,true],0]".to_owned(),
+        ];
+        let flow = path(&steps, call).time(&pipelined(), entries);
+        flow.turn
+    };
+    let misses = "[\"map_lookup_elem.lpm_trie\",8,true]";
+    let hits = "[\"map_lookup_elem.lpm_trie\",8,false]";
+    // The loads of the key in pieces take 10 cycles.
+    assert_eq!(with(misses, 1) - with(misses, 0), 10_000);
+    assert_eq!(with(hits, 1), with(hits, 0));
+    let hash = "[\"map_lookup_elem.hash\",8,true]";
+    assert_eq!(with(hash, 1), with(hash, 0));
+}
+
+#[test]
 fn an_atomic_operation_does_not_hide_behind_the_loop() {
     // The loop stalls for as long as it takes, and an atomic operation takes 7 cycles more.
     let stalls = described(
@@ -296,7 +315,7 @@ proptest! {
     fn whatever_a_description_says_there_are_times_or_it_is_refused(
         changes in prop::collection::vec(
             (any::<prop::sample::Index>(), prop::sample::select(&NUMBERS[..])), 1..6),
-        entries in prop::sample::select(vec![1, 2, 1000, u64::from(u32::MAX)]),
+        entries in prop::sample::select(vec![0, 1, 2, 1000, u64::from(u32::MAX)]),
     ) {
         let Ok(target) = Target::parse(&changed(&changes), "x.toml") else { return Ok(()) };
         let timing = target.timing.unwrap();

@@ -16,7 +16,7 @@ const NS: &str = "ns";
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Entries in each map that has room for so many.
+    /// Entries in each map that has room for so many; 0: those that a path needs.
     pub entries: u64,
 }
 

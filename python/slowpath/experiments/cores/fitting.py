@@ -99,13 +99,15 @@ class _Fit:
         """Better prices of calls, and the error of each observation.
 
         As if a path took longer by what a call in it does, which is nearly so: calls that overlap
-        what is around them take the same of the core's width.
+        what is around them take the same of the core's width. Large errors count as in the loss.
         """
         from scipy.optimize import nnls
 
-        without = self._predicted(parameters, prices) - self._matrix @ prices
-        left = (self._cycles - without) * self._weights
-        matrix = self._matrix * self._weights[:, None]
+        predicted = self._predicted(parameters, prices)
+        weights = self._weights * _damped(predicted / self._cycles - 1)
+        without = predicted - self._matrix @ prices
+        left = (self._cycles - without) * weights
+        matrix = self._matrix * weights[:, None]
         # Three turns for each price, as it has them by itself, are too few now and then.
         better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
         return better, (without + self._matrix @ better - self._cycles) / self._cycles
@@ -177,7 +179,7 @@ class _Fit:
         from scipy.optimize import lsq_linear
 
         errors = self.errors(best.parameters, best.prices)
-        weights = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
+        weights = _damped(errors)
         calls = self._matrix / self._cycles[:, None]
         moving = np.array(list(slopes.values())).T
         damping = _DAMPING * len(errors) ** 0.5 * np.eye(len(slopes))
@@ -219,12 +221,12 @@ class _Fit:
             tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
             if tried[name] == best.parameters[name]:
                 continue
-            prices, errors = self.solve(tried, best.prices)
-            if self.loss(errors) >= best.loss - _BETTER:
-                continue
-            loss = self.loss(self.errors(tried, prices))
-            if loss < best.loss - _BETTER:
-                return _Found(tried, prices, loss)
+            # Prices of calls that overlap what is around them do not settle at once; the ones before
+            # may be better.
+            for prices in (best.prices, self.solve(tried, best.prices)[0]):
+                loss = self.loss(self.errors(tried, prices))
+                if loss < best.loss - _BETTER:
+                    return _Found(tried, prices, loss)
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
@@ -233,6 +235,12 @@ class _Fit:
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)
         return Fitted(text, found.parameters, calls, errors)
+
+
+def _damped(errors: "np.ndarray") -> "np.ndarray":
+    """Return the weights by which least squares count errors as the loss does."""
+    damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
+    return damped
 
 
 class _Found(NamedTuple):

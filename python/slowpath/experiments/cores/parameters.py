@@ -104,7 +104,7 @@ PARAMETERS: dict[str, Parameter] = {
     "pipeline.loop_stall_cycles": Parameter(13.0, 1.0, 60.0),
     "pipeline.calls.instructions": Parameter(4.0, 4.0, 4.0, fixed=True),
     "pipeline.calls.result_share": Parameter(2.0, 2.0, 2.0, fixed=True),
-    "pipeline.calls.result_cycles": Parameter(8.0, 8.0, 8.0, fixed=True),
+    "pipeline.calls.result_cycles": Parameter(16.0, 16.0, 16.0, fixed=True),
 }
 
 
