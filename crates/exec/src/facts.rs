@@ -10,6 +10,7 @@
 mod assume;
 mod fact;
 mod interval;
+mod left;
 mod overlay;
 
 pub use fact::{Contradiction, Reasons};
@@ -147,8 +148,11 @@ impl Facts {
             return;
         }
         let arms = ways.iter().zip(values).map(|(way, &term)| {
-            let bounds = Overlay::new(&way.map).interval(pool, term);
-            Arm { term, lo: bounds.lo, hi: bounds.hi }
+            let way = Overlay::new(&way.map);
+            let (bounds, base) = (way.interval(pool, term), left::base(pool, term));
+            let of_base = way.interval(pool, base);
+            let (base_lo, base_hi) = (of_base.lo, of_base.hi);
+            Arm { term, lo: bounds.lo, hi: bounds.hi, base, base_lo, base_hi }
         });
         let arms: Rc<[Arm]> = arms.collect();
         let mut fact = Overlay::new(&self.map).fact(pool, merged);

@@ -106,14 +106,18 @@ impl Overlay<'_> {
             }
             return Ok(());
         }
-        // An interval has no holes: only at its ends does an excluded value say something.
-        let fact = self.fact(pool, term);
+        let mut fact = self.fact(pool, term);
         let possible = self.interval(pool, term);
         let width = pool.width(term);
         let allowed = |lo, hi| Domain::reduced(width, fact.zeros, fact.ones, lo, hi);
         let Some(ends) = allowed(possible.lo, possible.hi) else { return Ok(()) };
         let rising = constant == ends.lo();
         if !rising && constant != ends.hi() {
+            if ends.lo() < constant && constant < ends.hi() && fact.hole(constant).is_none() {
+                fact.exclude(constant, why);
+                self.changed.insert(term, fact);
+                return self.some_left(pool, term);
+            }
             return Ok(());
         }
         // The next value that the known bits allow: a counter in steps of eight skips seven.
@@ -139,7 +143,8 @@ impl Overlay<'_> {
         if skips || constant != if rising { possible.lo } else { possible.hi } {
             why_here = union(&why_here, &bits());
         }
-        self.constrain(pool, term, limit, &why_here, DEPTH)
+        self.constrain(pool, term, limit, &why_here, DEPTH)?;
+        self.some_left(pool, term)
     }
 
     /// `a + gap <= b`, where `gap` is 0 or 1.
@@ -215,11 +220,18 @@ impl Overlay<'_> {
             let interval = union(&fact.lo_why, &fact.hi_why);
             return Err(Contradiction { reasons: union(&interval, &fact.why_one_bit(wrong)) });
         }
+        let beyond = beyond_holes(&fact);
         self.changed.insert(term, fact);
-        if depth == 0 {
-            return Ok(());
+        if depth > 0 {
+            self.pass_down(pool, term, limit, why, depth - 1)?;
         }
-        self.pass_down(pool, term, limit, why, depth - 1)
+        match beyond {
+            None => Ok(()),
+            Some((lo, hi, why)) => {
+                let limit = Limit { lo, hi, ..Limit::anything(pool.width(term)) };
+                self.constrain(pool, term, limit, &why, depth)
+            }
+        }
     }
 
     fn pass_down(
@@ -331,6 +343,20 @@ impl Overlay<'_> {
             (a, b, limit, why) = (inner_a, inner_b, part_a, why_a);
         }
     }
+}
+
+/// The ends of an interval moved inwards past holes, and all reasons for that; `None` where no end is
+/// a hole.
+fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
+    let (mut lo, mut hi) = (fact.lo, fact.hi);
+    let mut why = union(&fact.lo_why, &fact.hi_why);
+    while let Some(hole) = fact.hole(lo) {
+        (lo, why) = (lo + 1, union(&why, hole));
+    }
+    while let Some(hole) = fact.hole(hi).filter(|_| hi > lo) {
+        (hi, why) = (hi - 1, union(&why, hole));
+    }
+    ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
 /// What is left of a limit on a sum for one summand when the other is as `other` says.

@@ -5,8 +5,12 @@ use archery::RcK;
 use rpds::HashTrieMap;
 use rustc_hash::FxHasher;
 use slowpath_smt::TermId;
+use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
+
+/// Holes kept in one interval; others are forgotten.
+const MAX_HOLES: usize = 256;
 
 /// The conditions behind a fact, by the tags their owner gave them; ascending, no duplicates.
 pub type Reasons = Vec<u32>;
@@ -42,9 +46,14 @@ pub(super) struct Fact {
     pub bits: Vec<BitsFact>,
     /// Consequences of a condition that is not decided.
     pub implies: Vec<Implication>,
+    /// Values between both ends that are excluded; no end is one of them.
+    pub holes: Holes,
     /// The terms of which a merged value is one.
     pub arms: Option<Rc<[Arm]>>,
 }
+
+/// Excluded values, each with its reasons; none at all in most facts.
+pub(super) type Holes = Option<Rc<BTreeMap<u64, Reasons>>>;
 
 /// A term that a merged value may be, with the bounds it has on its way to the merge.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +61,11 @@ pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
+    /// What the term is computed from by constants only, with its bounds on that way: those of
+    /// `n - 1` say nothing where `n` may be zero.
+    pub base: TermId,
+    pub base_lo: u64,
+    pub base_hi: u64,
 }
 
 /// A condition's consequence, while the condition is open: "if it is `when`, `then` is `value`".
@@ -88,6 +102,7 @@ impl Fact {
             ones: self.ones & other.ones,
             bits: Vec::new(),
             implies: self.common(other),
+            holes: self.common_holes(other),
             arms: self.arms.clone().filter(|_| self.arms == other.arms),
         }
     }
@@ -97,6 +112,45 @@ impl Fact {
         let everywhere =
             self.implies.iter().filter(|own| other.implies.iter().any(|theirs| own.same(theirs)));
         everywhere.map(|own| Implication { why: Reasons::new(), ..own.clone() }).collect()
+    }
+
+    /// The values that both exclude and that lie between the ends of both, without reasons.
+    fn common_holes(&self, other: &Fact) -> Holes {
+        let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
+        let excluded =
+            |&value: &u64| lo < value && value < hi && !self.allows(value) && !other.allows(value);
+        let mut holes: BTreeMap<u64, Reasons> = BTreeMap::new();
+        for of in [self, other] {
+            let values = of.holes.iter().flat_map(|holes| holes.keys().copied());
+            holes.extend(values.filter(excluded).map(|value| (value, Reasons::new())));
+        }
+        (!holes.is_empty()).then(|| Rc::new(holes))
+    }
+
+    /// Whether the term can have a value, as far as is known.
+    pub fn allows(&self, value: u64) -> bool {
+        let inside = self.lo <= value && value <= self.hi;
+        inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
+    }
+
+    /// The reasons for which a value is excluded that lies between the ends, if it is.
+    pub fn hole(&self, value: u64) -> Option<&Reasons> {
+        self.holes.as_ref()?.get(&value)
+    }
+
+    /// Excludes a value between the ends.
+    pub fn exclude(&mut self, value: u64, why: &Reasons) {
+        let holes = Rc::make_mut(self.holes.get_or_insert_default());
+        if holes.len() < MAX_HOLES {
+            holes.entry(value).or_insert_with(|| why.clone());
+        }
+    }
+
+    /// All that the fact follows from.
+    pub fn reasons(&self) -> Reasons {
+        let holes = self.holes.iter().flat_map(|holes| holes.values());
+        let bits = self.bits.iter().map(|bits| &bits.why);
+        holes.chain(bits).fold(union(&self.lo_why, &self.hi_why), |all, why| union(&all, why))
     }
 
     /// The reasons behind the lowest of the known bits in `mask`.

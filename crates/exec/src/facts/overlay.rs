@@ -36,6 +36,7 @@ impl<'a> Overlay<'a> {
             ones: domain.ones(),
             bits: Vec::new(),
             implies: Vec::new(),
+            holes: None,
             arms: None,
         }
     }

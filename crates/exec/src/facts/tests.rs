@@ -79,7 +79,7 @@ fn terms(pool: &mut TermPool, variable: TermId, made: &[Made]) -> Vec<TermId> {
         let pick = |index: usize| all[all.len() - 1 - index % all.len()];
         let (a, b, c) = (pick(a), pick(b), pick(c));
         let constant = pool.constant(8, number.into());
-        let term = match kind % 5 {
+        let term = match kind % 6 {
             0 => pool.and(a, constant),
             1 => pool.add(a, constant),
             2 => {
@@ -90,6 +90,7 @@ fn terms(pool: &mut TermPool, variable: TermId, made: &[Made]) -> Vec<TermId> {
                 let limit = pool.ult(a, constant);
                 pool.ite(limit, a, constant)
             }
+            4 => pool.xor(a, constant),
             _ => {
                 let low = 1 + number % 6;
                 let part = pool.extract(a, low, 8 - low);
@@ -208,4 +209,77 @@ fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
     // Without the first, 16 has these bits clear.
     let contradiction = facts.assume(&pool, none, true, Some(2)).expect_err("it cannot hold");
     assert_eq!(contradiction.reasons, [0, 1, 2]);
+}
+
+/// `n = (v & 15) ^ 7`: what `n` is not, `v & 15` is not, in another order.
+#[test]
+fn values_between_the_ends_are_excluded_one_by_one() {
+    let mut pool = TermPool::new();
+    let v = pool.var("v", Domain::full(8));
+    let (mask, flip) = (pool.constant(8, 15), pool.constant(8, 7));
+    let low = pool.and(v, mask);
+    let end = pool.xor(low, flip);
+    let mut facts = Facts::new();
+    for counter in 0..15u32 {
+        let value = pool.constant(8, counter.into());
+        let equal = pool.eq(end, value);
+        assert_eq!(facts.decide(&pool, equal), None, "{counter}");
+        facts.assume(&pool, equal, false, Some(counter)).expect("it can hold");
+    }
+    let last = pool.constant(8, 15);
+    let equal = pool.eq(end, last);
+    assert_eq!(facts.decide(&pool, equal), Some(true));
+    let contradiction = facts.assume(&pool, equal, false, Some(15)).expect_err("it cannot hold");
+    assert_eq!(contradiction.reasons, (0..16).collect::<Vec<u32>>());
+}
+
+/// `n - 1`, where `n` is `v`, of less than twenty, or else twenty: the difference may wrap around.
+#[test]
+fn a_merged_value_has_no_others_than_its_arms() {
+    let mut pool = TermPool::new();
+    let v = pool.var("v", Domain::full(8));
+    let (most, minus) = (pool.constant(8, 20), pool.constant(64, u64::MAX));
+    let below = pool.ult(v, most);
+    let wide = pool.zext(v, 64);
+    let (own, cut) = (pool.add(wide, minus), pool.constant(64, 19));
+    let (mut on_one, mut on_other) = (Facts::new(), Facts::new());
+    on_one.assume(&pool, below, true, None).expect("it can hold");
+    on_other.assume(&pool, below, false, None).expect("it can hold");
+    let merged = pool.var("merged", Domain::full(64));
+    let mut facts = Facts::join(&[&on_one, &on_other]);
+    facts.merge(&pool, merged, &[own, cut], &[&on_one, &on_other]);
+    for counter in 0..20u64 {
+        let value = pool.constant(64, counter.wrapping_sub(1));
+        let equal = pool.eq(merged, value);
+        assert_eq!(facts.decide(&pool, equal), None, "{counter}");
+        facts.assume(&pool, equal, false, None).expect("it can hold");
+    }
+    let equal = pool.eq(merged, cut);
+    assert_eq!(facts.decide(&pool, equal), Some(true));
+}
+
+/// A hole of one way is outside of the other way's ends, or its hole as well.
+#[test]
+fn a_value_is_excluded_behind_a_join_if_it_is_on_every_way() {
+    let mut pool = TermPool::new();
+    let v = pool.var("v", Domain::full(8));
+    let equal: Vec<TermId> = (0..8)
+        .map(|value| {
+            let value = pool.constant(8, value);
+            pool.eq(v, value)
+        })
+        .collect();
+    let five = pool.constant(8, 5);
+    let above = pool.ule(five, v);
+    let mut ways = [Facts::new(), Facts::new()];
+    for value in [3, 4, 6] {
+        ways[0].assume(&pool, equal[value], false, None).expect("it can hold");
+    }
+    ways[1].assume(&pool, above, true, None).expect("it can hold");
+    ways[1].assume(&pool, equal[7], false, None).expect("it can hold");
+    let joined = Facts::join(&[&ways[0], &ways[1]]);
+    let decided: Vec<Option<bool>> =
+        equal.iter().map(|&equal| joined.decide(&pool, equal)).collect();
+    let excluded = |value| [3, 4].contains(&value).then_some(false);
+    assert_eq!(decided, (0..8).map(excluded).collect::<Vec<_>>());
 }

@@ -1,0 +1,96 @@
+//! Whether anything is left that a term can be, once single values are excluded: of a merged value,
+//! each of the terms that it may be has few values, and all of them may be gone.
+
+use super::fact::{Contradiction, Reasons, union};
+use super::overlay::Overlay;
+use slowpath_smt::{Node, TermId, TermPool};
+
+/// Values of one term that are looked at.
+const MANY: u64 = 256;
+
+/// Merges looked through below one term.
+const DEPTH: u32 = 2;
+
+/// Operations by constants between a term and what it is computed from.
+const STEPS: usize = 4;
+
+/// What a term is computed from by operations that have one result for each operand: additions of
+/// constants, constant bits in front or flipped.
+pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
+    (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
+}
+
+/// The operand of such an operation.
+fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
+    match *pool.node(term) {
+        Node::Concat(high, low) if pool.as_const(high).is_some() => Some(low),
+        Node::Add(a, b) | Node::Xor(a, b) if pool.as_const(b).is_some() => Some(a),
+        _ => None,
+    }
+}
+
+/// The value of a term where its base has one.
+fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u64> {
+    if term == base {
+        return Some(value);
+    }
+    let inner = computed(pool, operand(pool, term)?, base, value)?;
+    let value = match *pool.node(term) {
+        Node::Concat(high, low) => (pool.as_const(high)? << pool.width(low)) | inner,
+        Node::Add(_, b) => inner.wrapping_add(pool.as_const(b)?),
+        Node::Xor(_, b) => inner ^ pool.as_const(b)?,
+        _ => return None,
+    };
+    Some(value & (u64::MAX >> (64 - u32::from(pool.width(term)))))
+}
+
+impl Overlay<'_> {
+    /// Checks that a merged value still has one that it can be.
+    pub(super) fn some_left(&self, pool: &TermPool, term: TermId) -> Result<(), Contradiction> {
+        if self.arms(term).is_none() {
+            return Ok(());
+        }
+        let mut reasons = Reasons::new();
+        match self.any_left(pool, term, &|_| true, &mut reasons, DEPTH) {
+            true => Ok(()),
+            false => Err(Contradiction { reasons }),
+        }
+    }
+
+    /// Whether a term can have a value that is wanted, or nobody knows; if not, `reasons` has what
+    /// that follows from.
+    fn any_left(
+        &self,
+        pool: &TermPool,
+        term: TermId,
+        wanted: &dyn Fn(u64) -> bool,
+        reasons: &mut Reasons,
+        depth: u32,
+    ) -> bool {
+        let fact = self.fact(pool, term);
+        *reasons = union(reasons, &fact.reasons());
+        if fact.hi - fact.lo < MANY {
+            return (fact.lo..=fact.hi).any(|value| fact.allows(value) && wanted(value));
+        }
+        let Some(arms) = self.arms(term).filter(|_| depth > 0) else { return true };
+        arms.iter().any(|arm| {
+            let of_base = self.fact(pool, arm.base);
+            let (lo, hi) = (of_base.lo.max(arm.base_lo), of_base.hi.min(arm.base_hi));
+            let wanted = |value: u64| {
+                let result = computed(pool, arm.term, arm.base, value);
+                result.is_none_or(|result| {
+                    arm.lo <= result && result <= arm.hi && fact.allows(result) && wanted(result)
+                })
+            };
+            if lo > hi {
+                *reasons = union(reasons, &of_base.reasons());
+                return false;
+            }
+            if hi - lo < MANY {
+                *reasons = union(reasons, &of_base.reasons());
+                return (lo..=hi).any(|value| of_base.allows(value) && wanted(value));
+            }
+            self.any_left(pool, arm.base, &wanted, reasons, depth - 1)
+        })
+    }
+}
