@@ -14,7 +14,7 @@ use slowpath_bpf::{BpfProgram, Btf};
 
 use crate::Map;
 use crate::error::LoadError;
-use crate::sys::{ProgSpec, TypeInfo, load_program};
+use crate::sys::{ProgSpec, Saying, TypeInfo, load_program, load_program_with};
 use crate::verdict::{Verdict, verdict};
 
 /// `BPF_PROG_TYPE_XDP`.
@@ -58,10 +58,26 @@ pub fn load(
         license,
         types: fd.map(|fd| TypeInfo { fd, functions: &info, lines }),
     };
-    load_program(&spec, &mut []).or_else(|_| {
+    load_program(&spec).or_else(|first| {
         let mut log = vec![0; LOG];
-        // A second try that succeeds is as good as the first.
-        load_program(&spec, &mut log).map_err(|cause| refused(program, cause, &log, untyped))
+        // A try that succeeds is as good as the first.
+        let mut again = |saying, cause: io::Error| {
+            log.fill(0);
+            let tried = load_program_with(&spec, &mut log, saying);
+            tried.map_err(|_| refused(program, cause, &log, untyped))
+        };
+        let copy = |cause: &io::Error| match cause.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => cause.kind().into(),
+        };
+        // No log has room for all instructions of a program that the verifier gave up on.
+        if first.kind() == io::ErrorKind::ArgumentListTooLong {
+            return again(Saying::Verdict, first);
+        }
+        match again(Saying::Everything, copy(&first)) {
+            Err(LoadError::Refused { .. }) => again(Saying::Verdict, first),
+            tried => tried,
+        }
     })
 }
 
@@ -81,7 +97,7 @@ pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Ow
         license: "GPL",
         types: None,
     };
-    load_program(&spec, &mut [])
+    load_program(&spec)
 }
 
 /// The instructions with file descriptors in place of numbers of maps.

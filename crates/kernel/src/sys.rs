@@ -380,8 +380,26 @@ pub struct TypeInfo<'a> {
     pub lines: &'a [u8],
 }
 
-/// Loads a program; the verifier writes what it does into `log`, unless that is empty.
-pub fn load_program(spec: &ProgSpec, log: &mut [u8]) -> io::Result<OwnedFd> {
+/// What the verifier says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// Each instruction that it follows, and its verdict: `BPF_LOG_LEVEL1`.
+    Everything = 1,
+    /// Its verdict alone: `BPF_LOG_STATS`.
+    Verdict = 4,
+}
+
+/// Loads a program.
+pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
+    load_logged(spec, &mut [], 0)
+}
+
+/// The same; the verifier writes into `log`. `ENOSPC` if that has no room for all of it.
+pub fn load_program_with(spec: &ProgSpec, log: &mut [u8], saying: Saying) -> io::Result<OwnedFd> {
+    load_logged(spec, log, saying as u32)
+}
+
+fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<OwnedFd> {
     let mut license = spec.license.as_bytes().to_vec();
     license.push(0);
     let functions = spec.types.map_or(&[][..], |types| types.functions);
@@ -391,7 +409,7 @@ pub fn load_program(spec: &ProgSpec, log: &mut [u8]) -> io::Result<OwnedFd> {
         insn_count: length(spec.code)? / 8,
         insns: address(spec.code),
         license: address(&license),
-        log_level: u32::from(!log.is_empty()),
+        log_level,
         log_size: length(log)?,
         log: address_mut(log),
         flags: spec.flags,
