@@ -110,13 +110,21 @@ const HEAD: &str = r#"typedef unsigned int u32; typedef unsigned long long u64;
 static void *(*lookup)(void *, const void *) = (void *)1;
 static long (*update)(void *, const void *, const void *, u64) = (void *)2;
 static long (*lock)(void *) = (void *)93;
+static long (*push)(void *, const void *, u64) = (void *)87;
+static long (*pop)(void *, void *) = (void *)88;
+static long (*peek)(void *, void *) = (void *)89;
 static long (*unlock)(void *) = (void *)94;
+static long (*walk)(void *, void *, void *, u64) = (void *)164;
 struct bpf_spin_lock { u32 val; };
 struct value { u64 a, b; struct bpf_spin_lock lock; };
 #define MAP(name, kind, of) struct { __uint(type, kind); __uint(max_entries, 8); \
     __type(key, u32); __type(value, of); } name SEC(".maps")
 MAP(array, 2, u64); MAP(hash, 1, u64); MAP(percpu, 6, u64); MAP(locked, 2, struct value);
+#define ENDS(name, kind) struct { __uint(type, kind); __uint(max_entries, 8); \
+    __type(value, u64); } name SEC(".maps")
+ENDS(queue, 22); ENDS(stack, 23);
 u64 global;
+static long count(void *map, void *key, void *value, u64 *n) { ++*n; return 0; }
 #define READ(place) (*(volatile u64 *)(place))
 #define WORK(x) do { for (int j = 0; j < 20; j++) { x = x * 3 + 1; \
     asm volatile("" : "+r"(x)); } } while (0)
@@ -157,6 +165,30 @@ const SLOWER: &[(&str, &str)] = &[
     ),
 ];
 
+/// Further ones, in which helpers find what others did.
+const SLOWER_CALLS: &[(&str, &str)] = &[
+    (
+        "queue, of what is there",
+        r#"u64 a = 0, b = 0; if (peek(&queue, &a)) return 1; if (peek(&queue, &b)) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "queue, of the oldest",
+        r#"u64 a = 0, b = 0; if (peek(&queue, &a) || peek(&queue, &b)) return 1;if (a == 7 && b == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "stack, of its own",
+        r#"u64 a = 7, b = 0; if (push(&stack, &a, 0) || pop(&stack, &b)) return 1;if (b == 8) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "queue, of its room",
+        r#"u64 a = 7; if (pop(&queue, &a)) return 1;if (push(&queue, &a, 0)) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+    (
+        "array, of a key",
+        r#"u64 *v = lookup(&array, &k); if (!v || READ(v) > 5) return 1;if (!lookup(&array, v)) WORK(w); return w & 1 ? 2 : 1; }"#,
+    ),
+];
+
 /// Programs to which other CPUs make no difference, with what they do.
 const SAME: &[(&str, &str)] = &[
     (
@@ -194,7 +226,7 @@ fn bound(clang: &Clang, text: &str) -> serde_json::Value {
 fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     let Some(clang) = clang() else { return };
     let count = |bound: &serde_json::Value| bound["counts"]["instructions"].as_u64();
-    for (what, text) in SLOWER {
+    for (what, text) in SLOWER.iter().chain(SLOWER_CALLS) {
         let result = bound(&clang, text);
         let map = what.split(',').next().unwrap_or_default();
         let condition = format!("no other CPU changes {map} meanwhile");
@@ -210,5 +242,23 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
         assert_eq!(result["guarantee"]["verdict"], "exact", "{what}");
         assert!(result.get("interleaved").is_none(), "{what}");
     }
-    Oracle::Clang.compared(SLOWER.len() + SAME.len(), "programs beside other CPUs");
+    let programs = SLOWER.len() + SLOWER_CALLS.len() + SAME.len();
+    Oracle::Clang.compared(programs, "programs beside other CPUs");
+}
+
+/// Walks through hash maps have no limit while others insert: the number for any CPUs says so.
+#[test]
+fn walks_among_other_cpus_have_a_number_under_a_condition() {
+    let Some(clang) = clang() else { return };
+    let result = bound(
+        &clang,
+        r#"u64 a = 0, b = 0; walk(&hash, count, &a, 0); if (a) return 1;walk(&hash, count, &b, 0); if (b) WORK(w); return w & 1 ? 2 : 1; }"#,
+    );
+    let conditions = [
+        "no other CPU changes hash meanwhile",
+        "bpf_for_each_map_elem calls back at most 8 times for hash, whatever other CPUs insert meanwhile",
+    ];
+    assert_eq!(result["assumptions"], serde_json::json!(conditions), "{result}");
+    let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
+    assert!(count("interleaved") > count("guarantee"), "{result}");
 }

@@ -36,5 +36,5 @@ pub use gates::{Gate, Gated};
 pub use nogood::{ANY_LENGTH, Nogood, Nogoods};
 pub use options::{InputEnumeration, SearchOptions};
 pub use search::{Bound, Event, Metric, Search, Statistics};
-pub use structural::structural_bound;
+pub use structural::{instructions_bound, structural_bound};
 pub use unroll::{StatedLimit, UnrollLimits, Unrolled, stated_limits, unroll, unroll_from};

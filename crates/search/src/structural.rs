@@ -47,6 +47,39 @@ pub fn structural_bound(
     }))
 }
 
+/// What a run costs at most that executes so many instructions, on each component, overhead included.
+///
+/// Instructions of one block share its cost. What blocks without instructions of their own cost has
+/// no such limit.
+///
+/// # Errors
+/// The reason to stop.
+pub fn instructions_bound(
+    program: &Program,
+    model: &CostModel,
+    instructions: u64,
+    stop: &Stop,
+) -> Result<CostVector, SearchError> {
+    let edges = heaviest_edges(program, model, stop)?;
+    let mut heaviest = model.zero();
+    for (block, edges) in program.blocks.iter().zip(&edges) {
+        let here = block.insns.len() as u64;
+        for cost in edges.iter().flatten() {
+            for (component, &ticks) in cost.as_slice().iter().enumerate() {
+                let each = match (ticks, here) {
+                    (0, _) => 0,
+                    (_, 0) => u64::MAX,
+                    _ => ticks.div_ceil(here),
+                };
+                heaviest = heaviest.with(component, heaviest[component].max(each));
+            }
+        }
+    }
+    let mut bound = times(heaviest, instructions);
+    bound += model.overhead();
+    Ok(bound)
+}
+
 /// What a loop costs, from where it is entered.
 #[derive(Default)]
 struct LoopCost {

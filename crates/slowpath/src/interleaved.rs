@@ -3,7 +3,11 @@
 //! A run that accesses no shared memory twice cannot tell whether it is alone. For others the
 //! program is lifted once more, such that every later access finds anything, and the slowest path is
 //! searched among those. Where none is slower, the guarantee holds for any number of CPUs. On a
-//! SmartNIC every load of shared memory finds anything: an earlier one may have been of it, too.
+//! SmartNIC every load of shared memory finds anything: an earlier one may have been of it, too. So
+//! does it where helpers read much of a value again.
+//!
+//! Where there is no time for a search, or the program cannot be unrolled, the heaviest way through
+//! its blocks and loops is a bound all the same: [`crate::structural`] knows of no shared memory.
 
 use crate::Error;
 use crate::frontend::{self, Lifted};
@@ -14,11 +18,13 @@ use crate::stages;
 use crate::structural::StructuralBound;
 use slowpath_bpf::lift::Receive;
 use slowpath_exec::Start;
-use slowpath_search::{Event as Found, Search, SearchError, Unrolled, unroll, unroll_from};
+use slowpath_search::{Event, Search, SearchError, UnrollLimits, unroll_from};
 use slowpath_smt::BitSolver;
-use slowpath_target::{InstructionSet, Target, TargetKind};
+use slowpath_stop::{Limits, Stop};
+use slowpath_target::{InstructionSet, Target};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The condition that no other CPU, or core of a SmartNIC, changes these maps; `None` if a run
 /// accesses nothing twice.
@@ -49,6 +55,63 @@ fn take_back(condition: &str, result: &mut ProgramResult) {
     }
 }
 
+/// How long the program is lifted, and rounds of its loops are looked for, once it is time to stop.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Why a path among other CPUs is only known to be the slowest that there can be.
+const NOT_REPLAYED: &str = "no interpreter replays its path";
+
+/// What an analysis is about, besides the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Device<'a> {
+    pub target: &'a Target,
+    pub receive: Receive,
+}
+
+/// The program such that others write to shared maps all the time.
+struct Beside {
+    /// As it was lifted once more, where it had to be.
+    lifted: Option<Lifted>,
+    limits: UnrollLimits,
+    /// Whether each load of shared memory yields anything.
+    volatile: bool,
+    /// Conditions on what others do.
+    conditions: Vec<String>,
+}
+
+impl Beside {
+    /// Whether the interpreter replays what others write.
+    fn is_replayed(&self) -> bool {
+        !self.volatile && self.conditions.is_empty()
+    }
+}
+
+/// What is known of the slowest run among other CPUs, with the conditions that this adds.
+enum Found {
+    /// No run is slower than the guarantee.
+    NotSlower(Vec<String>),
+    Slower(Box<Bound>, Vec<String>),
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+impl Found {
+    /// Adds what was found to a result.
+    fn note(self, condition: &str, result: &mut ProgramResult) {
+        match self {
+            Found::NotSlower(more) => {
+                result.assumptions.extend(more);
+                take_back(condition, result);
+            }
+            Found::Slower(bound, more) => {
+                result.assumptions.extend(more);
+                result.interleaved = Some(*bound);
+            }
+            Found::Nothing(_) => {}
+        }
+    }
+}
+
 impl Job<'_> {
     /// Finds the guarantee for any number of CPUs, or takes the condition back that there is one.
     ///
@@ -58,80 +121,116 @@ impl Job<'_> {
     pub fn interleave(
         &self,
         setting: &Setting<'_>,
-        target: &Target,
-        receive: Receive,
+        device: Device<'_>,
         structural: Option<&StructuralBound>,
         result: &mut ProgramResult,
     ) -> Result<(), Error> {
-        let Some(condition) = alone(setting.lifted, target) else { return Ok(()) };
+        let Some(condition) = alone(setting.lifted, device.target) else { return Ok(()) };
+        let Some(guarantee) = result.guarantee.clone() else { return Ok(()) };
         let measure = setting.measure;
-        if let (Some(structural), Some(guarantee)) = (structural, &result.guarantee)
+        if let Some(structural) = structural
             && guarantee.verdict != Verdict::Bound
             && structural.conditions.is_empty()
-            && !measure.is_tighter(guarantee, &measure.any_packet(&structural.cost))
+            && setting.lifted.interference.walks.is_empty()
+            && !measure.is_tighter(&guarantee, &measure.any_packet(&structural.cost))
         {
             // No run is slower, whatever it reads.
             take_back(&condition, result);
             return Ok(());
         }
-        let Some(guarantee) = result.guarantee.clone() else { return Ok(()) };
-        if guarantee.verdict == Verdict::Bound || self.reason_to_stop().is_some() {
+        if let Some(why) = self.reason_to_stop() {
+            self.interleave_structurally(setting, device, why, result);
             return Ok(());
         }
         // What cannot be analysed leaves the condition.
-        let Some((beside, unrolled)) = self.unroll_interleaved(setting, target, receive)? else {
-            return Ok(());
+        let Some(beside) = self.beside(setting, device, &self.control.stop) else { return Ok(()) };
+        let found = match self.search_beside(setting, device, &beside, &guarantee, result)? {
+            Found::Nothing(why) => structural_beside(setting, device, &beside, why, result),
+            found => found,
         };
-        let lifted = beside.as_ref().unwrap_or(setting.lifted);
-        let Ok(model) = target.cost_model(&lifted.program.cost_classes) else { return Ok(()) };
+        found.note(&condition, result);
+        Ok(())
+    }
+
+    /// The same without a search, of which `stopped` says why: the heaviest way through the program,
+    /// whatever it reads.
+    pub fn interleave_structurally(
+        &self,
+        setting: &Setting<'_>,
+        device: Device<'_>,
+        stopped: String,
+        result: &mut ProgramResult,
+    ) {
+        let Some(condition) = alone(setting.lifted, device.target) else { return };
+        let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
+        if let Some(beside) = self.beside(setting, device, &stop) {
+            structural_beside(setting, device, &beside, stopped, result).note(&condition, result);
+        }
+    }
+
+    /// Searches the slowest run while others write.
+    fn search_beside(
+        &self,
+        setting: &Setting<'_>,
+        Device { target, receive }: Device<'_>,
+        beside: &Beside,
+        guarantee: &Bound,
+        result: &ProgramResult,
+    ) -> Result<Found, Error> {
+        let measure = setting.measure;
         let stop = &self.control.stop;
+        let lifted = beside.lifted.as_ref().unwrap_or(setting.lifted);
+        stop.enter(stages::UNROLLING);
+        let start = Start { volatile: beside.volatile, ..Start::default() };
+        let program = Rc::new(lifted.program.clone());
+        let unrolled = match unroll_from(program, &beside.limits, &start, stop) {
+            Ok(unrolled) => unrolled,
+            Err(SearchError::Stopped(reason)) => return Ok(Found::Nothing(self.stopped(reason))),
+            Err(error) => return Ok(Found::Nothing(error.to_string())),
+        };
+        let model = match target.cost_model(&lifted.program.cost_classes) {
+            Ok(model) => model,
+            Err(error) => return Ok(Found::Nothing(error.to_string())),
+        };
         stop.enter(stages::SEARCHING);
         let known: BTreeSet<String> = result.assumptions.iter().cloned().collect();
         let more = unrolled.assumptions.iter().map(|sentence| loops::with_lines(lifted, sentence));
+        let more = more.chain(beside.conditions.iter().cloned());
         let more: Vec<String> = more.filter(|sentence| !known.contains(sentence)).collect();
         let lengths = (receive.length.0.into(), receive.length.1.into());
         let solver = BitSolver::new();
         let mut search =
             Search::new(unrolled, &model, target.clone(), measure.metric, lengths, solver);
-        let slower = |bound: &Bound| match target.kind {
-            TargetKind::Counts => measure.value(bound) > measure.value(&guarantee),
-            TargetKind::Rates => measure.value(bound) < measure.value(&guarantee),
-        };
-        let mut best = None;
+        let mut best: Option<Bound> = None;
         let stopped = loop {
             if let Some(why) = self.reason_to_stop() {
                 break Some(why);
             }
             match search.step() {
                 Err(SearchError::Stopped(reason)) => break Some(self.stopped(reason)),
-                Err(_) | Ok(Found::Complete) => break None,
-                Ok(Found::GaveUp(why)) => {
+                Err(_) | Ok(Event::Complete) => break None,
+                Ok(Event::GaveUp(why)) => {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
                 // A path that is not the slowest does not bound others.
-                Ok(Found::Working | Found::Reached(_)) => {}
-                Ok(Found::Bound(bound)) => {
+                Ok(Event::Working | Event::Reached(_)) => {}
+                Ok(Event::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
-                    if !slower(&bound) {
-                        take_back(&condition, result);
-                        return Ok(());
+                    if !is_slower(setting, &bound, guarantee) {
+                        return Ok(Found::NotSlower(more));
                     }
                     best = Some(bound);
                 }
-                // There is no interpreter of other cores' writes to show such a run with.
-                Ok(Found::Path(found)) if target.instruction_set == InstructionSet::Nfp => {
-                    if !slower(&measure.bound(&found.cost, found.length)) {
-                        take_back(&condition, result);
-                    }
-                    return Ok(());
-                }
-                Ok(Found::Path(mut found)) => {
-                    let (_, relies_on) = shown(&mut search, lifted, &model, &mut found)?;
+                Ok(Event::Path(mut found)) => {
                     let exact = measure.bound(&found.cost, found.length);
-                    if !slower(&exact) {
-                        take_back(&condition, result);
-                        return Ok(());
+                    if !is_slower(setting, &exact, guarantee) {
+                        return Ok(Found::NotSlower(more));
                     }
+                    if !beside.is_replayed() {
+                        best = Some(exact.not_more());
+                        break Some(NOT_REPLAYED.to_owned());
+                    }
+                    let (_, relies_on) = shown(&mut search, lifted, &model, &mut found)?;
                     let conditions = result.assumptions.len() + more.len() + relies_on.len();
                     // One of them is the condition to be alone.
                     best = Some(exact.found(conditions > 1));
@@ -139,54 +238,73 @@ impl Job<'_> {
                 }
             }
         };
-        if let Some(mut bound) = best {
-            bound.stopped = stopped;
-            if bound.verdict == Verdict::Bound && bound.stopped.is_none() {
-                bound.stopped = Some("the search ended early".to_owned());
-            }
-            result.interleaved = Some(bound);
+        let early = || "the search ended early".to_owned();
+        let Some(mut bound) = best else {
+            return Ok(Found::Nothing(stopped.unwrap_or_else(early)));
+        };
+        bound.stopped = stopped;
+        if bound.verdict == Verdict::Bound {
+            bound.stopped.get_or_insert_with(early);
         }
-        Ok(())
+        Ok(Found::Slower(Box::new(bound), more))
     }
 
-    /// Unrolls the program such that others write to shared maps all the time, with the program
-    /// where it had to be lifted once more. `None` where that cannot be done.
-    fn unroll_interleaved(
-        &self,
-        setting: &Setting<'_>,
-        target: &Target,
-        receive: Receive,
-    ) -> Result<Option<(Option<Lifted>, Unrolled)>, Error> {
-        let stop = &self.control.stop;
+    /// The program while others write to shared maps all the time; `None` where it cannot be lifted.
+    fn beside(&self, setting: &Setting<'_>, device: Device<'_>, stop: &Stop) -> Option<Beside> {
         let unroll_limits = &self.request.options.unroll;
-        match target.instruction_set {
+        match device.target.instruction_set {
             InstructionSet::Bpf => {
-                if !setting.lifted.interference.not_followed.is_empty() {
-                    return Ok(None);
-                }
-                stop.enter(stages::LIFTING);
-                let object = self.request.object.bpf()?;
-                let Ok(lifted) = frontend::lift_beside(self.request, object, receive, true, stop)
-                else {
-                    return Ok(None);
-                };
-                let Ok((limits, _)) = loops::limits(unroll_limits, &lifted) else {
-                    return Ok(None);
-                };
-                stop.enter(stages::UNROLLING);
-                let unrolled = unroll(Rc::new(lifted.program.clone()), &limits, stop);
-                Ok(unrolled.ok().map(|unrolled| (Some(lifted), unrolled)))
+                let object = self.request.object.bpf().ok()?;
+                let receive = device.receive;
+                let lifted =
+                    frontend::lift_beside(self.request, object, receive, true, stop).ok()?;
+                let (limits, _) = loops::limits(unroll_limits, &lifted).ok()?;
+                let interference = &lifted.interference;
+                let volatile = !interference.read_by_calls.is_empty();
+                let conditions = interference.walks.iter().map(|(map, most)| {
+                    format!(
+                        "bpf_for_each_map_elem calls back at most {most} times for {map}, whatever \
+                         other CPUs insert meanwhile"
+                    )
+                });
+                let conditions = conditions.collect();
+                Some(Beside { lifted: Some(lifted), limits, volatile, conditions })
             }
             InstructionSet::Nfp => {
-                let Ok((limits, _)) = loops::limits(unroll_limits, setting.lifted) else {
-                    return Ok(None);
-                };
-                stop.enter(stages::UNROLLING);
-                let start = Start { volatile: true, ..Start::default() };
-                let program = Rc::new(setting.lifted.program.clone());
-                let unrolled = unroll_from(program, &limits, &start, stop);
-                Ok(unrolled.ok().map(|unrolled| (None, unrolled)))
+                let (limits, _) = loops::limits(unroll_limits, setting.lifted).ok()?;
+                Some(Beside { lifted: None, limits, volatile: true, conditions: Vec::new() })
             }
         }
     }
+}
+
+/// The bound from the rounds of loops and the costs of blocks, whatever is read.
+fn structural_beside(
+    setting: &Setting<'_>,
+    device: Device<'_>,
+    beside: &Beside,
+    stopped: String,
+    result: &ProgramResult,
+) -> Found {
+    let lifted = beside.lifted.as_ref().unwrap_or(setting.lifted);
+    let model = device.target.cost_model(&lifted.program.cost_classes);
+    let (Ok(model), Some(guarantee)) = (model, &result.guarantee) else {
+        return Found::Nothing(stopped);
+    };
+    let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
+    let Some(found) = StructuralBound::counted(lifted, &beside.limits, &model, &stop) else {
+        return Found::Nothing(stopped);
+    };
+    let more = found.conditions.iter().chain(&beside.conditions);
+    let more = more.filter(|sentence| !result.assumptions.contains(sentence)).cloned().collect();
+    let bound = setting.measure.any_packet(&found.cost);
+    match is_slower(setting, &bound, guarantee) {
+        true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), more),
+        false => Found::NotSlower(more),
+    }
+}
+
+/// Whether a bound is worse than a guarantee.
+fn is_slower(setting: &Setting<'_>, bound: &Bound, guarantee: &Bound) -> bool {
+    setting.measure.is_tighter(guarantee, bound)
 }

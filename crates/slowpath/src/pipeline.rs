@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
-use crate::interleaved;
+use crate::interleaved::{self, Device};
 use crate::job::{Job, Setting, described, shown};
 use crate::loops;
 use crate::options::ProgramRequest;
@@ -209,6 +209,8 @@ impl Job<'_> {
             .map_err(|error| unpriced(&lifted, error, &unused))?;
         stop.enter(stages::UNROLLING);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
+        let setting = Setting { lifted: &lifted, model: &model, measure };
+        let device = Device { target: &target, receive };
         let mut structural = StructuralBound::of(&lifted, &limits, &model, &[]);
         if let Some(bound) = &structural {
             let mut known = result.clone();
@@ -232,7 +234,8 @@ impl Job<'_> {
                 if estimating(&target, &lifted, packets, options.entries(&target)?).is_some() {
                     result.notes.push(no_estimate(&stopped));
                 }
-                settle(result, &bound, measure, stopped);
+                settle(result, &bound, measure, stopped.clone());
+                self.interleave_structurally(&setting, device, stopped, result);
                 return Ok(());
             }
         };
@@ -243,7 +246,6 @@ impl Job<'_> {
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         search.report_reached(BitSolver::new(), CHECKED_ALONE);
-        let setting = Setting { lifted: &lifted, model: &model, measure };
         let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
         // Where paths are told by what they are estimated to take, one is enough for the guarantee.
         let wanted = match estimating {
@@ -268,7 +270,7 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
-        self.interleave(&setting, &target, receive, structural.as_ref(), result)?;
+        self.interleave(&setting, device, structural.as_ref(), result)?;
         if let (Some(structural), Some(guarantee)) = (&structural, &mut result.guarantee)
             && guarantee.verdict == Verdict::Bound
             && structural.conditions.is_empty()

@@ -5,15 +5,22 @@
 //! (`bpf_loop`, `may_goto`) and from `--unroll`. Where none of these tells, a program that the
 //! kernel's verifier accepts still has a limit. The verifier executes a program state by state and
 //! gives up behind 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`, `kernel/bpf/verifier.c`).
-//! A state that it does not follow is one that it has finished following (`is_state_visited`), so
-//! that a run meets none of its states twice. Only loops around calls that call back, iterators and
-//! `may_goto` are followed in another way.
+//!
+//! A run takes no more of them, although states share what follows. Where the verifier does not
+//! follow a state, it has followed one that covers it to all its ends before (`is_state_visited`
+//! compares with states that have no open `branches`). So each step of a run either leads to a state
+//! derived from the one before, or to one that was finished earlier than the one before will be. No
+//! state comes up twice: the time at which it is finished never grows along a run, and falls
+//! wherever the run does not go deeper. Only around calls that call back, iterators and `may_goto`
+//! does the verifier compare with states that are not finished; functions that it verifies on their
+//! own, and programs behind tail calls, have a limit of their own.
 
-use crate::frontend::Lifted;
+use crate::frontend::{Lifted, Verified};
 use crate::{loops, panics};
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program, VisitLimit};
 use slowpath_search::{
-    SearchError, StatedLimit, UnrollLimits, Unrolled, stated_limits, structural_bound, unroll,
+    SearchError, StatedLimit, UnrollLimits, Unrolled, instructions_bound, stated_limits,
+    structural_bound, unroll,
 };
 use slowpath_stop::{Limits, Reason, Stop};
 use slowpath_target::{CostModel, CostVector};
@@ -86,7 +93,25 @@ impl StructuralBound {
         }
         // Takes milliseconds, so that there is a bound even where it is time to stop already.
         found.cost = structural_bound(program, &flow, &rounds, model, &Stop::never()).ok()??;
+        if lifted.verified == Verified::Run
+            && found.rounds.iter().any(|(.., by)| *by == Source::Verifier)
+        {
+            let whole = instructions_bound(program, model, VERIFIER_LIMIT, &Stop::never()).ok()?;
+            found.cost = CostVector::min(&found.cost, &whole);
+        }
         Some(found)
+    }
+
+    /// The same, with rounds of loops that values tell, looked for within the time of `stop`.
+    pub fn counted(
+        lifted: &Lifted,
+        limits: &UnrollLimits,
+        model: &CostModel,
+        stop: &Stop,
+    ) -> Option<StructuralBound> {
+        let flow = FlowGraph::of(&lifted.program).ok()?;
+        let counted = counted(&lifted.program, &flow, stop).unwrap_or_default();
+        StructuralBound::of(lifted, limits, model, &counted)
     }
 
     /// Rounds of a loop at most; notes what that depends on.
@@ -124,10 +149,15 @@ impl StructuralBound {
             known = Some((count.into(), Source::Stated));
         }
         if known.is_none() && is_verified(lifted, flow, id) {
+            let what = match lifted.verified {
+                Verified::Run => format!("a run to {VERIFIER_LIMIT} instructions"),
+                Verified::Loops | Verified::Nothing => {
+                    let name = loops::name(lifted, location);
+                    format!("the loop at {name} to {VERIFIER_LIMIT} rounds")
+                }
+            };
             self.depends_on(format!(
-                "the kernel's verifier accepts the program, which limits the loop at {} to \
-                 {VERIFIER_LIMIT} rounds",
-                loops::name(lifted, location)
+                "the kernel's verifier accepts the program, which limits {what}"
             ));
             known = Some((VERIFIER_LIMIT, Source::Verifier));
         }
@@ -140,8 +170,7 @@ impl StructuralBound {
         }
     }
 
-    /// Why the program was not unrolled, as results have it; `None` where only the verifier limits
-    /// the loop that is in the way.
+    /// Why the program was not unrolled, as results have it.
     pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
         let location = match *error {
             SearchError::UnboundedLoop { location, .. }
@@ -150,18 +179,20 @@ impl StructuralBound {
         };
         // A function that is called from several places has a loop for each.
         let here = || self.rounds.iter().filter(|(at, ..)| *at == location);
-        let by_verifier = here().any(|(.., source)| *source == Source::Verifier);
-        if by_verifier && matches!(error, SearchError::UnboundedLoop { .. }) {
-            return None;
-        }
         let (_, rounds, source) = here().max_by_key(|(_, rounds, _)| *rounds)?;
+        let name = loops::name(lifted, location);
         let by = match source {
+            Source::Verifier => {
+                return Some(format!(
+                    "no limit but the verifier's is known for the loop at {name} (.{location}), \
+                     --unroll N@{name} states one"
+                ));
+            }
             Source::Device(by) => format!(" ({by})"),
-            _ => String::new(),
+            Source::Value | Source::Stated => String::new(),
         };
         Some(format!(
-            "the loop at {} (.{location}) may run {rounds} times{by}, too often to be unrolled",
-            loops::name(lifted, location)
+            "the loop at {name} (.{location}) may run {rounds} times{by}, too often to be unrolled"
         ))
     }
 }
@@ -247,7 +278,8 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
 /// own.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
-    lifted.code.is_some() && !limits.iter().any(|limit| is_inside(flow, limit.block, id))
+    lifted.verified != Verified::Nothing
+        && !limits.iter().any(|limit| is_inside(flow, limit.block, id))
 }
 
 fn is_inside(flow: &FlowGraph, block: BlockId, id: LoopId) -> bool {

@@ -84,6 +84,30 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
 }
 
 #[test]
+fn stopped_at_any_time_there_is_a_bound_for_any_number_of_cpus() {
+    let name = "../crates/slowpath/tests/objects/read_twice.bpf.o";
+    let exact = result(name, "ebpf", u64::MAX);
+    let most = value(&exact["interleaved"]);
+    assert!(most > value(&exact["guarantee"]), "{exact}");
+    let (mut among_others, mut looks) = (0, 1);
+    loop {
+        let stopped = result(name, "ebpf", looks);
+        if stopped["error"].is_null() {
+            let conditional = stopped["assumptions"].to_string().contains("no other CPU");
+            let bound = if conditional { &stopped["interleaved"] } else { &stopped["guarantee"] };
+            assert!(bound.is_object(), "{looks}: {stopped}");
+            assert!(value(bound) >= most, "{looks}: {stopped}");
+            among_others += usize::from(bound["stopped"] == "interrupted");
+            if stopped["guarantee"]["stopped"].is_null() && bound == &exact["interleaved"] {
+                break;
+            }
+        }
+        looks += 1 + looks / 4;
+    }
+    assert!(among_others > 0, "never stopped with a bound");
+}
+
+#[test]
 fn stopped_at_any_time_there_is_an_estimate_or_a_note_that_says_why_not() {
     let (mut without, mut cut, mut looks) = (0, 0, 1);
     loop {

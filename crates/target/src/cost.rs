@@ -61,6 +61,15 @@ impl CostVector {
         }
         result
     }
+
+    /// Component by component, the smaller of the two.
+    pub fn min(&self, other: &Self) -> Self {
+        let mut result = *self;
+        for (mine, theirs) in result.ticks.iter_mut().zip(other.ticks) {
+            *mine = (*mine).min(theirs);
+        }
+        result
+    }
 }
 
 impl AddAssign<&CostVector> for CostVector {

@@ -20,6 +20,12 @@ use crate::maps::{MapDef, MapKind};
 /// Stands for a map that is not known.
 const SOME_MAP: &str = "maps that pointers from several places lead to";
 
+/// The name of values that others write.
+const MEANWHILE: &str = "what another CPU has written meanwhile";
+
+/// Bytes behind an argument that are followed, at most.
+const MAX_OVERWRITTEN: u32 = 512;
+
 fn is_shared(map: &MapDef) -> bool {
     let per_cpu =
         matches!(map.kind, MapKind::PERCPU_ARRAY | MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH);
@@ -63,9 +69,7 @@ impl Lifter<'_> {
             return None;
         }
         self.note_interference(access);
-        let max = u64::MAX >> (64 - 8 * u32::from(bytes));
-        let what = "what another CPU has written meanwhile";
-        self.options.interleaved.then(|| self.ir.emit.draw(what, Reading::Bytes, 8 * bytes, max))
+        self.options.interleaved.then(|| self.any_bytes(bytes))
     }
 
     /// Notes that a run has accessed bytes at an address.
@@ -105,10 +109,35 @@ impl Lifter<'_> {
             let Some(access) = self.shared_bytes(known, i64::MAX) else { continue };
             if self.state.accessed.may_change(access) {
                 self.note_interference(access);
-                let name = self.name_of(access);
-                self.interference.not_followed.insert(name);
+                if self.options.interleaved {
+                    self.overwrite(register as u8, known, access);
+                }
             }
             self.state.accessed.note(access);
+        }
+    }
+
+    /// Makes anything of the bytes that a call may read behind an argument, up to the end of the
+    /// value, or notes that it finds what the run knows of them.
+    fn overwrite(&mut self, register: u8, known: AbstractValue, access: Shared) {
+        let bytes = match known {
+            AbstractValue::MapValue { map, offset: Some(from), .. }
+            | AbstractValue::Data { map, offset: Some(from) } => {
+                let def = self.object.maps.get(map as usize);
+                let behind = |def: &MapDef| i64::from(def.value_size).checked_sub(from);
+                def.and_then(behind).and_then(|bytes| u32::try_from(bytes).ok())
+            }
+            _ => None,
+        };
+        match bytes.filter(|&bytes| bytes <= MAX_OVERWRITTEN) {
+            Some(bytes) => {
+                let address = self.ir.value(register);
+                self.havoc(address, bytes, MEANWHILE);
+            }
+            None => {
+                let name = self.name_of(access);
+                self.interference.read_by_calls.insert(name);
+            }
         }
     }
 
@@ -134,17 +163,19 @@ impl Lifter<'_> {
         // Elements that move while a callback goes through them may have another round.
         if access == Access::Walk {
             let name = map.layout.name.clone();
+            let most = map.most_elements().unwrap_or(u32::MAX);
             self.interference.maps.insert(name.clone());
-            self.interference.not_followed.insert(name);
+            self.interference.walks.insert(name, most);
         }
     }
 
     /// Notes a call on a queue, whose other ends move.
     pub(in crate::lift) fn note_queue(&mut self, map: &MapOperand) {
         let elements = Shared::Elements(map.id);
+        self.open_elements = None;
         if self.state.accessed.may_change(elements) {
             self.note_interference(elements);
-            self.interference.not_followed.insert(map.layout.name.clone());
+            self.open_elements = self.options.interleaved.then_some(map.id);
         }
         self.state.accessed.note(elements);
     }
@@ -152,6 +183,12 @@ impl Lifter<'_> {
     /// Whether the current call finds any elements of this map, whatever earlier calls found.
     pub(in crate::lift) fn finds_any_element(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
+    }
+
+    /// Any bytes of an element: other CPUs have had a turn.
+    pub(in crate::lift) fn any_bytes(&mut self, bytes: u8) -> Operand {
+        let max = u64::MAX >> (64 - 8 * u32::from(bytes));
+        self.ir.emit.draw(MEANWHILE, Reading::Bytes, 8 * bytes, max)
     }
 
     /// Either answer to the question whether an element exists: other CPUs have had a turn.

@@ -3,7 +3,7 @@
 
 use super::compilation::Compilation;
 use super::expected::expect;
-use super::lifted::{Functions, Lifted, Origins};
+use super::lifted::{Functions, Lifted, Origins, Verified};
 use super::object;
 use crate::Error;
 use crate::arriving::{Arrivals, ArrivingProgram};
@@ -68,6 +68,7 @@ pub(super) fn lift(
         program,
         layout: Some(layout),
         code: None,
+        verified: Verified::Nothing,
         notes,
         loose: behind.then(|| "arriving packets are known by facts only".to_owned()),
         interference,
@@ -91,7 +92,7 @@ fn interference(
         // The card runs it all the same: nothing is known of its accesses.
         Err(_) => object.maps.iter().map(|map| map.name.clone()).collect(),
     };
-    Ok(Interference { not_followed: maps.clone(), maps })
+    Ok(Interference { maps, ..Interference::default() })
 }
 
 /// What is known of the packets that arrive, of those that the device receives.

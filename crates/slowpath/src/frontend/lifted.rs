@@ -13,6 +13,18 @@ pub(super) enum Origins {
     Source(Vec<Option<LineInfo>>),
 }
 
+/// What the instructions that the kernel's verifier follows at most limit, if it accepts the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verified {
+    /// Nothing: the program is none of the kernel's, or its loops may be around iterators.
+    Nothing,
+    /// Each loop without callbacks and budgets of the kernel, each time that it is entered.
+    Loops,
+    /// All that a run executes: there are no tail calls, functions verified on their own, callbacks
+    /// or budgets.
+    Run,
+}
+
 /// A program and where its instructions come from.
 pub(crate) struct Lifted {
     pub program: Program,
@@ -20,6 +32,8 @@ pub(crate) struct Lifted {
     pub layout: Option<Layout>,
     /// The instructions as a core sees them, where a CPU executes them as they are.
     pub code: Option<Code>,
+    /// What the limit of the kernel's verifier is about.
+    pub verified: Verified,
     /// What is worth knowing about it and no condition of a guarantee, one sentence each.
     pub notes: Vec<String>,
     /// Why no path is known to be one that a packet takes, where the program does not tell: the

@@ -1,6 +1,6 @@
 //! NFP listings, as the disassembler for the Netronome flow processor prints them.
 
-use super::lifted::{Lifted, Origins};
+use super::lifted::{Lifted, Origins, Verified};
 use crate::Error;
 use slowpath_bpf::lift::Interference;
 use slowpath_ir::{Op, Program, RegionKind};
@@ -22,6 +22,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         program,
         layout: None,
         code: None,
+        verified: Verified::Nothing,
         notes: Vec::new(),
         loose: None,
         interference,
@@ -40,7 +41,7 @@ fn interference(program: &Program) -> Interference {
     }
     let shared = program.regions.iter().filter(|region| region.kind == RegionKind::Map);
     let maps: BTreeSet<String> = shared.map(|region| region.name.clone()).collect();
-    Interference { not_followed: maps.clone(), maps }
+    Interference { maps, ..Interference::default() }
 }
 
 /// Refuses what is no listing, where none is of use: what is neither object nor listing is broken,

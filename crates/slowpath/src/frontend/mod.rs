@@ -9,7 +9,7 @@ mod listing;
 mod object;
 
 pub(crate) use compilation::Compilation;
-pub(crate) use lifted::Lifted;
+pub(crate) use lifted::{Lifted, Verified};
 pub(crate) use object::{lift as lift_object, lift_beside};
 
 use crate::Error;

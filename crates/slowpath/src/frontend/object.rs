@@ -1,14 +1,16 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
 use super::expected::expect;
-use super::lifted::{Functions, Lifted, Member, Members, Origins};
+use super::lifted::{Functions, Lifted, Member, Members, Origins, Verified};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
+use slowpath_bpf::insn::helper::TAIL_CALL;
+use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::{self, LiftOptions, Placed, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
-use slowpath_ir::PacketFacts;
+use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
 
 /// The program that a request is about.
@@ -73,7 +75,9 @@ pub(crate) fn lift_beside(
     if let Some(facts) = arriving {
         expect(&mut program, facts);
     }
+    let verified = verified(&linked, &lifted.code, &program, chain.is_some());
     Ok(Lifted {
+        verified,
         functions: functions(&lifted.placed, chain, lifted.code.len()),
         members: chain.map_or_else(Vec::new, |chain| members(&lifted.placed, chain)),
         program,
@@ -84,6 +88,23 @@ pub(crate) fn lift_beside(
         interference: lifted.interference,
         origins: Origins::Source(lifted.lines),
     })
+}
+
+/// What the limit of the kernel's verifier is about.
+fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) -> Verified {
+    let calls = |wanted: fn(&Call) -> bool| {
+        code.iter().any(|insn| matches!(insn, Insn::Call(call) if wanted(call)))
+    };
+    let alone = !chain && !calls(|call| *call == Call::Helper(TAIL_CALL));
+    // The kernel wants these names (`btf_check_iter_kfuncs` of `kernel/bpf/btf.c`).
+    let iterates = |name: &String| name.starts_with("bpf_iter_") && name.ends_with("_next");
+    let of_others = !alone && calls(|call| matches!(call, Call::Kfunc { .. }));
+    if of_others || linked.kfuncs.iter().any(iterates) {
+        return Verified::Nothing;
+    }
+    // The first function is the program itself.
+    let apart = linked.subprograms.iter().skip(1).any(|function| function.global);
+    if alone && !apart && program.visit_limits.is_empty() { Verified::Run } else { Verified::Loops }
 }
 
 /// Return the reasons for which kernels do not load a program, as far as the object tells.

@@ -3,7 +3,7 @@
 //! Elements are numbered as they come: those that are there at the start from 0 on, oldest first.
 //! The numbers of the oldest and of the next one to come are tracked.
 
-use slowpath_ir::{Emit, Operand, Reg};
+use slowpath_ir::{Emit, Operand, Reading, Reg};
 
 use crate::errno::{E2BIG, EINVAL, ENOENT};
 use crate::lift::error::Cause;
@@ -31,10 +31,17 @@ struct Ends {
 impl Lifter<'_> {
     fn ends(&mut self, map: &MapOperand) -> Ends {
         let name = &map.layout.name;
-        Ends {
-            oldest: self.ir.start_zero(&format!("{name}.oldest"), 64),
-            next: self.ir.extra(&format!("{name}.next"), 64),
+        let oldest = self.ir.start_zero(&format!("{name}.oldest"), 64);
+        let next = self.ir.extra(&format!("{name}.next"), 64);
+        if self.finds_any_element(map) {
+            // Only how many there are matters.
+            let what = format!("elements in {name}");
+            let emit = &mut self.ir.emit;
+            let count = emit.draw(&what, Reading::Number, 64, map.def.max_entries.into());
+            let behind = emit.add(oldest, count);
+            emit.copy(next, behind);
         }
+        Ends { oldest, next }
     }
 
     /// The map of a call on a queue; maps out of maps of maps are not tracked.
@@ -101,10 +108,12 @@ fn take(lifter: &mut Lifter<'_>, at: ProgramPoint, pops: bool) -> Result<(), Cau
     let newest = emit.sub(next, word(1));
     let number: Operand = if stack { newest } else { oldest.into() };
     let source = lifter.value_address(&map, number);
+    let any = lifter.finds_any_element(&map);
     for (offset, size) in chunks(map.def.value_size) {
+        let found = any.then(|| lifter.any_bytes(size));
         let emit = &mut lifter.ir.emit;
         let from = emit.add(source, word(offset));
-        let piece = emit.load(from, size);
+        let piece = found.unwrap_or_else(|| emit.load(from, size));
         let piece = emit.select(there, piece, Operand::constant(8 * size, 0));
         let to = emit.add(value, word(offset));
         emit.store(to, piece);

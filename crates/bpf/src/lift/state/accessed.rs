@@ -1,7 +1,7 @@
 //! Memory that CPUs share, as far as a run has accessed it: another CPU may change it before the run
 //! reads it again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::lift::state::value::MapId;
@@ -11,8 +11,12 @@ use crate::lift::state::value::MapId;
 pub struct Interference {
     /// The names of maps that a path accesses again, where another CPU may have changed them.
     pub maps: BTreeSet<String>,
-    /// Those of them whose changes [`crate::lift::LiftOptions::interleaved`] does not follow.
-    pub not_followed: BTreeSet<String>,
+    /// Those of them that a helper reads again behind an argument. With
+    /// [`crate::lift::LiftOptions::interleaved`], it finds what the run knows of them.
+    pub read_by_calls: BTreeSet<String>,
+    /// Those of them that `bpf_for_each_map_elem` goes through, with the rounds of a walk while
+    /// nobody inserts: others have no limit, and are not followed.
+    pub walks: BTreeMap<String, u32>,
 }
 
 /// Something that CPUs share.
