@@ -41,6 +41,7 @@ _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
     "Packet": "packet",
     "WritablePacket": "packet",
+    "PacketBatch": "packet",
     "rte_mbuf": "mbuf",
     _BURST: "burst",
 }
@@ -60,7 +61,9 @@ _TIMES = re.compile(
 """How moments are called."""
 _MOMENT = 64
 """Bits of one."""
-_METHODS = ("push", "simple_action", "pull")
+_METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
+_ROOTS = ("Element", "BatchElement")
+"""Base classes of all elements, whose methods only pass packets on."""
 WAYS = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
     "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
@@ -115,7 +118,8 @@ def choose(
     elements = _elements(functions)
     if named is None and _HELPERS in functions:
         named = _program(file, functions, behind)
-    name = named if named is not None else _usual(file, functions, elements)
+    alone = _named_as(file, elements)
+    name = named if named is not None else _usual(file, functions, elements, alone)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
     itself = _receives(functions, symbol)
@@ -134,7 +138,8 @@ def choose(
     element = None
     if "element" in roles:
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
-        element = owner if owner in elements else _only(file, function, owner, elements)
+        candidates = [alone] if alone and named is None else elements
+        element = owner if owner in elements else _only(file, function, owner, candidates)
     if (
         not itself
         and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
@@ -222,12 +227,18 @@ def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None)
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
         return f"{shown} got the packets, as no array of programs has it; --entry names another one"
+    several = len(_elements(functions)) > 1
+    if chosen.element is not None and named is None and several:
+        element = chosen.element.removeprefix(ELEMENT)
+        return f"{element} got the packets, as the file has its name; --entry names another one"
     alone = own_of(functions) == [chosen.function.name]
     obvious = chosen.element is not None or chosen.xdp or alone
     if named is not None or obvious:
         return None
     if chosen.dpdk:
         why = "as no other function that takes packets calls it"
+        if _handed(functions) == [chosen.function.name]:
+            why = f"as {functions[_loops(functions)[0]].shown} hands it what it receives"
         if chosen.receives:
             why = "as no other function does it"
         back = {*called_back(functions)} & {*of_dpdk(functions)} - {chosen.function.name}
@@ -273,17 +284,27 @@ def programs_of(functions: Mapping[str, Function]) -> list[Function]:
     return [one for one in functions.values() if one.section and _takes_context(one)]
 
 
-def _usual(file: str, functions: Mapping[str, Function], elements: list[str]) -> str:
-    if len(elements) == 1:
+def _named_as(file: str, elements: list[str]) -> str | None:
+    """Return the element of a source: the only one, or that with the name of the file."""
+    stem = Path(file).stem.replace("_", "").lower()
+    alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
+    return next(iter(alike), None)
+
+
+def _usual(
+    file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
+) -> str:
+    """Return the symbol of the function for packets; `alone` is the element of a source."""
+    if alone is not None:
         for method in _METHODS:
-            wanted = f"::{elements[0]}::{method}"
+            wanted = f"::{alone}::{method}"
             for name, function in functions.items():
                 if f"::{function.shown}".endswith(wanted):
                     return name
-        inherited = _inherited(functions, elements[0])
+        inherited = _inherited(functions, alone)
         if inherited is not None:
             return inherited
-        raise InputError(file, f"{elements[0]} has no push, simple_action or pull; name --entry")
+        raise InputError(file, f"{alone} has no push, simple_action or pull; name --entry")
     own = own_of(functions)
     takes = _ranked(functions)
     if not elements and len(takes) == 1:
@@ -324,7 +345,7 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
         for name, one in functions.items():
             owner, _, last = one.shown.rpartition("::")
             plain = owner.partition("<")[0].rpartition("::")[2]
-            if last == method and plain != "Element" and f"{owner}::{plain}" in bases:
+            if last == method and plain not in _ROOTS and f"{owner}::{plain}" in bases:
                 return name
     return None
 
@@ -351,12 +372,33 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
     """Those of a source that get packets of DPDK and are the likeliest to do its work.
 
     What is called back has its part of the packets: who has all of them, or receives them, goes
-    before; and behind all is what gets those that could not be sent.
+    before; and behind all is what gets those that could not be sent. Of several that take packets,
+    the one goes before that a loop hands them to which receives them; of several such, the loop.
     """
     takes, back = of_dpdk(functions), called_back(functions)
+    takes = _handed(functions) or takes
     unsent = [name for name in takes if back.get(name)]
     besides = [name for name in takes if back.get(name) is False]
     return [name for name in takes if name not in back] or [*besides, *_loops(functions)] or unsent
+
+
+def _handed(functions: Mapping[str, Function]) -> list[str]:
+    """Return the one function that a loop hands its packets to; of several, the loop.
+
+    Nothing where there are several loops, or where a loop hands packets to nobody.
+    """
+    loops = _loops(functions)
+    if len(loops) != 1:
+        return []
+    inside = [
+        name
+        for name in reached(functions, loops[0]) - {*loops}
+        if not functions[name].supports and _takes_mbufs(functions[name])
+        if not functions[name].inlined
+    ]
+    called = {one for name in inside for one in reached(functions, name) - {name}}
+    handed = [name for name in inside if name not in called]
+    return handed if len(handed) == 1 else loops if handed else []
 
 
 def _receives(functions: Mapping[str, Function], name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The headers in the manners of Click and DPDK, and what of a module is theirs."""
+"""The headers in the manners of Click and DPDK, what of a module is theirs, and other elements."""
 
 import os
 import re
@@ -8,8 +8,10 @@ from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
 """Found by `#include <click/element.hh>`."""
-SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_")
+SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_", "slowpath_setup_")
 """What symbols begin with that are no work of a card: what brings packets, and counts."""
+SETUP = "slowpath_setup_code"
+"""The function of code that users have for the set-up (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
 """What the symbols of elements begin with, in front of the name of their class."""
 _OURS = "/slowpath/insights/preparation/headers/"
@@ -21,6 +23,17 @@ _STRUCTURED = re.compile(rb"\b(rte_ip6\.h|rte_ipv6_addr|RTE_IPV6)\b")
 _QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
 _MOST_HEADERS = 200
+_MOST_OTHERS = 32
+"""Sources of other elements that are compiled with one."""
+_INCLUDES = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+_EXPORTS = re.compile(rb"^[ \t]*EXPORT_ELEMENT\([ \t]*(\w+)", re.MULTILINE)
+_OUR_FOLDERS = ("click/", "clicknet/", "nic/")
+_ROOT = "elements"
+"""The folder of a package in the manner of Click that its sources name in `#include`."""
+
+
+COMPANION = "-DSLOWPATH_COMPANION"
+"""The flag of clang for such a source: what it exports is made when an element asks for it."""
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
 """How clang finds the headers, in C, too."""
 FLAGS = (
@@ -98,3 +111,64 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
     if own:
         return f"/{file}".endswith(_KERNEL)
     return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)
+
+
+def package_flags(file: str) -> tuple[str, ...]:
+    """Return the flags of clang that find `elements/...` for a source in such a folder."""
+    root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
+    return () if root is None else ("-idirafter", str(root))
+
+
+def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
+    """Return the sources that the source of an element needs, each behind those that it needs.
+
+    An element may have a base class with methods of its own, or ask another element by name.
+    Sources in the manner of Click say so by the headers that they include: the source of
+    `path/other.hh` is `path/other.cc`. `flags` are those of the user.
+    """
+    return _Companions(file, flags).of(source) if _EXPORTS.search(source) else []
+
+
+class _Companions:
+    """A search through headers, and the sources beside them."""
+
+    def __init__(self, file: str, flags: Sequence[str]) -> None:
+        self._file = Path(file)
+        named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
+        named += [word for flag, word in pairwise(flags) if flag == "-I"]
+        self._folders = [Path(one) for one in (*named, *package_flags(file)[1:])]
+        self._seen = {self._file.resolve()}
+        self._included = set[Path]()
+        self._found = list[Path]()
+
+    def of(self, source: bytes) -> list[Path]:
+        """Return the sources that one needs; none where they are too many."""
+        self._follow(self._file.parent, source)
+        needed = [one for one in self._found if one not in self._included]
+        return needed if len(needed) <= _MOST_OTHERS else []
+
+    def _follow(self, folder: Path, text: bytes) -> None:
+        for quote, name in _INCLUDES.findall(text):
+            path = self._path(folder, quote, os.fsdecode(name))
+            if path is None:
+                continue
+            if path.suffix == ".cc":
+                self._included.add(path)
+            if path in self._seen:
+                continue
+            self._seen.add(path)
+            self._follow(path.parent, path.read_bytes())
+            beside = path.with_suffix(".cc")
+            if beside == path or beside in self._seen or not beside.is_file():
+                continue
+            self._seen.add(beside)
+            self._follow(beside.parent, beside.read_bytes())
+            self._found.append(beside)
+
+    def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
+        """Return the file that a line includes, where it is the user's."""
+        if name.startswith(_OUR_FOLDERS):
+            return None
+        folders = [*([folder] if quote == b'"' else []), *self._folders]
+        found = next((path for one in folders if (path := one / name).is_file()), None)
+        return None if found is None else found.resolve()

@@ -68,7 +68,23 @@ def read_module(source: Source) -> Module:
     module.data_layout = str(here.target_data)
     if source.support:
         _link(source, module)
+    for other in source.others:
+        _add(module, other)
     return module
+
+
+def _add(module: Module, bitcode: bytes) -> None:
+    """Add what another element has, unless it defines what the module does, too."""
+    other = llvm.parse_bitcode(bitcode)
+    other.triple, other.data_layout = module.triple, module.data_layout
+    if not _defined(module) & _defined(other):
+        module.link_in(other)
+
+
+def _defined(module: Module) -> set[str]:
+    """Return the functions of a module that no other may define, too."""
+    bodies = (one for one in module.functions if not one.is_declaration)
+    return {one.name for one in bodies if one.linkage is llvm.Linkage.external}
 
 
 def _link(source: Source, module: Module) -> None:

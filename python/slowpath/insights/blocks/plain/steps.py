@@ -20,8 +20,8 @@ from slowpath.insights.blocks.exact.steps import (
     named,
 )
 from slowpath.insights.preparation.framework import is_support
-from slowpath.insights.preparation.sources import compiler_for
-from slowpath.programs.clang import Form, compile_c
+from slowpath.insights.preparation.sources import compile_source
+from slowpath.programs.clang import Form
 from slowpath.programs.sources import Clang
 
 _READ = Form(
@@ -57,9 +57,7 @@ def read(file: str, clang: Clang) -> str:
         InputError: when it does not compile.
         StoppedError: when the time is up before.
     """
-    text = compile_c(file, compiler_for(file, read_program(file), clang), _READ).decode(
-        errors="replace"
-    )
+    text = compile_source(file, read_program(file), clang, _READ).decode(errors="replace")
     text = MACHINE.sub("", _TARGET.sub("", text))
     return f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n{text}'
 

@@ -101,6 +101,18 @@ struct FixedPointArg : NumArg {  // with so many bits behind the point
         return true;
     }
 };
+struct DecimalFixedPointArg : NumArg {  // with so many decimals behind the point
+    int digits;
+    DecimalFixedPointArg(int fraction) : digits(fraction) {}
+    template <class T>
+    bool parse(const String &text, T &value, const ArgContext & = ArgContext()) const {
+        int64_t found;
+        if (!slowpath_click_decimal(text, digits, found))
+            return false;
+        value = (T) found;
+        return true;
+    }
+};
 struct DoubleArg : slowpath_click_plain, NumArg {};
 struct BoolArg : slowpath_click_plain {
     static String unparse(bool x) { return String(x); }
@@ -197,6 +209,12 @@ struct SecondsArg : NumArg {  // in units of a power of ten
 struct BandwidthArg : NumArg {  // bytes each second; "kbps" and the like are bits
     int status;
     BandwidthArg() : status(status_ok) {}
+    bool parse(const String &text, uint64_t &value, const ArgContext & = ArgContext()) {
+        uint32_t found = 0;
+        bool right = parse(text, found);
+        value = found;
+        return right;
+    }
     bool parse(const String &given, uint32_t &value, const ArgContext & = ArgContext()) {
         String text = given.trim_space();
         int end = text.length();
@@ -277,11 +295,17 @@ struct ElementArg {
 };
 template <> struct DefaultArg<Element *> : ElementArg {};
 struct ElementCastArg {
-    ElementCastArg(const char *) {}
+    ElementCastArg(const char *type) : _type(type) {}
     template <class T> bool parse(const String &text, T *&value, const ArgContext &context) const {
-        value = 0;
-        return cp_element(text, context.context(), context.errh());
+        Element *found = cp_element(text, context.context(), context.errh());
+        value = found ? (T *) found->cast(_type) : 0;
+        if (found && !value && context.errh())
+            context.errh()->error("the element is of another class");
+        return value;
     }
+
+  private:
+    const char *_type;
 };
 
 class Args : public ArgContext {

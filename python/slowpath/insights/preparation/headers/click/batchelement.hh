@@ -1,11 +1,33 @@
-// Elements that FastClick gives batches of packets; here packets come one by one (no HAVE_BATCH).
+// Elements that FastClick gives batches of packets. HAVE_BATCH is not defined, so that packets come
+// one by one where an element takes them so; where it takes batches alone, each is of one packet.
 #ifndef CLICK_BATCHELEMENT_HH
 #define CLICK_BATCHELEMENT_HH
 #include <click/element.hh>
+#include <click/ip6address.hh>
+#include <click/master.hh>
+#include <click/multithread.hh>
+#include <click/packet_anno.hh>
+#include <click/packetbatch.hh>
+#include <click/routervisitor.hh>
 
 #define BATCH_ELEMENT_DEFINE_SIMPLE_ACTION_BATCH(T)
 
-class BatchElement : public Element {};
+class BatchElement : public Element {
+  public:
+    void push_batch(int port, PacketBatch *packets) override {
+        packets = simple_action_batch(packets);
+        if (packets)
+            output_push_batch(port, packets);
+    }
+    PacketBatch *pull_batch(int port, unsigned most) override {
+        PacketBatch *packets = input_pull_batch(port, most);
+        return packets ? simple_action_batch(packets) : 0;
+    }
+    virtual PacketBatch *simple_action_batch(PacketBatch *packets) {
+        EXECUTE_FOR_EACH_PACKET_DROPPABLE(simple_action, packets, [](Packet *) {});
+        return packets;
+    }
+};
 
 // An element whose simple_action has the type of the packets that the class T takes.
 template <class T> class SimpleElement : public BatchElement {

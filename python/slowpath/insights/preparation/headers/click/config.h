@@ -17,6 +17,11 @@
 #define CLICK_CXX_UNPROTECT
 #define CLICK_COLD
 #define CLICK_DEPRECATED
+#define CLICK_CACHE_ALIGN
+#define CLICK_ALIGNED(bytes)
+#define CLICK_WARN_UNUSED_RESULT
+#define CLICK_NAME(name) ::name
+#define CLICK_PACKED_STRUCTURE(opening, closing) opening closing __attribute__((packed));
 #define CLICK_SIZE_PACKED_ATTRIBUTE __attribute__((packed))
 #define CLICK_SIZE_PACKED_STRUCTURE(opening, closing) opening closing __attribute__((packed));
 #define ELEMENT_REQUIRES(x)

@@ -3,12 +3,15 @@
 #define SLOWPATH_CLICK_ELEMENT_HH
 #include <click/atomic.hh>
 #include <click/error.hh>
-#include <click/packet.hh>
+#include <click/packetbatch.hh>
 #include <click/straccum.hh>
 #include <click/vector.hh>
 
+class Args;
+class Bitvector;
 class Master;
 class Router;
+class IdleTask;
 class Task;
 class Timer;
 
@@ -53,6 +56,12 @@ class Element {
         void assign(bool, Element *, int) {}
         SLOWPATH_INLINE void push(Packet *p) const { Element::sent(_number, p); }
         SLOWPATH_INLINE Packet *pull() const { return Element::fetched(); }
+        SLOWPATH_INLINE void push_batch(PacketBatch *packets) const {
+            Element::sent_all(_number, packets);
+        }
+        SLOWPATH_INLINE PacketBatch *pull_batch(unsigned) const {
+            return PacketBatch::make_from_packet(Element::fetched());
+        }
 
       private:
         int _number;
@@ -71,6 +80,7 @@ class Element {
         CONFIGURE_PHASE_DEFAULT = 100,
         CONFIGURE_PHASE_LAST = 2000
     };
+    enum { SELECT_READ = 1, SELECT_WRITE = 2 };
     enum CleanupStage {
         CLEANUP_NO_ROUTER,
         CLEANUP_CONFIGURE_FAILED,
@@ -79,6 +89,15 @@ class Element {
         CLEANUP_INITIALIZED,
         CLEANUP_ROUTER_INITIALIZED,
         CLEANUP_MANUAL
+    };
+
+    enum batch_mode { BATCH_MODE_NO, BATCH_MODE_IFPOSSIBLE, BATCH_MODE_NEEDED, BATCH_MODE_YES };
+    enum ThreadReconfigurationStage {
+        THREAD_INITIALIZE,
+        THREAD_RECONFIGURE_UP_PRE,
+        THREAD_RECONFIGURE_UP_POST,
+        THREAD_RECONFIGURE_DOWN_PRE,
+        THREAD_RECONFIGURE_DOWN_POST
     };
 
     Element() {}
@@ -111,9 +130,29 @@ class Element {
         return p ? simple_action(p) : 0;
     }
     virtual Packet *simple_action(Packet *p) { return p; }
+    virtual void push_batch(int port, PacketBatch *packets) {
+        FOR_EACH_PACKET_SAFE(packets, p) {
+            p->set_next(0);
+            push(port, p);
+        }
+    }
+    virtual PacketBatch *pull_batch(int port, unsigned) {
+        return PacketBatch::make_from_packet(pull(port));
+    }
     virtual void run_timer(Timer *) {}
     virtual bool run_task(Task *) { return false; }
-    virtual void *cast(const char *) { return 0; }
+    virtual bool run_idle_task(IdleTask *) { return false; }
+    virtual bool get_spawning_threads(Bitvector &, bool, int) { return true; }
+    virtual bool is_mt_safe() { return true; }
+    virtual bool do_mt_safe_check(ErrorHandler *) { return true; }
+    virtual int thread_configure(ThreadReconfigurationStage, ErrorHandler *, Bitvector);
+    template <class... A> inline Bitvector get_passing_threads(A...);
+    inline Bitvector get_pushing_threads();
+    inline Bitvector get_spawning_threads();
+    void add_remote_element(Element *) {}
+    bool is_fullpush() const { return true; }
+    bool port_active(bool, int) const { return true; }
+    virtual void *cast(const char *name) { return strcmp(name, class_name()) ? 0 : this; }
     virtual void take_state(Element *, ErrorHandler *) {}
 
     SLOWPATH_INLINE int noutputs() const { return _outputs; }
@@ -140,6 +179,20 @@ class Element {
             sent(number, p);
         else
             p->kill();
+    }
+    SLOWPATH_INLINE Packet *checked_input_pull(int) const { return fetched(); }
+    SLOWPATH_INLINE void output_push(int number, Packet *p) const { sent(number, p); }
+    SLOWPATH_INLINE void output_push_batch(int number, PacketBatch *packets) const {
+        sent_all(number, packets);
+    }
+    SLOWPATH_INLINE void checked_output_push_batch(int number, PacketBatch *packets) const {
+        if ((unsigned) number < (unsigned) noutputs())
+            sent_all(number, packets);
+        else
+            packets->kill();
+    }
+    SLOWPATH_INLINE PacketBatch *input_pull_batch(int, unsigned) const {
+        return PacketBatch::make_from_packet(fetched());
     }
     String name() const { return String(class_name()); }
     String declaration() const { return String(class_name()); }
@@ -176,6 +229,7 @@ class Element {
     String landmark() const { return String(); }
     String configuration() const { return String(); }
 
+    static batch_mode in_batch_mode;
     static Packet *_waiting;  // what input(0).pull() has
     static int _inputs, _outputs;
 
@@ -186,6 +240,12 @@ class Element {
         slowpath_click_totals.pushed[number]++;
         p->_used = false;
     }
+    SLOWPATH_KEPT static void sent_all(int number, PacketBatch *packets) {
+        SLOWPATH_LOOP for (Packet *at = packets, *next; at; at = next) {
+            next = at->next();
+            sent(number, at);
+        }
+    }
     SLOWPATH_KEPT static Packet *fetched() {
         Packet *p = _waiting;
         _waiting = 0;
@@ -194,6 +254,7 @@ class Element {
 };
 
 SLOWPATH_ONE Packet *Element::_waiting = 0;
+SLOWPATH_ONE Element::batch_mode Element::in_batch_mode = Element::BATCH_MODE_NO;
 SLOWPATH_ONE int Element::_inputs = 1;
 SLOWPATH_ONE int Element::_outputs = 1;
 SLOWPATH_ONE const char *const Element::PORTS_0_0 = "0/0";
@@ -209,15 +270,29 @@ SLOWPATH_ONE const char *const Element::PULL_TO_PUSH = "l/h";
 SLOWPATH_ONE const char *const Element::PROCESSING_A_AH = "a/ah";
 SLOWPATH_ONE const char *const Element::COMPLETE_FLOW = "x/x";
 
+#include <click/bitvector.hh>
 #include <click/router.hh>
 
-// The arguments of a configuration, at commas outside of quotes, without blanks around them.
+// There is one thread.
+inline int Element::thread_configure(ThreadReconfigurationStage, ErrorHandler *, Bitvector) {
+    return 0;
+}
+template <class... A> inline Bitvector Element::get_passing_threads(A...) {
+    return Bitvector(1, true);
+}
+inline Bitvector Element::get_pushing_threads() { return Bitvector(1, true); }
+inline Bitvector Element::get_spawning_threads() { return Bitvector(1, true); }
+
+// The arguments of a configuration, at commas outside of quotes and parentheses, without blanks
+// around them.
 inline void slowpath_click_split(const char *text, Vector<String> &words) {
     bool quoted = false;
+    int depth = 0;
     const char *start = text;
     for (const char *at = text;; at++) {
         quoted ^= *at == '"';
-        if (*at && (*at != ',' || quoted))
+        depth += quoted ? 0 : (*at == '(') - (*at == ')' && depth);
+        if (*at && (*at != ',' || quoted || depth))
             continue;
         const char *first = start, *end = at;
         while (first < end && (*first == ' ' || *first == '\t'))
@@ -268,6 +343,33 @@ inline int slowpath_click_prepare(Element *element, const char *text) {
     return code;
 }
 
+inline Element *Router::find(const String &name, Element *, ErrorHandler *errh) const {
+    int length = 0;
+    while (length < name.length() && name[length] != '(' && name[length] != ' ')
+        length++;
+    for (slowpath_click_other *at = slowpath_click_others; at; at = at->next) {
+        if (!(name.substring(0, length) == at->name))
+            continue;
+        if (at->element)
+            return at->element;
+        at->element = at->make();
+        int first = length, end = name.length();
+        while (first < end && name[first++] != '(') {
+        }
+        if (end > first && name[end - 1] == ')')
+            end--;
+        static Vector<String> words;
+        words.clear();
+        slowpath_click_split(name.substring(first, end - first).c_str(), words);
+        if (at->element->configure(words, errh) < 0 || at->element->initialize(errh) < 0)
+            return 0;
+        return at->element;
+    }
+    if (errh)
+        errh->error("no other element of this class is compiled; it is named as Class(...)");
+    return 0;
+}
+
 // A packet that a function has given back goes to output 0; one that is waiting was not fetched.
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
     if (p && p->_used) {
@@ -276,6 +378,15 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_given(Packet *p) {
     }
 }
 extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Element::_waiting = p; }
+
+// Another element, of a class that its source exports; it is made when one asks for it.
+#define SLOWPATH_OTHER(type)                                                                     \
+    static Element *slowpath_make_##type() {                                                     \
+        static type other __asm__("slowpath_element_" #type);                                    \
+        slowpath_click_class<type>(0);                                                           \
+        return &other;                                                                           \
+    }                                                                                            \
+    static slowpath_click_other slowpath_other_##type(#type, slowpath_make_##type);
 
 // The element of the run; methods that the run enters get it.
 #define SLOWPATH_EXPORT(name)                                                                    \
@@ -287,6 +398,10 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Elem
     extern "C" __attribute__((used)) void slowpath_click_push_##name(int port, Packet *p) {      \
         slowpath_element_##name.push(port, p);                                                   \
     }
+#ifdef SLOWPATH_COMPANION  // the source is needed by that of the element
+#undef SLOWPATH_EXPORT
+#define SLOWPATH_EXPORT(name) SLOWPATH_OTHER(name)
+#endif
 #ifdef SLOWPATH_ELEMENT  // the first of several names
 #define SLOWPATH_EXPORT_OF(name) SLOWPATH_EXPORT(name)
 #define EXPORT_ELEMENT(name) SLOWPATH_EXPORT_OF(SLOWPATH_ELEMENT)

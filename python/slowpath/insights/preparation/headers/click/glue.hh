@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,6 +36,11 @@ inline void *operator new(size_t, void *at) noexcept { return at; }
 #define ntohs(x) ((uint16_t) __builtin_bswap16((uint16_t) (x)))
 #define htonl(x) ntohl(x)
 #define htons(x) ntohs(x)
+
+#define ntohq(x) __builtin_bswap64((uint64_t) (x))
+#define htonq(x) ntohq(x)
+#define ntohll(x) ntohq(x)
+#define htonll(x) ntohq(x)
 
 #undef assert
 #define assert(x) ((x) ? (void) 0 : __builtin_trap())
@@ -115,6 +121,8 @@ SLOWPATH_INLINE bool click_jiffies_less(click_jiffies_t x, click_jiffies_t y) {
 }
 typedef int64_t click_intmax_t;
 typedef uint64_t click_uintmax_t;
+typedef int64_t click_int_large_t;
+typedef uint64_t click_uint_large_t;
 typedef uint64_t click_cycles_t;
 SLOWPATH_INLINE click_cycles_t click_get_cycles() { return slowpath_click_now; }
 

@@ -184,6 +184,13 @@ struct IP6PrefixArg {
 inline bool cp_ip6_address(const String &text, IP6Address *value, const Element * = 0) {
     return value->read(text);
 }
+inline bool cp_ip6_address(const String &text, unsigned char *to, const Element * = 0) {
+    IP6Address found;
+    bool right = cp_ip6_address(text, &found);
+    if (right)
+        memcpy(to, found.data(), 16);
+    return right;
+}
 inline bool cp_ip6_address(const String &text, struct in6_addr *value, const Element * = 0) {
     IP6Address found;
     bool right = found.read(text);

@@ -73,4 +73,30 @@ class IPAddress {
   private:
     uint32_t _addr;
 };
+
+// Two addresses in their order, and an address with a port.
+class IPPair {
+  public:
+    IPPair() {}
+    IPPair(IPAddress from, IPAddress to) : src(from), dst(to) {}
+    bool contains(IPAddress x) const { return x == src || x == dst; }
+    IPAddress other(IPAddress x) const { return x == src ? dst : src; }
+    SLOWPATH_INLINE hashcode_t hashcode() const {
+        return src.addr() * 0x9e3779b1u ^ dst.addr() * 0x85ebca77u;
+    }
+    SLOWPATH_INLINE bool operator==(const IPPair &x) const { return src == x.src && dst == x.dst; }
+    SLOWPATH_INLINE bool operator!=(const IPPair &x) const { return !(*this == x); }
+
+    IPAddress src, dst;
+};
+class IPPort {
+  public:
+    IPPort() : port(0) {}
+    IPPort(IPAddress address, uint16_t number) : ip(address), port(number) {}
+    SLOWPATH_INLINE hashcode_t hashcode() const { return ip.addr() * 0x9e3779b1u ^ port; }
+    SLOWPATH_INLINE bool operator==(const IPPort &x) const { return ip == x.ip && port == x.port; }
+
+    IPAddress ip;
+    uint16_t port;
+};
 #endif

@@ -38,6 +38,19 @@ class Packet {
         slowpath_click_totals.killed++;
         _used = false;
     }
+    SLOWPATH_INLINE void kill_nonatomic() { kill(); }
+    // What FastClick reserves for packets that nobody else has.
+    SLOWPATH_INLINE Packet *clone(bool) { return clone(); }
+    SLOWPATH_INLINE Packet *duplicate() { return clone(); }
+    SLOWPATH_INLINE bool data_is_dpdk_packet() const { return false; }
+    SLOWPATH_INLINE void reset_buffer() {}
+    // Packets from here to the end of a row.
+    int find_count() const {
+        int count = 0;
+        for (const Packet *at = this; at; at = at->_next)
+            count++;
+        return count;
+    }
 
     SLOWPATH_INLINE const unsigned char *data() const { return _data; }
     SLOWPATH_INLINE const unsigned char *end_data() const { return _data + _length; }
@@ -178,6 +191,7 @@ class Packet {
     uint32_t _length;
     bool _used;
     PacketType _type;
+    uint32_t _count;  // of the batch that it is the first of
     Timestamp _time;
     union {
         uint8_t u8[anno_size];
@@ -191,6 +205,7 @@ class Packet {
 
 class WritablePacket : public Packet {
   public:
+    static void pool_transfer(int, int) {}
     SLOWPATH_INLINE unsigned char *data() const { return _data; }
     SLOWPATH_INLINE unsigned char *end_data() const { return _data + _length; }
     SLOWPATH_INLINE unsigned char *buffer() const { return _buffer; }
@@ -223,6 +238,9 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void *slowpath_click_take(uint32_t headroo
         packet->_mac = packet->_network = packet->_transport = 0;
         packet->_time = Timestamp();
         packet->_type = Packet::HOST;
+        packet->_next = 0;
+        packet->_prev = packet;
+        packet->_count = 1;
         packet->clear_annotations();
         return packet;
     }
@@ -317,6 +335,9 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_receive(Packet *packet
     packet->_used = true;
     packet->_time = Timestamp();
     packet->_type = Packet::HOST;
+    packet->_next = 0;
+    packet->_prev = packet;
+    packet->_count = 1;
     packet->clear_annotations();
 }
 

@@ -44,6 +44,45 @@
 #define ICMP_PARAMPROB_ANNO_OFFSET 19
 #define ICMP_PARAMPROB_ANNO(p) ((p)->anno_u8(ICMP_PARAMPROB_ANNO_OFFSET))
 #define SET_ICMP_PARAMPROB_ANNO(p, x) ((p)->set_anno_u8(ICMP_PARAMPROB_ANNO_OFFSET, (x)))
+#define DST_IP6_ANNO_OFFSET 0
+#define DST_IP6_ANNO_SIZE 16
+#define DST_IP_ANNO_SIZE 4
+#define PAINT_ANNO_SIZE 1
+#define PAINT2_ANNO_OFFSET 16
+#define PAINT2_ANNO_SIZE 2
+#define PAINT2_ANNO(p) ((p)->anno_u16(PAINT2_ANNO_OFFSET))
+#define SET_PAINT2_ANNO(p, x) ((p)->set_anno_u16(PAINT2_ANNO_OFFSET, (x)))
+#define IP6_NXT_ANNO_OFFSET 16
+#define IP6_NXT_ANNO(p) ((p)->anno_u8(IP6_NXT_ANNO_OFFSET))
+#define SET_IP6_NXT_ANNO(p, x) ((p)->set_anno_u8(IP6_NXT_ANNO_OFFSET, (x)))
+#define AGGREGATE_ANNO_SIZE 4
+#define VLAN_TCI_ANNO_SIZE 2
+#define WIFI_EXTRA_ANNO_OFFSET 16
+#define WIFI_EXTRA_ANNO_SIZE 24
+#define WIFI_EXTRA_ANNO(p)                                                                       \
+    ((struct click_wifi_extra *) ((p)->anno_u8() + WIFI_EXTRA_ANNO_OFFSET))
+#define MISC_IP_ANNO_OFFSET 20
+#define MISC_IP_ANNO(p) ((p)->anno_u32(MISC_IP_ANNO_OFFSET))
+#define SET_MISC_IP_ANNO(p, x) ((p)->set_anno_u32(MISC_IP_ANNO_OFFSET, (x).addr()))
+#define SEND_ERR_ANNO_OFFSET 26
+#define SEND_ERR_ANNO(p) ((p)->anno_u8(SEND_ERR_ANNO_OFFSET))
+#define SET_SEND_ERR_ANNO(p, x) ((p)->set_anno_u8(SEND_ERR_ANNO_OFFSET, (x)))
+#define GRID_ROUTE_CB_ANNO_OFFSET 27
+#define GRID_ROUTE_CB_ANNO(p) ((p)->anno_u8(GRID_ROUTE_CB_ANNO_OFFSET))
+#define SET_GRID_ROUTE_CB_ANNO(p, x) ((p)->set_anno_u8(GRID_ROUTE_CB_ANNO_OFFSET, (x)))
+#define FLOW_ID_ANNO_OFFSET 32
+#define FLOW_ID_ANNO(p) ((p)->anno_u32(FLOW_ID_ANNO_OFFSET))
+#define SET_FLOW_ID_ANNO(p, x) ((p)->set_anno_u32(FLOW_ID_ANNO_OFFSET, (x)))
+#define IPSEC_SPI_ANNO_OFFSET 32
+#define IPSEC_SPI_ANNO(p) ((p)->anno_u32(IPSEC_SPI_ANNO_OFFSET))
+#define SET_IPSEC_SPI_ANNO(p, x) ((p)->set_anno_u32(IPSEC_SPI_ANNO_OFFSET, (x)))
+#define IPSEC_SA_DATA_REFERENCE_ANNO_OFFSET 40
+#define IPSEC_SA_DATA_REFERENCE_ANNO(p) ((p)->anno_u64(IPSEC_SA_DATA_REFERENCE_ANNO_OFFSET))
+#define SET_IPSEC_SA_DATA_REFERENCE_ANNO(p, x)                                                   \
+    ((p)->set_anno_u64(IPSEC_SA_DATA_REFERENCE_ANNO_OFFSET, (x)))
+#define PERFCTR_ANNO_OFFSET 40
+#define PERFCTR_ANNO(p) ((p)->anno_u64(PERFCTR_ANNO_OFFSET))
+#define SET_PERFCTR_ANNO(p, x) ((p)->set_anno_u64(PERFCTR_ANNO_OFFSET, (x)))
 #define IPREASSEMBLER_ANNO_OFFSET 40
 #define IPREASSEMBLER_ANNO_SIZE 4
 

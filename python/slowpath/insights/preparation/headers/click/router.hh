@@ -1,10 +1,24 @@
-// The router of the run: it has one element, and nothing is found in it.
+// The router of the run: it has the element, and those that a configuration names by their class.
 #include <click/element.hh>  // which needs what is here, so it comes first
 #ifndef SLOWPATH_CLICK_ROUTER_HH
 #define SLOWPATH_CLICK_ROUTER_HH
 
 class Master;
 class RouterVisitor;
+
+// An element that another one may ask for.
+struct slowpath_click_other {
+    slowpath_click_other(const char *name, Element *(*make)());
+    const char *name;
+    Element *(*make)();
+    Element *element;  // once one has asked
+    slowpath_click_other *next;
+};
+extern "C" SLOWPATH_ONE slowpath_click_other *slowpath_click_others = 0;
+inline slowpath_click_other::slowpath_click_other(const char *name, Element *(*make)())
+    : name(name), make(make), element(0), next(slowpath_click_others) {
+    slowpath_click_others = this;
+}
 
 class Router {
   public:
@@ -15,11 +29,8 @@ class Router {
     bool running() const { return _initialized; }
     Master *master() const { return 0; }
     int nelements() const { return 1; }
-    Element *find(const String &, Element *, ErrorHandler *errh = 0) const {
-        if (errh)
-            errh->error("another element is named, and there is none in this run");
-        return 0;
-    }
+    // "Class(configuration)": the one element of that class, made when it is first asked for.
+    inline Element *find(const String &name, Element *, ErrorHandler *errh = 0) const;
     Element *find(const String &name, ErrorHandler *errh = 0) const { return find(name, 0, errh); }
     Element *find(const String &name, const String &, ErrorHandler *errh = 0) const {
         return find(name, 0, errh);
@@ -33,6 +44,7 @@ class Router {
     void set_flow_code_override(int, const String &) {}
     void please_stop_driver() {}  // the run ends with the trace
     void adjust_runcount(int32_t) {}
+    int home_thread_id(const Element *) const { return 0; }
     ErrorHandler *chatter_channel(const String &) const { return ErrorHandler::default_handler(); }
 
     // What elements of a router share, by name.

@@ -34,6 +34,11 @@ class ElementTracker : public RouterVisitor {
     Vector<Element *> _elements;
 };
 
+class ElementNeighborhoodTracker : public ElementTracker {
+  public:
+    explicit ElementNeighborhoodTracker(Router *router, int = 1) : ElementTracker(router) {}
+};
+
 class ElementCastTracker : public ElementTracker {
   public:
     ElementCastTracker(Router *router, const String &name) : ElementTracker(router), _name(name) {}

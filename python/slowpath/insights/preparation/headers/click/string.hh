@@ -33,6 +33,15 @@ class String {
     static String make_out_of_memory() { return String(); }
     static String make_stable(const char *text, int length = -1) { return String(text, length); }
     static String make_stable(const char *first, const char *end) { return String(first, end); }
+    typedef int64_t int_large_t;
+    typedef uint64_t uint_large_t;
+    static String make_numeric(uint64_t x, int base = 10, bool upper = true) {
+        char digits[65], *at = digits + sizeof digits;
+        do
+            *--at = (upper ? "0123456789ABCDEF" : "0123456789abcdef")[x % base];
+        while (x /= base);
+        return String(at, (int) (digits + sizeof digits - at));
+    }
     static String make_garbage(int length) {
         String made;
         made.append_fill(' ', length);

@@ -19,6 +19,18 @@ class SpinlockIRQ {
     SLOWPATH_INLINE flags_t acquire() { return 0; }
     SLOWPATH_INLINE void release(flags_t) {}
 };
+class RWLock {
+  public:
+    SLOWPATH_INLINE void read_begin() {}
+    SLOWPATH_INLINE void read_end() {}
+    SLOWPATH_INLINE void read_get() {}
+    SLOWPATH_INLINE void write_begin() {}
+    SLOWPATH_INLINE bool write_attempt() { return true; }
+    SLOWPATH_INLINE void write_end() {}
+    SLOWPATH_INLINE bool read_to_write() { return true; }
+    SLOWPATH_INLINE void write_to_read() {}
+};
+typedef RWLock nolock, rXwlock, rXwlockPR, rXwlockPW;
 class ReadWriteLock {
   public:
     SLOWPATH_INLINE void acquire_read() {}

@@ -14,6 +14,8 @@ class Task {
 
     Task(Element *) {}
     Task(TaskCallback, void *) {}
+    template <class... A> Task(TaskCallback, void *, A...) {}
+    template <class... A> Task(Element *, A...) {}
     void initialize(Element *, bool) {}
     bool initialized() const { return true; }
     bool scheduled() const { return false; }

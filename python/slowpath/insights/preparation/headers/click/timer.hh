@@ -19,6 +19,8 @@ class Timer {
     void assign(TimerCallback, void *) {}
     void initialize(Element *, bool = false) {}
     bool initialized() const { return true; }
+    int home_thread_id() const { return 0; }
+    void move_thread(int) {}
     SLOWPATH_INLINE bool scheduled() const { return _scheduled; }
     SLOWPATH_INLINE Timestamp expiry() const { return _expiry; }
     SLOWPATH_INLINE Timestamp expiry_steady() const { return _expiry; }

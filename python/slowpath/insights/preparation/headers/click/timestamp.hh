@@ -12,7 +12,7 @@ class Timestamp {
     typedef int32_t seconds_type;
     typedef int64_t value_type;
     enum { subsec_per_sec = 1000000000, nsec_per_sec = 1000000000, usec_per_sec = 1000000,
-           msec_per_sec = 1000 };
+           msec_per_sec = 1000, nsec_per_msec = 1000000, nsec_per_usec = 1000 };
     enum { max_seconds = 0x7fffffff, min_seconds = -0x7fffffff - 1 };
 
     SLOWPATH_INLINE Timestamp() : _value(0) {}
@@ -25,6 +25,12 @@ class Timestamp {
     SLOWPATH_INLINE explicit Timestamp(int seconds, uint32_t subseconds = 0)
         : _value((int64_t) seconds * nsec_per_sec + subseconds) {}
 
+    SLOWPATH_INLINE Timestamp(const struct timeval &x)
+        : _value((int64_t) x.tv_sec * nsec_per_sec + (int64_t) x.tv_usec * 1000) {}
+    union rep_t {
+        int64_t x;
+    };
+
     SLOWPATH_INLINE static Timestamp make_nsec(int64_t value) {
         Timestamp made;
         made._value = value;
@@ -32,6 +38,9 @@ class Timestamp {
     }
     SLOWPATH_INLINE static Timestamp make_nsec(int64_t seconds, uint32_t value) {
         return make_nsec(seconds * nsec_per_sec + value);
+    }
+    SLOWPATH_INLINE static Timestamp make_sec(int64_t value) {
+        return make_nsec(value * nsec_per_sec);
     }
     SLOWPATH_INLINE static Timestamp make_usec(int64_t value) { return make_nsec(value * 1000); }
     SLOWPATH_INLINE static Timestamp make_usec(int64_t seconds, uint32_t value) {
@@ -53,6 +62,8 @@ class Timestamp {
     SLOWPATH_INLINE static Timestamp recent() { return now(); }
     SLOWPATH_INLINE static Timestamp recent_steady() { return now(); }
     SLOWPATH_INLINE void assign_now() { *this = now(); }
+    SLOWPATH_INLINE void assign_now_nouser(bool = false) { *this = now(); }
+    SLOWPATH_INLINE int64_t longval() const { return _value; }
 
     SLOWPATH_INLINE int32_t sec() const { return _value / nsec_per_sec; }
     SLOWPATH_INLINE uint32_t subsec() const { return _value % nsec_per_sec; }

@@ -57,14 +57,6 @@ template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
     SLOWPATH_INLINE const T *data() const { return begin(); }
     SLOWPATH_INLINE T &unchecked_at(int at) { return begin()[at]; }
     SLOWPATH_INLINE const T &unchecked_at(int at) const { return begin()[at]; }
-    bool operator==(const Vector &x) const {
-        for (int at = 0; at < _size; at++)
-            if (_size != x._size || !((*this)[at] == x[at]))
-                return false;
-        return _size == x._size;
-    }
-    bool operator!=(const Vector &x) const { return !(*this == x); }
-
     SLOWPATH_KEPT void push_back(Passed value) {
         if (_size >= (int) Slots)
             slowpath_click_vector_is_full();
@@ -111,4 +103,16 @@ template <class T, unsigned Slots = SLOWPATH_VECTOR> class Vector {
     typename slowpath_click_slot<T>::type _slots[Slots];
     int _size;
 };
+// Not methods, so that those of an element's own for a list of one type count.
+template <class T, unsigned Slots>
+bool operator==(const Vector<T, Slots> &x, const Vector<T, Slots> &y) {
+    for (int at = 0; at < x.size() && x.size() == y.size(); at++)
+        if (!(x[at] == y[at]))
+            return false;
+    return x.size() == y.size();
+}
+template <class T, unsigned Slots>
+bool operator!=(const Vector<T, Slots> &x, const Vector<T, Slots> &y) {
+    return !(x == y);
+}
 #endif

@@ -19,6 +19,7 @@ struct click_ether_vlan {
 
 #define ETHERTYPE_IP 0x0800
 #define ETHERTYPE_ARP 0x0806
+#define ETHERTYPE_GRID 0x7fff
 #define ETHERTYPE_TRAIL 0x1000
 #define ETHERTYPE_8021Q 0x8100
 #define ETHERTYPE_IP6 0x86dd

@@ -1,0 +1,1 @@
+#include <click/flow/flow.hh>

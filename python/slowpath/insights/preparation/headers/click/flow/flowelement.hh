@@ -1,0 +1,110 @@
+// Elements of FastClick with state of each flow. In FastClick, a flow manager in front looks the
+// state up; here each element has a NIC's table of its own for it, by addresses and ports.
+#ifndef SLOWPATH_CLICK_FLOW_FLOWELEMENT_HH
+#define SLOWPATH_CLICK_FLOW_FLOWELEMENT_HH
+#include <click/batchelement.hh>
+#include <click/flow/flow.hh>
+#include <click/ipflowid.hh>
+#include <click/pair.hh>
+#include <nic/table.hh>
+
+class FlowElement : public BatchElement {
+  public:
+    virtual FlowType getContext(int) { return FLOW_NONE; }
+    virtual bool stopClassifier() { return false; }
+    void fcb_acquire(int = 1) {}
+    void fcb_update(int) {}
+    void fcb_release(int = 1) {}
+};
+
+class VirtualFlowSpaceElement : public FlowElement {
+  public:
+    virtual const size_t flow_data_size() const { return 0; }
+    virtual const int flow_data_index() const { return -1; }
+    int configure_phase() const { return CONFIGURE_PHASE_DEFAULT + 5; }
+    void ctx_acquire_timeout(int) {}
+    void ctx_release_timeout() {}
+    void fcb_set_release_fnt(FlowReleaseChain *, SubFlowRealeaseFnt) {}
+    void fcb_remove_release_fnt(FlowReleaseChain *, SubFlowRealeaseFnt) {}
+
+  protected:
+    // Addresses and ports of TCP and UDP; one flow for everything else.
+    static IPFlowID slowpath_flow(Packet *p) {
+        if (!p->has_network_header())
+            return IPFlowID();
+        const click_ip *ip = p->ip_header();
+        if ((ip->ip_p != 6 && ip->ip_p != 17) || (ip->ip_off & htons(0x1fff)))
+            return IPFlowID(ip->ip_src, 0, ip->ip_dst, 0);
+        return IPFlowID(p);
+    }
+};
+
+template <class T> class FlowSpaceElement : public VirtualFlowSpaceElement {
+  public:
+    FlowSpaceElement() : _flow(0) {}
+    const size_t flow_data_size() const override { return sizeof(T); }
+    SLOWPATH_INLINE T *fcb_data() { return _flow; }
+    SLOWPATH_INLINE T *fcb_data_for(FlowControlBlock *) { return _flow; }
+    void fcb_set_init_data(FlowControlBlock *, const T data) { *_flow = data; }
+    void push_batch(int port, PacketBatch *packets) final {
+        _flow = &_flows.forced(slowpath_flow(packets->first()), T())->value;
+        push_flow(port, _flow, packets);
+    }
+    virtual void push_flow(int port, T *flow, PacketBatch *packets) = 0;
+
+  private:
+    nic::Table<IPFlowID, T> _flows;
+    T *_flow;
+};
+
+template <class T, int Index> class FlowSharedBufferElement : public FlowSpaceElement<T> {
+  public:
+    const int flow_data_index() const final { return Index; }
+};
+#define DefineFlowSharedBuffer(name, type, index)                                                \
+    class FlowSharedBuffer##name##Element : public FlowSharedBufferElement<type, index> {}
+DefineFlowSharedBuffer(Paint, int, 0);
+
+// State of flows that the class T begins with new_flow(), and ends with close_flow().
+template <class E, class T, class Checker = void>
+class FlowStateElement : public VirtualFlowSpaceElement {
+    struct State {
+        State() : value(), seen(false) {}
+        T value;
+        bool seen;
+    };
+
+  public:
+    typedef FlowStateElement<E, T, Checker> derived;
+    FlowStateElement() : _flow(0) {}
+    const size_t flow_data_size() const override { return sizeof(State); }
+    SLOWPATH_INLINE bool new_flow(T *, Packet *) { return true; }
+    SLOWPATH_INLINE T *fcb_data() { return &_flow->value; }
+    SLOWPATH_INLINE T *fcb_data_for(FlowControlBlock *) { return &_flow->value; }
+    void push_batch(int port, PacketBatch *packets) {
+        _flow = &_flows.forced(slowpath_flow(packets->first()), State())->value;
+        if (!_flow->seen && !static_cast<E *>(this)->new_flow(fcb_data(), packets->first())) {
+            packets->fast_kill();
+            return;
+        }
+        _flow->seen = true;
+        static_cast<E *>(this)->push_flow(port, fcb_data(), packets);
+    }
+    void close_flow() { _flow->seen = false; }
+
+  private:
+    nic::Table<IPFlowID, State> _flows;
+    State *_flow;
+};
+
+#define FLOW_ELEMENT_DEFINE_CONTEXT(context)                                                     \
+    FlowType getContext(int) override { return context; }
+#define FLOW_ELEMENT_DEFINE_SESSION_CONTEXT(rule, context) FLOW_ELEMENT_DEFINE_CONTEXT(context)
+#define FLOW_ELEMENT_DEFINE_PORT_SESSION_CONTEXT(port, rule, context)                            \
+    FLOW_ELEMENT_DEFINE_CONTEXT(context)
+#define FLOW_ELEMENT_DEFINE_SESSION(rule) FLOW_ELEMENT_DEFINE_CONTEXT(FLOW_NONE)
+#define FLOW_ELEMENT_DEFINE_SESSION_DUAL(one, other) FLOW_ELEMENT_DEFINE_CONTEXT(FLOW_NONE)
+#define TCP_SESSION "TCP"
+#define UDP_SESSION "UDP"
+#define DEFAULT_4TUPLE "4-tuple"
+#endif

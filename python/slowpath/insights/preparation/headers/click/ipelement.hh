@@ -1,0 +1,7 @@
+// The same under an older name.
+#ifndef SLOWPATH_CLICK_IPELEMENT_HH
+#define SLOWPATH_CLICK_IPELEMENT_HH
+#include <click/iphelper.hh>
+
+class IPElement : public IPHelper {};
+#endif

@@ -1,0 +1,192 @@
+"""Elements in the manner of FastClick: batches, flows, and elements that need others."""
+
+import ctypes
+import struct
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from insights_counted import EXAMPLES, counted, structures, trace
+from insights_native import native
+from slowpath.engine.captures import captured
+from slowpath.insights.preparation.framework import companions, package_flags
+from support import ROOT, slowpath
+
+pytest.importorskip("llvmlite.binding")
+pytestmark = pytest.mark.usefixtures("with_clang")
+
+FOLDER = ROOT / "tests/click"
+MINE = FOLDER / "elements/mine"
+NAT = EXAMPLES / "nat.pcap"
+
+
+def fate_of(report: dict[str, object]) -> dict[int, int]:
+    """Return packets by output."""
+    fate = report["fate"]
+    assert isinstance(fate, dict)
+    return {one["output"]: one["packets"] for one in fate["outputs"]}
+
+
+def test_an_element_of_batches_alone_gets_packets(tmp_path: Path) -> None:
+    """An element that has push_batch and no push; batches are of one packet."""
+    lengths = [60, 61, 99, 100, 101, 102, 104, 107, 200]
+    traffic = trace(tmp_path, [bytes(one) for one in lengths])
+    report = counted(FOLDER / "batches.cc", traffic, "--config", "100")
+    kept = Counter(one % 2 for one in lengths if one >= 100)
+    assert fate_of(report) == {0: kept[0], 1: kept[1]}
+    assert report["fate"]["killed"] == 3
+    assert structures(report)["Parity::_seen"] == (6, 6)
+
+
+@pytest.fixture(scope="module")
+def row(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, int], str]:
+    """Return a function that says which packets are in which batch afterwards."""
+    library = native(tmp_path_factory.mktemp("rows"), FOLDER / "rows.cc")
+    library.row.restype = ctypes.c_char_p
+
+    def call(what: str, count: int, number: int) -> str:
+        told: bytes = library.row(what.encode(), count, number)
+        return told.decode()
+
+    return call
+
+
+def told(*rows: list[int]) -> str:
+    """Return the text of rows.cc for batches with these packets."""
+    return "".join(
+        f"[{len(one)}:{''.join(f' {at}' for at in one)} | {one[-1]}]" if one else "[0:]"
+        for one in rows
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("number", [0, 1, 2, 4, 7])
+def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, number: int) -> None:
+    """Beside lists of Python, packets at the begin, in the middle and at the end."""
+    every = list(range(count))
+    others = [one for one in every if one != number]
+    behind = [one for one in every if one > number]
+    before = [one for one in every if one < number]
+    assert row("drop", count, number) == told(others, [one for one in every if one == number])
+    parts = [before, behind] if number in every else [every]
+    assert row("split", count, number) == told(*[one for one in parts if one])
+    first = every[: max(number, 1)]
+    assert row("cut", count, number) == told(first, every[len(first) :])
+    assert row("until", count, number) == told([*before, *every[number : number + 1]])
+    assert row("join", count, number) == told(every)
+    classes = [[one for one in every if one % number == of] for of in range(1, number)]
+    if number:
+        assert row("classes", count, number) == told(*[one for one in classes if one])
+    assert row("double", count, 0) == told([one for at in every for one in (at, at)])
+
+
+def flow_of(frame: bytes) -> bytes:
+    """Return what flows.cc takes for the flow of a frame of Ethernet."""
+    if frame[12:14] != b"\x08\0":
+        return b""
+    at = 14 + 4 * (frame[14] & 15)
+    ports = frame[at : at + 4]
+    if frame[23] not in (6, 17) or struct.unpack_from(">H", frame, 20)[0] & 0x1FFF:
+        ports = bytes(4)
+    return frame[26:34] + ports
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_flows_have_state_of_their_own(first: int) -> None:
+    """Beside flows that Python tells apart."""
+    report = counted(FOLDER / "flows.cc", NAT, "--config", str(first))
+    seen, expected = Counter[bytes](), Counter[int]()
+    for frame, _, _ in captured(str(NAT)):
+        flow = flow_of(frame)
+        expected[int(seen[flow] >= first)] += 1
+        seen[flow] += 1
+    assert len(seen) > 3
+    assert fate_of(report) == {port: count for port, count in expected.items() if count}
+    assert report["fate"]["evicted"] == 0
+    (table,) = (one for one in report["structures"] if one["structure"] == "FirstOfFlow::_flows")
+    assert table["entries_written"] == len(seen)
+
+
+def test_an_element_is_compiled_with_those_that_it_needs(tmp_path: Path) -> None:
+    """The push of a base class and an element asked by name, each of another source."""
+    lengths = [60, 70, 80, 90, 100]
+    traffic = trace(tmp_path, [bytes(one) for one in lengths])
+    report = counted(MINE / "gate.cc", traffic, "--config", "Limits(70, MOST 90)")
+    assert fate_of(report) == {0: 3, 1: 2}
+    found = structures(report)
+    assert found["Gate::_packets"] == (5, 5)
+    assert found["Limits::_asked"] == (5, 5)
+    assert {name: found[name] for name in ("Limits::_least", "Limits::_most")} == {
+        "Limits::_least": (5, 0),
+        "Limits::_most": (5, 0),
+    }
+    assert (
+        "Gate got the packets, as the file has its name; --entry names another one"
+        in (report["notes"])
+    )
+    other = counted(MINE / "gate.cc", traffic, "--entry", "Open::simple_action")
+    assert fate_of(other) == {0: 5}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("Missing(1, 2)", "no other element of this class is compiled"),
+        ("Limits(1)", "MOST"),
+        ("Open", "no other element of this class is compiled"),
+    ],
+)
+def test_an_element_that_is_not_there_is_told(tmp_path: Path, config: str, said: str) -> None:
+    words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
+    run = slowpath("insights", "counts", MINE / "gate.cc", *words)
+    assert run.returncode == 3
+    assert "Gate does not take its configuration" in run.stderr
+    assert said in run.stderr
+
+
+def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
+    """Those that others need come first; what is included itself is not compiled twice."""
+    gate = MINE / "gate.cc"
+    found = companions(str(gate), gate.read_bytes(), ())
+    assert [one.name for one in found] == ["limits.cc", "counting.cc"]
+    assert package_flags(str(gate)) == ("-idirafter", str(FOLDER))
+    assert package_flags(str(FOLDER / "queue.cc")) == ()
+    whole = tmp_path / "whole.cc"
+    text = f'#include "{MINE}/counting.cc"\n#include "{MINE}/limits.cc"\nEXPORT_ELEMENT(Whole)\n'
+    whole.write_text(text)
+    assert companions(str(whole), whole.read_bytes(), ()) == []
+
+
+def test_one_that_does_not_compile_is_left_out(tmp_path: Path) -> None:
+    """An element that compiles by itself is not refused for what is beside it."""
+    (tmp_path / "plain.hh").write_text("#include <click/element.hh>\n")
+    (tmp_path / "plain.cc").write_text('#include "plain.hh"\nnonsense;\n')
+    source = tmp_path / "alone.cc"
+    source.write_text(
+        '#include "plain.hh"\nclass Alone : public Element {\n  public:\n'
+        '    const char *class_name() const { return "Alone"; }\n'
+        "    Packet *simple_action(Packet *p) { return p; }\n};\nEXPORT_ELEMENT(Alone)\n"
+    )
+    assert fate_of(counted(source, trace(tmp_path, [bytes(60)]))) == {0: 1}
+
+
+def test_frames_of_a_radio_become_frames_of_ethernet(tmp_path: Path) -> None:
+    """Frame control, addresses and LLC of IEEE 802.11 and 802.2, byte by byte."""
+
+    def frame(first: int, second: int, link: bytes = b"\xaa\xaa\x03\0\0\0\x08\0") -> bytes:
+        addresses = b"".join(bytes([at]) * 6 for at in (1, 2, 3))
+        return bytes([first, second, 0, 0]) + addresses + b"\x10\0" + link + bytes(40)
+
+    frames = [
+        frame(0x08, 0x01),  # data, to the distribution system
+        frame(0x08, 0x02),  # data, from it
+        frame(0x80, 0),  # beacon
+        frame(0xD4, 0),  # acknowledgement
+        frame(0x08, 0x01, b"\x42\x42\x03\0\0\0\x08\0"),  # not SNAP
+        b"\x08\x01",
+    ]
+    report = counted(FOLDER / "radio.cc", trace(tmp_path, frames))
+    assert fate_of(report) == {0: 2, 1: 1, 2: 1}
+    assert report["fate"]["killed"] == 2
