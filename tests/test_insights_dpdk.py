@@ -468,7 +468,7 @@ def test_what_nobody_has_set_is_said_where_a_run_ends(
     assert ran.returncode == 3
     assert f"{entry}: packet 1 of the trace: " in ran.stderr
     assert said in ran.stderr
-    remedy = "what packets need is set up by --setup FUNCTION, or in a function of RTE_INIT"
+    remedy = "what packets need is set up by --setup, with a function or code ("
     assert (remedy in ran.stderr) == said.endswith((";", "no", "packets"))
 
 

@@ -125,14 +125,14 @@ def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, said: str)
         (
             "",
             "handle",
-            "handle got the packets, as no other function that takes packets calls it "
-            "(unsent is only called back); --entry names another one",
+            "handle got the packets, as core hands it what it receives (unsent is only called "
+            "back); --entry names another one",
         ),
         (
             " -DWATCHED",
             "handle",
-            "handle got the packets, as no other function that takes packets calls it "
-            "(unsent, watch are only called back); --entry names another one",
+            "handle got the packets, as core hands it what it receives (unsent, watch are only "
+            "called back); --entry names another one",
         ),
         (
             " -DLOOP",
@@ -219,3 +219,77 @@ def test_ports_say_what_packets_are(tmp_path: Path) -> None:
     for flags, types in ((), {0x211: 2, 1: 1}), (("--cflags=-DSLOWPATH_TYPES=0",), {0: 3}):
         found = counted(source, sent, *flags)["fate"]["results"]
         assert {one["result"]: one["packets"] for one in found} == types
+
+
+HANDED = FOLDER / "handed.c"
+SETTING_UP = (
+    "make_routes(0); cores->queues = 2; cores->ports[1] = 3; cores->routes = tables[0]; "
+    "rte_lpm_add(tables[0], RTE_IPV4(10, 1, 0, 0), 16, 1)"
+)
+"""What main of another file would do."""
+
+
+def routed(folder: Path) -> tuple[Path, int]:
+    """Return a trace of IPv4 packets, and how many of them the route of SETTING_UP is for."""
+    frames = []
+    for at in range(PACKETS):
+        header = bytearray(20)
+        header[0], header[8], header[9] = 0x45, 64, 17
+        header[2:4] = (46).to_bytes(2, "big")
+        header[16:20] = bytes([10, at % 3, 0, at])
+        frames.append(bytes(12) + b"\x08\0" + bytes(header) + bytes(26))
+    return trace(folder, frames), sum(at % 3 == 1 for at in range(PACKETS))
+
+
+def test_who_a_loop_hands_packets_to_gets_them(tmp_path: Path) -> None:
+    """Neither what is called back nor what the other calls; state is of another file."""
+    report = counted(HANDED, packets(tmp_path))
+    note = "forward_all got the packets, as route_loop hands it what it receives; --entry names"
+    assert any(one.startswith(note) for one in report["notes"])
+    note = "core of forward_all is cores, which another file defines: zeros but for what --setup"
+    assert any(one.startswith(note) for one in report["notes"])
+    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
+
+
+def test_code_sets_up_what_main_of_another_file_does(tmp_path: Path) -> None:
+    """Static variables, and those of other files, in the function and in the loop."""
+    traffic, to_one = routed(tmp_path)
+    bursts = {0: 32 + 32, 3: 32 + 4}  # of both queues in turns
+    for entry in ("forward_all", "route_loop"):
+        words = ("--entry", entry, "--setup", SETTING_UP)
+        report = counted(HANDED, traffic, *words)
+        outputs = {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
+        assert outputs[1] == to_one
+        assert sum(outputs.values()) == PACKETS
+        assert calls(report)["rte_lpm_lookup"] == PACKETS
+        [cores] = [one for one in report["structures"] if one["structure"] == "cores"]
+        [routes] = [one for one in cores["members"] if one["member"] == "[].routes"]
+        assert (routes["reads"], cores["size_bytes"]) == (PACKETS, 4 * 24)
+    assert set(outputs) == {0, 1, 3}
+    assert calls(report)["rte_eth_rx_burst"] == len(bursts) * 2
+
+
+def test_functions_and_code_set_up_together(tmp_path: Path) -> None:
+    traffic, _ = routed(tmp_path)
+    words = ("--setup", "cores->routes = tables[0]", "--setup", "make_routes")
+    report = counted(HANDED, traffic, *words)
+    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
+    assert calls(report)["rte_lpm_lookup"] == PACKETS
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--entry", "route_loop"), "set up by --setup, with a function or code ('conf[0].queues"),
+        (("--setup", "cores->nothing = 1"), "no member named 'nothing' in 'struct core'"),
+        (("--setup", "nothing"), "there is no function 'nothing'"),
+        (("--setup", "cores[9999999].queues = 1"), "set-up (--setup): memory that is not there"),
+    ],
+)
+def test_what_is_wrong_with_a_set_up_is_told(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    ran = slowpath("insights", "counts", HANDED, "--traffic", packets(tmp_path), *options)
+    assert ran.returncode == 3
+    assert said in ran.stderr
+    assert "handed.c" in ran.stderr

@@ -5,6 +5,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.cli.command import argument, option, within
+from slowpath.cli.errors import OptionError
+from slowpath.commands.insights.traces import split_setup
 
 if TYPE_CHECKING:
     from slowpath.insights.preparation.sources import Source
@@ -74,6 +76,7 @@ def read_limits(given: Namespace) -> Limits:
     flags: tuple[str, ...] = ()
     if given.cflags is not None:
         flags = read_option("--cflags", lambda text: _flags(text, given.file), given.cflags)
+    flags = (*flags, *_setup(given))
     memory = default_limit()
     if given.memory is not None:
         memory = read_option("--memory", parse_size, given.memory)
@@ -102,6 +105,20 @@ def read_work(given: Namespace, *, runs: bool = False) -> Work:
     if left is not None and left <= 0:
         raise StoppedError(given.file, "deadline while clang compiled it")
     return Work(source, clang, left, memory)
+
+
+def _setup(given: Namespace) -> tuple[str, ...]:
+    """Return the flags for set-up code, where the command has the option.
+
+    Raises:
+        OptionError: when the file is not compiled, so that no code can name what it has.
+    """
+    from slowpath.insights.preparation.sources import is_source, setup_flags
+
+    code = split_setup(given.setup)[1] if "setup" in given else []
+    if code and not is_source(given.file):
+        raise OptionError("--setup", "the file is no source in C or C++: only functions can run")
+    return setup_flags(code)
 
 
 def _flags(text: str, file: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Options of commands that run a function over a trace."""
 
+import re
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
@@ -65,12 +66,14 @@ MAPS = option(
 SETUP = option(
     TRAFFIC,
     "--setup",
-    metavar="FUNCTION",
+    metavar="FUNCTION|CODE",
     action="append",
     default=None,
     help="Call a function of the source before the first packet, with zeros for its arguments: one "
-    "that makes tables. May be repeated.",
+    "that makes tables. Or run code, compiled behind the source: 'make(2); conf[0].queues = 1'. "
+    "May be repeated; functions run first.",
 )
+_NAME = re.compile(r"[\w:.$~]+")
 
 
 def check_traced(given: Namespace) -> None:
@@ -111,9 +114,18 @@ def read_maps(given: Namespace) -> "MapsFile | None":
     return MapsFile(given.maps, read_text(given.maps))
 
 
+def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
+    """Return the functions of --setup, and its code."""
+    setup = setup or []
+    functions = [one for one in setup if _NAME.fullmatch(one)]
+    return functions, [one for one in setup if one not in functions]
+
+
 def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
     """Return what a run is told, by the options."""
     from slowpath.insights.porting.setting import Setting
+    from slowpath.insights.preparation.framework import SETUP as CODE
 
-    setup = tuple(given.setup or ())
+    functions, code = split_setup(given.setup)
+    setup = (*functions, *([CODE] if code else []))
     return Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup)

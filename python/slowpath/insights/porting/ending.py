@@ -38,6 +38,10 @@ _WHY = {
     "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
     "__cxa_pure_virtual": "a method is called that no class defines",
 }
+_REMEDY = (
+    "what packets need is set up by --setup, with a function or code "
+    "('conf[0].queues = 1'), or in a function of RTE_INIT"
+)
 _LATE = f"not done after {SECONDS} s of CPU time; take fewer packets (--packets)"
 _SIGNALS = {
     -signal.SIGSEGV: "memory that is not there is accessed",
@@ -119,15 +123,14 @@ class Ending:
         """Describe a function that ended and had received no packet."""
         function = self._entry.function
         said = f"{function.place}: {function.shown} has ended and received no packet"
-        return f"{said} (rte_eth_rx_burst){self.unset()}"
+        return f"{said} (rte_eth_rx_burst){self.unset() or f'; {_REMEDY}'}"
 
     def unset(self) -> str:
         """Name state that no code set up before packets came; empty where there is none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run")
-        remedy = "what packets need is set up by --setup FUNCTION, or in a function of RTE_INIT"
-        return f"; {'; '.join(found)}; {remedy}" if found else ""
+        return f"; {'; '.join(found)}; {_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:
         """Where a block begins in the source."""

@@ -180,7 +180,10 @@ class Execution:
                 if name not in self.store.names
             ]
             + self._lent.symbols
-            + self._code.outside()
+            + [
+                (name, address, size, layouts.outside(name))
+                for name, address, size, _ in self._code.outside()
+            ]
             + [
                 (one.map.name, address, one.size, one.variable)
                 for one, address in zip(self.store.tables, self.store.addresses, strict=True)

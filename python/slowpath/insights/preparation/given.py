@@ -109,6 +109,7 @@ class Giving:
                 variables.append(symbol)
             elif of.text("tag") == _POINTER and self._bare(of.reference("baseType")) is wanted:
                 pointers.append(symbol)
+        variables += self._layouts.outside_of(kind.name)
         if not kind.fields and kind.element is None and not kind.flat:
             variables, pointers = [], []  # of a number, any could be it
         return Given(place, name, kind, tuple(variables), tuple(pointers))

@@ -67,12 +67,23 @@ class Spot(NamedTuple):
     """Which elements these are, of arrays of structures or of the outermost array."""
 
 
+_OUTSIDE = re.compile(
+    r'^@("[^"]*"|[\w.$-]+) = external (?:\w+ )*global ((?:\[\d+ x )*)%struct\.([\w.]+?)\]*(?:,|$)',
+    re.MULTILINE,
+)
+"""A structure, or an array of one, that another file defines."""
+
+
 class Layouts:
     """The types of a module."""
 
     def __init__(self, text: str, metadata: Metadata) -> None:
         self._metadata = metadata
         self._known = dict[int, Type]()
+        self._outside = {
+            _bare(one[1]): (one[3], [int(count) for count in re.findall(r"\d+", one[2])])
+            for one in _OUTSIDE.finditer(text)
+        }
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
     def symbols(self) -> list[str]:
@@ -107,6 +118,21 @@ class Layouts:
             if part is not None:
                 name, kind = name + part[0], part[1]
         return Variable(name, kind, self._line(found))
+
+    def outside_of(self, name: str) -> list[str]:
+        """Return the variables of a structure, or arrays of it, that another file defines."""
+        return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
+
+    def outside(self, symbol: str) -> Variable | None:
+        """Return a variable that another file defines; None where its structure is not known."""
+        name, counts = self._outside.get(symbol, ("", []))
+        node = self._metadata.structure(name) if name else None
+        if node is None:
+            return None
+        made = self._record(node, name, node.number("size") // 8, 0)
+        for count in reversed(counts):
+            made = Type(name, made.size * count, element=made, length=count)
+        return Variable(symbol, made, None)
 
     def place(self, symbol: str) -> Line | None:
         """Return the line that declares a global variable; None without debug information."""

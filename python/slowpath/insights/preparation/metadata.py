@@ -110,6 +110,11 @@ class Metadata:
                 if node is not None and node.kind == kind:
                     yield node
 
+    def structure(self, name: str) -> Node | None:
+        """Return the first structure of a name that has members."""
+        found = self._of_kind("DICompositeType", f'name: "{name}"')
+        return next((one for one in found if one.reference("elements") is not None), None)
+
     def line(self, location: int) -> Line | None:
         """Where an instruction is from: what was inlined, in its own source."""
         node = self.node(location)

@@ -54,6 +54,31 @@ _PRESENT = frozenset(
         "ntohs",
         "qsort",
         "bsearch",
+        "strtol",
+        "strtoul",
+        "strtoll",
+        "strtoull",
+        "strstr",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "pow",
+        "sqrt",
+        "fabs",
+        "fmod",
+        "floor",
+        "ceil",
+        "round",
+        "inet_ntop",
+        "inet_pton",
         "toupper",
         "tolower",
         "isalpha",
@@ -144,7 +169,7 @@ done:
 }
 declare void @llvm.trap()
 """
-_LARGEST = 1 << 20
+_LARGEST = 1 << 26
 """Bytes of a variable from outside."""
 
 

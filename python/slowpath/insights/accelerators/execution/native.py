@@ -83,6 +83,9 @@ class Code:
 
     def address(self, name: str) -> int:
         """Where a function or variable is; 0 where there is none."""
+        outside = self._outside.get(f"slowpath.outside.{name}")
+        if outside is not None:
+            return outside.address
         found: int = self._engine.get_function_address(name)
         return found or int(self._engine.get_global_value_address(name))
 

@@ -51,6 +51,10 @@ class Lent:
             self._is(one, _of_zeros(one))
             for one in self._entry.given
             if one.place in self._rooms and not one.pointers
+        ] + [
+            self._is(one, f"{one.variables[0]}, which another file defines: zeros before --setup")
+            for one in self._entry.given
+            if self._is_outside(one)
         ]
 
     def addresses(self) -> tuple[dict[int, int], list[str]]:
@@ -84,13 +88,20 @@ class Lent:
         if there:
             several = [self._shown(symbol, one) for symbol in there]
             besides = f" (as {first_few(several[1:], _SEVERAL)} might be)" if several[1:] else ""
-            return self._address(there[0]), f"{several[0]}, as constructors leave it{besides}"
+            left = ", as constructors leave it"
+            if self._is_outside(one):
+                left = ", which another file defines: zeros but for what --setup writes"
+            return self._address(there[0]), f"{several[0]}{left}{besides}"
         if pointed:
             symbol, value = pointed[0]
             return value, f"what {self._shown(symbol, None)} points to when constructors have run"
         if one.maker:
             raise self._unmade(one)
         return self._rooms[one.place].address, _of_zeros(one)
+
+    def _is_outside(self, one: Given) -> bool:
+        """Whether the variable of a parameter is defined in another file."""
+        return bool(one.variables) and self._layouts.variable(one.variables[0]) is None
 
     def _unmade(self, one: Given) -> InputError:
         function = self._entry.function
