@@ -41,13 +41,19 @@ def test_an_element_of_batches_alone_gets_packets(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def row(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, int], str]:
-    """Return a function that says which packets are in which batch afterwards."""
+def rows(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = native(tmp_path_factory.mktemp("rows"), FOLDER / "rows.cc")
-    library.row.restype = ctypes.c_char_p
+    library.row.restype = library.headers6.restype = ctypes.c_char_p
+    library.little.restype = ctypes.c_uint32
+    return library
+
+
+@pytest.fixture(scope="module")
+def row(rows: ctypes.CDLL) -> Callable[[str, int, int], str]:
+    """Return a function that says which packets are in which batch afterwards."""
 
     def call(what: str, count: int, number: int) -> str:
-        told: bytes = library.row(what.encode(), count, number)
+        told: bytes = rows.row(what.encode(), count, number)
         return told.decode()
 
     return call
@@ -80,6 +86,20 @@ def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, numb
     if number:
         assert row("classes", count, number) == told(*[one for one in classes if one])
     assert row("double", count, 0) == told([one for at in every for one in (at, at)])
+
+
+def test_headers_behind_ipv6_are_followed(rows: ctypes.CDLL) -> None:
+    """Hop-by-hop options of 16 bytes, a fragment, and UDP; then a packet that ends before it."""
+    hop, fragment, udp = bytes([44, 1]) + bytes(14), bytes([17, 0]) + bytes(6), bytes(8)
+    packet = bytes(6) + bytes([0, 64]) + bytes(32) + hop + fragment + udp
+    assert rows.headers6(packet, len(packet)) == b" 0@40 44@56 17@64"
+    assert rows.headers6(packet, len(packet) - 8) == b" 0@40 44@56"
+    plain = bytes(6) + bytes([6, 64]) + bytes(32) + bytes(20)
+    assert rows.headers6(plain, len(plain)) == b" 6@40"
+
+
+def test_numbers_with_the_low_byte_first(rows: ctypes.CDLL) -> None:
+    assert rows.little(bytes([0x78, 0x56, 0x34, 0x12])) == 0x12345678
 
 
 def flow_of(frame: bytes) -> bytes:
@@ -151,6 +171,11 @@ def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
     gate = MINE / "gate.cc"
     found = companions(str(gate), gate.read_bytes(), ())
     assert [one.name for one in found] == ["limits.cc", "counting.cc"]
+    batches = FOLDER / "batches.cc"
+    flags = ("-include", str(MINE / "limits.hh"))
+    assert [one.name for one in companions(str(batches), batches.read_bytes(), flags)] == [
+        "limits.cc"
+    ]
     assert package_flags(str(gate)) == ("-idirafter", str(FOLDER))
     assert package_flags(str(FOLDER / "queue.cc")) == ()
     whole = tmp_path / "whole.cc"

@@ -4,6 +4,7 @@
 #include <click/flow/flowelement.hh>
 
 struct Seen {
+    Seen() {}  // a new flow has zeros all the same
     uint32_t packets;
 };
 

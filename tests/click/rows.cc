@@ -1,6 +1,7 @@
 // What can be done with batches, by what was done with them: functions for Python.
 #include <click/config.h>
 #include <click/batchelement.hh>
+#include <clicknet/ip6.h>
 
 static char told[512];
 
@@ -63,4 +64,22 @@ extern "C" const char *row(const char *what, int count, int number) {
         CLASSIFY_EACH_PACKET_IGNORE(number, by, batch, done);
     }
     return told;
+}
+
+// The types of headers behind that of IPv6, with where they begin.
+extern "C" const char *headers6(const unsigned char *packet, int length) {
+    told[0] = 0;
+    auto tell = [&](uint8_t type, unsigned char *at) {
+        snprintf(told + strlen(told), 32, " %d@%d", type, (int) (at - packet));
+        return strlen(told) < 100;
+    };
+    ip6_follow_eh((const click_ip6 *) packet, packet + length, tell);
+    return told;
+}
+extern "C" unsigned little(const unsigned char *bytes) {
+    uint16_t half;
+    uint32_t word;
+    memcpy(&half, bytes, 2);
+    memcpy(&word, bytes, 4);
+    return le16_to_cpu(half) == cpu_to_le16(half) ? le32_to_cpu(word) : 0;
 }

@@ -137,12 +137,15 @@ class _Companions:
         named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
         named += [word for flag, word in pairwise(flags) if flag == "-I"]
         self._folders = [Path(one) for one in (*named, *package_flags(file)[1:])]
+        self._named = [word for flag, word in pairwise(flags) if flag == "-include"]
         self._seen = {self._file.resolve()}
         self._included = set[Path]()
         self._found = list[Path]()
 
     def of(self, source: bytes) -> list[Path]:
         """Return the sources that one needs; none where they are too many."""
+        for name in self._named:
+            self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
         self._follow(self._file.parent, source)
         needed = [one for one in self._found if one not in self._included]
         return needed if len(needed) <= _MOST_OTHERS else []

@@ -1,6 +1,7 @@
 // Bits in a row, of a limited number.
 #ifndef SLOWPATH_CLICK_BITVECTOR_HH
 #define SLOWPATH_CLICK_BITVECTOR_HH
+#include <click/string.hh>
 #include <click/vector.hh>
 
 class Bitvector {
@@ -31,6 +32,13 @@ class Bitvector {
     SLOWPATH_INLINE bool operator[](int at) const { return _words[at / 32] >> at % 32 & 1; }
     SLOWPATH_INLINE Bit operator[](int at) {
         return Bit(_words[at / 32], (uint32_t) 1 << at % 32);
+    }
+    // "0110", the first bit in front.
+    String unparse() const {
+        String made;
+        for (int at = 0; at < _size; at++)
+            made += (*this)[at] ? '1' : '0';
+        return made;
     }
     bool zero() const {
         for (int at = 0; at < words; at++)

@@ -37,6 +37,11 @@ inline void *operator new(size_t, void *at) noexcept { return at; }
 #define htonl(x) ntohl(x)
 #define htons(x) ntohs(x)
 
+// Of a machine whose low byte is first.
+#define le16_to_cpu(x) ((uint16_t) (x))
+#define cpu_to_le16(x) ((uint16_t) (x))
+#define le32_to_cpu(x) ((uint32_t) (x))
+#define cpu_to_le32(x) ((uint32_t) (x))
 #define ntohq(x) __builtin_bswap64((uint64_t) (x))
 #define htonq(x) ntohq(x)
 #define ntohll(x) ntohq(x)

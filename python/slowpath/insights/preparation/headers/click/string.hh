@@ -48,6 +48,16 @@ class String {
         return made;
     }
 
+    // "\\<00ff>"
+    String quoted_hex() const {
+        String made("\\<");
+        for (int at = 0; at < _length; at++) {
+            const char *digits = "0123456789ABCDEF";
+            char pair[2] = {digits[(unsigned char) data()[at] >> 4], digits[data()[at] & 15]};
+            made += String(pair, 2);
+        }
+        return made += ">";
+    }
     SLOWPATH_INLINE int length() const { return _length; }
     SLOWPATH_INLINE const char *data() const { return _length > within ? kept()->text : _text; }
     SLOWPATH_INLINE const char *c_str() const { return _length > within ? ended() : _text; }

@@ -83,4 +83,19 @@ static inline __attribute__((unused)) uint16_t in6_fast_cksum(const struct in6_a
     sum = (sum & 0xffff) + (sum >> 16);
     return ~((sum & 0xffff) + (sum >> 16));
 }
+
+// Calls a function with the type and place of each header behind that of IPv6 (RFC 8200, 4), until
+// one is no extension, the packet ends, or the function says so.
+template <class F>
+inline void ip6_follow_eh(const click_ip6 *ip, const unsigned char *end, F visit) {
+    unsigned type = ip->ip6_nxt;
+    unsigned char *at = (unsigned char *) (ip + 1);
+    while (at + 8 <= end && visit((uint8_t) type, at)) {
+        bool options = type == 0 || type == 43 || type == 60 || type == 135;
+        if (!options && type != 44)
+            return;
+        type = at[0];
+        at += options ? 8 * at[1] + 8 : 8;
+    }
+}
 #endif

@@ -39,6 +39,12 @@ class VirtualFlowSpaceElement : public FlowElement {
     }
 };
 
+// State of a new flow: zeros, whatever its constructor leaves.
+template <class T> struct slowpath_click_zeros {
+    alignas(T) unsigned char bytes[sizeof(T)];
+    SLOWPATH_INLINE const T &value() const { return *(const T *) bytes; }
+};
+
 template <class T> class FlowSpaceElement : public VirtualFlowSpaceElement {
   public:
     FlowSpaceElement() : _flow(0) {}
@@ -47,7 +53,8 @@ template <class T> class FlowSpaceElement : public VirtualFlowSpaceElement {
     SLOWPATH_INLINE T *fcb_data_for(FlowControlBlock *) { return _flow; }
     void fcb_set_init_data(FlowControlBlock *, const T data) { *_flow = data; }
     void push_batch(int port, PacketBatch *packets) final {
-        _flow = &_flows.forced(slowpath_flow(packets->first()), T())->value;
+        static const slowpath_click_zeros<T> fresh = {};
+        _flow = &_flows.forced(slowpath_flow(packets->first()), fresh.value())->value;
         push_flow(port, _flow, packets);
     }
     virtual void push_flow(int port, T *flow, PacketBatch *packets) = 0;
@@ -69,7 +76,6 @@ DefineFlowSharedBuffer(Paint, int, 0);
 template <class E, class T, class Checker = void>
 class FlowStateElement : public VirtualFlowSpaceElement {
     struct State {
-        State() : value(), seen(false) {}
         T value;
         bool seen;
     };
@@ -82,7 +88,8 @@ class FlowStateElement : public VirtualFlowSpaceElement {
     SLOWPATH_INLINE T *fcb_data() { return &_flow->value; }
     SLOWPATH_INLINE T *fcb_data_for(FlowControlBlock *) { return &_flow->value; }
     void push_batch(int port, PacketBatch *packets) {
-        _flow = &_flows.forced(slowpath_flow(packets->first()), State())->value;
+        static const slowpath_click_zeros<State> fresh = {};
+        _flow = &_flows.forced(slowpath_flow(packets->first()), fresh.value())->value;
         if (!_flow->seen && !static_cast<E *>(this)->new_flow(fcb_data(), packets->first())) {
             packets->fast_kill();
             return;
