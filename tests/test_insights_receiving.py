@@ -251,6 +251,22 @@ def test_who_a_loop_hands_packets_to_gets_them(tmp_path: Path) -> None:
     assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
 
 
+def test_a_header_may_have_who_gets_packets(tmp_path: Path) -> None:
+    """As in DPDK's l3fwd: the file has the loop and a function that is called back."""
+    lines = HANDED.read_text().splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if line.startswith("static inline void forw"))
+    last = next(at for at, line in enumerate(lines) if line.startswith("int route_loop"))
+    (tmp_path / "forward.h").write_text("".join(lines[first:last]))
+    source = tmp_path / "route.c"
+    source.write_text("".join([*lines[:first], '#include "forward.h"\n', *lines[last:]]))
+    report = counted(source, packets(tmp_path))
+    assert report["entry"] == "forward_all"
+    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
+    said = slowpath("insights", "blocks", source, "--model", "learnt", "--format", "json")
+    entries = [one["entry"] for one in json.loads(said.stdout)["programs"]]
+    assert {"forward_all", "look"} <= {*entries}
+
+
 def test_code_sets_up_what_main_of_another_file_does(tmp_path: Path) -> None:
     """Static variables, and those of other files, in the function and in the loop."""
     traffic, to_one = routed(tmp_path)

@@ -219,7 +219,12 @@ def wanted(
         return [find_entry(file, functions, named)]
     if _elements(functions):
         return [choose(file, functions, None, behind).function.name]
-    return of_dpdk(functions) or _loops(functions) or roots(file, functions)
+    takes = of_dpdk(functions)
+    # A header of the source may have the one that a loop hands its packets to.
+    takes += [
+        one for one in _handed(functions) if one not in takes and not receives(functions, one)
+    ]
+    return takes or _loops(functions) or roots(file, functions)
 
 
 def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
