@@ -193,9 +193,7 @@ def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, n
     assert (run.returncode, run.stdout, run.stderr) == (3, "", said)
 
 
-def test_a_missing_compiler_is_one_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_compiler_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLANG", str(tmp_path / "none"))
     run = run_in(tmp_path, "--testbed", "linux-xdp", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")

@@ -221,8 +221,8 @@ class _Fit:
             tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
             if tried[name] == best.parameters[name]:
                 continue
-            # Prices of calls that overlap what is around them do not settle at once; the ones before
-            # may be better.
+            # Prices of calls that overlap what is around them do not settle at once: the ones
+            # before may be better.
             for prices in (best.prices, self.solve(tried, best.prices)[0]):
                 loss = self.loss(self.errors(tried, prices))
                 if loss < best.loss - _BETTER:
