@@ -235,6 +235,9 @@ def hostile() -> tuple[ChainReport, Graphs]:
             "original_ns": None, "rewritten_ns": None, "frame_ns": None, "restored": False,
             "rate_ratio": None, "rate_ratio_quartiles": [], "program_ratio": None, "raised": None,
             "why_not": HOSTILE, "notes": [HOSTILE],
+            "devices": [{
+                "mode": "native", "frames": 1, "shortest": 14, "longest": 1514, "why_not": HOSTILE,
+            }],
         },
         "measured_rate_ratio": None,
     }  # fmt: skip

@@ -504,6 +504,8 @@ def rehearse(
     stop: Stop,
     more: str = "",
     assumed: list[str] = ...,
+    frames: int = 0,
+    receive: str | None = None,
 ) -> str: ...
 def verify_program(
     subject: tuple[str, Object, int, Btf | None],

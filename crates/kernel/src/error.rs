@@ -84,6 +84,14 @@ pub enum LoadError {
         /// What is in the way.
         why: &'static str,
     },
+    /// Its exits cannot record what it does.
+    #[error("program {program}: what it does to frames cannot be recorded: {why}")]
+    NotRecorded {
+        /// Its name.
+        program: String,
+        /// What is in the way.
+        why: &'static str,
+    },
     /// The kernel refuses it before the verifier looks at it.
     #[error("program {program}: the kernel does not load it: {cause}; {}", silent(.cause))]
     Refused {
@@ -277,6 +285,25 @@ pub enum LinkError {
         cause: io::Error,
         /// What may help; empty where nothing is known.
         hint: &'static str,
+    },
+}
+
+/// Why programs do not get frames on a virtual device, or leave no records.
+#[derive(Debug, Error)]
+pub enum WireError {
+    /// There is no network namespace, or no device in it.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The program is not attached.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The kernel does not do something with what writes the records, or with their map.
+    #[error("the kernel does not {action} the records of frames: {cause}")]
+    Record {
+        /// What was to be done.
+        action: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
     },
 }
 

@@ -139,9 +139,24 @@ impl Kernel {
         program: usize,
         answers: &[Answer],
     ) -> Result<Loaded, LoadError> {
+        self.load_changed(object, program, answers, |linked| Ok(linked.clone()))
+    }
+
+    /// [`Kernel::load_with_answers`] with what `change` makes of the program and of all that it
+    /// tail-calls. The result names no further maps of the object.
+    pub(crate) fn load_changed(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        change: impl Fn(&BpfProgram) -> Result<BpfProgram, LoadError>,
+    ) -> Result<Loaded, LoadError> {
         let mut reachable = collect::collect(object, program, &|| self.types())?;
         if let Some(linked) = reachable.programs.get_mut(&program).filter(|_| !answers.is_empty()) {
             *linked = count::answering(linked, answers)?;
+        }
+        for linked in reachable.programs.values_mut() {
+            *linked = change(linked)?;
         }
         self.load_reachable(object, program, reachable, &[])
     }

@@ -5,7 +5,8 @@
 //! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map;
 //! [`Kernel::load_counted`] loads it so that a run says how many instructions it took.
 //! [`Namespace::new`] makes a network namespace with devices of its own, [`Loaded::attach`] attaches
-//! a program to one, and [`live::Live`] runs packets that really go where the program sends them.
+//! a program to one, [`Wire`] records what programs do to frames there, and [`live::Live`] runs
+//! packets that really go where the program sends them.
 //! Nothing is pinned: when a [`Loaded`], [`Link`] or [`Namespace`] goes, so does
 //! what it created.
 //! What a program means is not known here; this is the oracle that such knowledge is held against.
@@ -41,12 +42,15 @@ mod tests;
 pub mod timing;
 mod unavailable;
 mod verdict;
+mod wire;
 pub mod witness;
 
 pub use again::{Interruptible, again};
 pub use context::Context;
 pub use count::{Answer, Counted, Tally};
-pub use error::{InstallError, LinkError, LoadError, MapError, NamespaceError, RunError};
+pub use error::{
+    InstallError, LinkError, LoadError, MapError, NamespaceError, RunError, WireError,
+};
 pub use generated::GeneratedError;
 pub use kernel::Kernel;
 pub use link::{Link, Mode};
@@ -57,3 +61,4 @@ pub use namespace::{Device, DeviceCounts, FrameSocket, Namespace};
 pub use ring::Ring;
 pub use stay::stay;
 pub use unavailable::Unavailable;
+pub use wire::{Record, Wire};

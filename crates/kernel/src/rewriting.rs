@@ -4,6 +4,8 @@
 mod free;
 mod moved;
 mod registers;
+mod stack;
 
 pub use free::{Before, before};
 pub use moved::moved;
+pub use stack::{DEEPEST, lowest};

@@ -38,5 +38,6 @@ mod sequences;
 mod timing;
 mod tries;
 mod veth;
+mod wires;
 mod witnesses;
 mod written;

@@ -10,7 +10,8 @@ use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{InstallError, LoadError, Loaded};
 use slowpath_rehearsal::{
-    Cover, Options, Packets, Place, RehearsalError, Stage, Subject, cover, rehearse as run,
+    Cover, Devices, OnDevice, Options, Packets, Place, RehearsalError, Stage, Subject, cover,
+    rehearse as run,
 };
 
 /// A program that comes first: its file, its number there, results with which packets go on, and
@@ -28,11 +29,12 @@ type Upstream = (Py<Object>, usize, Vec<u32>, String);
 /// programs before all others: what came of it is `covered` (`slowpath_rehearsal::Covered`). `rounds`
 /// says how often both are timed; `more` is the content of maps that only the rewritten program has.
 /// `assumed` are facts about packets that arrive at the chain, in words, which hold of all that go
-/// through it.
+/// through it. So many `frames` go to both on virtual Ethernet in each mode of XDP whose packets arrive
+/// as `receive` says; of others, the result says that they were left out.
 ///
 /// Raises an `Error`; when `stop` says so, it ends with what is known by then.
 #[pyfunction]
-#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more="", assumed=Vec::new()))]
+#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more="", assumed=Vec::new(), frames=0, receive=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn rehearse(
     py: Python<'_>,
@@ -49,6 +51,8 @@ pub fn rehearse(
     stop: &Stop,
     more: &str,
     assumed: Vec<String>,
+    frames: u64,
+    receive: Option<&str>,
 ) -> PyResult<String> {
     let fail = |error: Error| errors::exception(py, &error);
     let facts = (!assumed.is_empty()).then(|| slowpath_chain::assumed(&assumed)).transpose();
@@ -78,7 +82,10 @@ pub fn rehearse(
     let number = rewritten_program(&rewritten, name.as_deref().unwrap_or_default());
     let number = number.map_err(fail)?;
     let rewritten = object(&rewritten).map_err(fail)?;
-    let options = Options { packets, arbitrary, rounds, ..Options::default() };
+    let receive = receive.unwrap_or("any");
+    let devices = Devices::delivering(receive, frames, &stages);
+    let devices = devices.map_err(|why| fail(Error::Input(format!("--receive: {why}"))))?;
+    let options = Options { packets, arbitrary, rounds, devices, ..Options::default() };
     let done = worker::run(py, stop, move |stop| {
         let install = move |place: Place, loaded: &Loaded| match place {
             Place::Upstream(number) => {
@@ -100,7 +107,7 @@ pub fn rehearse(
         let rehearsal = run(&kernel, &subject, packets, &install, &options, stop)?;
         Ok((covered, rehearsal))
     })?;
-    let (covered, rehearsal) = match done {
+    let (covered, mut rehearsal) = match done {
         Ok(found) => found,
         Err(RehearsalError::Load { place: Place::Rewritten, cause })
             if matches!(*cause, LoadError::Rejected { .. }) =>
@@ -109,11 +116,21 @@ pub fn rehearse(
         }
         Err(error) => return Err(fail(Error::Input(error.to_string()))),
     };
+    rehearsal.devices.extend(left_out(&devices, receive));
     let text = serde_json::to_value(&rehearsal).and_then(|mut all| {
         all["covered"] = serde_json::to_value(&covered)?;
         serde_json::to_string(&all)
     });
     text.map_err(|error| errors::defect(py, &error))
+}
+
+/// What is said of devices whose packets do not arrive as they are to.
+fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
+    let modes = [("native", devices.native), ("generic", devices.generic)];
+    let without = modes.into_iter().filter(|(_, arrives)| devices.frames > 0 && !arrives);
+    let why = format!("packets do not arrive there as --receive {receive} says");
+    let one = |(mode, _)| OnDevice { mode, frames: 0, lengths: None, why_not: Some(why.clone()) };
+    without.map(one).collect()
 }
 
 /// Packets that need the same content of maps.

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use slowpath_bpf::Object;
 use slowpath_kernel::agreement::{Content, Difference, content, difference};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Answer, Context, Counted, Kernel, Loaded, Map, RunError, TestRun};
+use slowpath_kernel::{Answer, Kernel, Loaded, Map, RunError, TestRun};
 
 use crate::answers::Answers;
 use crate::error::RehearsalError;
+use crate::lane::{Arrival, Lane, Ran, fill};
 use crate::options::{Install, Place, Subject};
+use crate::station::Station;
 
 /// Maps with more elements than this are not compared.
 const MOST_ELEMENTS: u32 = 1 << 18;
@@ -17,54 +19,28 @@ const MOST_ELEMENTS: u32 = 1 << 18;
 /// All programs, each with maps of its own.
 pub struct Bench<'a> {
     subject: &'a Subject<'a>,
+    /// Where packets do not reach the programs through them.
     upstream: Vec<Loaded>,
-    original: Loaded,
-    rewritten: Loaded,
+    original: Lane,
+    rewritten: Lane,
     /// The original once more: where it differs from itself, nothing can be said of others.
-    control: Control,
+    control: Lane,
     /// What maps held at the start that only one of the two programs has.
     lonely: BTreeMap<String, (Place, Content)>,
     /// What keeps the content of maps as it is.
     _installed: Vec<Option<Installed>>,
 }
 
-/// The original once more.
-enum Control {
-    /// As a program that counts its instructions.
-    Counted(Box<Counted>),
-    /// As it is, where there is no room for counting.
-    Plain(Loaded),
-}
-
-/// A packet on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The packet.
-    pub packet: Vec<u8>,
-    /// What is in front of it.
-    pub metadata: Vec<u8>,
-}
-
-impl Arrival {
-    /// A packet that comes with nothing.
-    pub fn bare(packet: Vec<u8>) -> Arrival {
-        Arrival { packet, metadata: Vec::new() }
-    }
-
-    pub fn context(&self) -> Context {
-        Context { metadata: self.metadata.clone(), ..Context::default() }
-    }
-
-    /// Bytes that it takes.
-    pub fn len(&self) -> usize {
-        self.packet.len() + self.metadata.len()
-    }
-}
-
 /// What both did with a packet.
 pub enum Comparison {
     /// The kernel does not run it: it would not have arrived.
     Refused(RunError),
+    /// Programs in front kept it.
+    Kept,
+    /// No program got it.
+    Lost,
+    /// It did not get to all copies alike.
+    Apart,
     /// The original does not do the same twice.
     Undetermined(Difference),
     /// This.
@@ -90,16 +66,6 @@ pub fn load(
     Ok((loaded, installed))
 }
 
-/// Fills the maps of a program.
-pub fn fill(
-    place: Place,
-    loaded: &Loaded,
-    install: Install<'_>,
-) -> Result<Option<Installed>, RehearsalError> {
-    let filled = install(place, loaded);
-    filled.map_err(|cause| RehearsalError::Install { place, cause: Box::new(cause) })
-}
-
 /// The programs that come first.
 pub fn load_upstream(
     kernel: &Kernel,
@@ -113,6 +79,19 @@ pub fn load_upstream(
     stages.map(load).collect()
 }
 
+/// Loads a program for test runs.
+fn plain(
+    kernel: &Kernel,
+    (place, (object, program), answers): (Place, (&Object, usize), &[Answer]),
+    install: Install<'_>,
+    kept: &mut Vec<Option<Installed>>,
+) -> Result<Lane, RehearsalError> {
+    let loaded = kernel.load_with_answers(object, program, answers);
+    let loaded = loaded.map_err(|cause| RehearsalError::Load { place, cause: Box::new(cause) })?;
+    kept.push(fill(place, &loaded, install)?);
+    Ok(Lane::Plain(loaded))
+}
+
 impl<'a> Bench<'a> {
     /// Loads all of them anew, with calls that are answered so.
     pub fn new(
@@ -120,38 +99,39 @@ impl<'a> Bench<'a> {
         subject: &'a Subject<'a>,
         install: Install<'_>,
         answers: &Answers,
+        station: Station,
     ) -> Result<Bench<'a>, RehearsalError> {
-        let (upstream, mut kept): (Vec<_>, Vec<_>) =
-            load_upstream(kernel, subject, install)?.into_iter().unzip();
-        let load = |place, (object, program), answers: &[Answer]| {
-            let loaded = kernel.load_with_answers(object, program, answers);
-            let loaded = loaded.map_err(|cause| {
-                let cause = Box::new(cause);
-                RehearsalError::Load { place, cause }
-            })?;
-            let installed = fill(place, &loaded, install)?;
-            Ok::<_, RehearsalError>((loaded, installed))
-        };
-        let (original, first) = load(Place::Original, subject.original, &answers.original)?;
-        let (rewritten, second) = load(Place::Rewritten, subject.rewritten, &answers.rewritten)?;
-        kept.extend([first, second]);
-        let (object, program) = subject.original;
-        let control = match kernel.load_answered(object, program, &answers.original) {
-            Ok(counted) => {
-                kept.push(fill(Place::Original, counted.loaded(), install)?);
-                Control::Counted(Box::new(counted))
+        let original = (Place::Original, subject.original, answers.original.as_slice());
+        let rewritten = (Place::Rewritten, subject.rewritten, answers.rewritten.as_slice());
+        let (mut upstream, mut kept) = (Vec::new(), Vec::new());
+        let [original, rewritten, control] = match station {
+            Station::Device(wired) => {
+                let mut lane = |program| {
+                    Lane::on_device(kernel, wired, subject.upstream, program, install, &mut kept)
+                };
+                [lane(original)?, lane(rewritten)?, lane(original)?]
             }
-            // It was loaded before: what is in the way is the counting.
-            Err(_) => {
-                let (plain, filled) = load(Place::Original, subject.original, &answers.original)?;
-                kept.push(filled);
-                Control::Plain(plain)
+            Station::TestRun => {
+                (upstream, kept) = load_upstream(kernel, subject, install)?.into_iter().unzip();
+                let mut plain = |program| plain(kernel, program, install, &mut kept);
+                let lanes = [plain(original)?, plain(rewritten)?];
+                let (object, program) = subject.original;
+                let control = match kernel.load_answered(object, program, &answers.original) {
+                    Ok(counted) => {
+                        kept.push(fill(Place::Original, counted.loaded(), install)?);
+                        Lane::Counted(Box::new(counted))
+                    }
+                    // It was loaded before: what is in the way is the counting.
+                    Err(_) => plain(original)?,
+                };
+                let [original, rewritten] = lanes;
+                [original, rewritten, control]
             }
         };
         let mut lonely = BTreeMap::new();
         let pairs = [
-            (Place::Original, subject.original.0, &original, &rewritten),
-            (Place::Rewritten, subject.rewritten.0, &rewritten, &original),
+            (Place::Original, subject.original.0, original.loaded(), rewritten.loaded()),
+            (Place::Rewritten, subject.rewritten.0, rewritten.loaded(), original.loaded()),
         ];
         for (place, object, own, other) in pairs {
             for map in maps(object, own) {
@@ -169,8 +149,8 @@ impl<'a> Bench<'a> {
     /// Names of maps that are not compared.
     pub fn unread(&self) -> Vec<String> {
         let pairs = [
-            (self.subject.original.0, &self.original),
-            (self.subject.rewritten.0, &self.rewritten),
+            (self.subject.original.0, self.original.loaded()),
+            (self.subject.rewritten.0, self.rewritten.loaded()),
         ];
         let names = pairs.into_iter().flat_map(|(object, program)| maps(object, program));
         let names = names.filter(|map| !is_compared(map));
@@ -180,45 +160,49 @@ impl<'a> Bench<'a> {
         names
     }
 
-    /// The packet as it gets through the programs that come first; `None` if it does not.
+    /// The packet as it gets through the programs that come first; `None` if it does not. On devices,
+    /// as it is: it goes through them there.
     pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
         pass(self.subject, &self.upstream, packet)
     }
 
     /// Runs a packet in both.
     pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
-        let context = arrival.context();
-        let packet = &arrival.packet;
-        let run = match self.original.run_in(packet, 1, &context) {
-            Ok(run) => run,
-            Err(fault @ (RunError::TooShort { .. } | RunError::Kernel { .. })) => {
-                return Ok(Comparison::Refused(fault));
+        let run = match self.original.run(arrival)? {
+            // It would not have arrived.
+            Ran::Refused(fault) => return Ok(Comparison::Refused(fault)),
+            run => run,
+        };
+        // Programs in front of each have maps, too: all run whatever the first one does.
+        let (other, again) = (self.rewritten.run(arrival)?, self.control.run(arrival)?);
+        match (run, other, again) {
+            (Ran::Done(run, _), Ran::Done(other, _), Ran::Done(again, instructions)) => {
+                if let Some(difference) = difference(&run, &again) {
+                    return Ok(Comparison::Undetermined(difference));
+                }
+                let growth = run.packet.len() as i64 - arrival.packet.len() as i64;
+                let way = (run.return_value, growth, instructions);
+                Ok(Comparison::Ran { difference: difference(&run, &other), way })
             }
-            Err(fault) => return Err(fault.into()),
-        };
-        let other = self.rewritten.run_in(packet, 1, &context)?;
-        let (again, instructions) = match &self.control {
-            Control::Counted(counted) => counted.run(packet, &context)?,
-            Control::Plain(plain) => (plain.run_in(packet, 1, &context)?, 0),
-        };
-        if let Some(difference) = difference(&run, &again) {
-            return Ok(Comparison::Undetermined(difference));
+            (_, Ran::Refused(fault), _) | (_, _, Ran::Refused(fault)) => Err(fault.into()),
+            (Ran::Kept, Ran::Kept, Ran::Kept) => Ok(Comparison::Kept),
+            (Ran::Lost, Ran::Lost, Ran::Lost) => Ok(Comparison::Lost),
+            _ => Ok(Comparison::Apart),
         }
-        let growth = run.packet.len() as i64 - packet.len() as i64;
-        let way = (run.return_value, growth, instructions);
-        Ok(Comparison::Ran { difference: difference(&run, &other), way })
     }
 
     /// Compares the maps of both; those that one of them has alone, with their content at the start.
     pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
-        if let Some(difference) =
-            compare_shared(self.subject.original.0, &self.original, &self.rewritten)?
-        {
+        if let Some(difference) = compare_shared(
+            self.subject.original.0,
+            self.original.loaded(),
+            self.rewritten.loaded(),
+        )? {
             return Ok(Some(difference));
         }
         for (name, (place, start)) in &self.lonely {
             let of = if *place == Place::Original { &self.original } else { &self.rewritten };
-            let now = of.map(name).map(content).transpose()?;
+            let now = of.loaded().map(name).map(content).transpose()?;
             if now.is_some_and(|now| now != *start) {
                 return Ok(Some(Difference::Map { name: name.clone() }));
             }
@@ -228,11 +212,7 @@ impl<'a> Bench<'a> {
 
     /// How the maps of the original differ from those of the original, run once more.
     pub fn compare_control_maps(&self) -> Result<Option<Difference>, RehearsalError> {
-        let control = match &self.control {
-            Control::Counted(counted) => counted.loaded(),
-            Control::Plain(plain) => plain,
-        };
-        compare_shared(self.subject.original.0, &self.original, control)
+        compare_shared(self.subject.original.0, self.original.loaded(), self.control.loaded())
     }
 }
 

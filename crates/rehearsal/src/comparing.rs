@@ -10,15 +10,17 @@ use slowpath_kernel::{Kernel, LoadError};
 use slowpath_stop::Stop;
 
 use crate::answers::{Answers, is_answered};
-use crate::bench::{Arrival, Bench, Comparison, load};
+use crate::bench::{Bench, Comparison, load};
 use crate::culprit::{Repeated, repeat};
 use crate::error::RehearsalError;
+use crate::lane::Arrival;
 use crate::mutation::{Mutator, SHORTEST};
 use crate::open::{linked, open as open_calls};
 use crate::options::{Install, Options, Place, Subject};
 use crate::outcome::{Found, Rehearsal};
 use crate::packets::{Packets, made_to_hold};
 use crate::random::Random;
+use crate::station::Station;
 
 /// Packets after which maps are compared, unless that takes long.
 const BATCH: usize = 1000;
@@ -35,12 +37,15 @@ const REMEMBERED: usize = 32 << 20;
 const TRIES: u64 = 10;
 /// And so many more.
 const FURTHER: u64 = 1000;
+/// Frames that may get lost on the way to a device.
+const LOST: u32 = 20;
 
 /// What is under way.
 struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
+    station: Station,
     calls: Calls,
     /// What calls are answered until maps are as at the start again.
     answers: Answers,
@@ -64,6 +69,10 @@ struct Work<'a> {
     looking: Duration,
     ways: HashSet<(u32, i64, u64)>,
     refused: Option<String>,
+    /// Frames that did not arrive.
+    lost: u32,
+    /// The shortest and the longest packet that both ran.
+    lengths: Option<(usize, usize)>,
     rehearsal: Rehearsal,
 }
 
@@ -72,11 +81,16 @@ struct Work<'a> {
 enum Ran {
     /// The kernel does not run it.
     Nothing,
+    /// It did not get to the two programs.
+    Kept,
     /// The original took a way that it had taken before, or does not do the same twice.
     Known,
     /// It took a way that it had not taken before.
     New,
 }
+
+/// What came of packets, and the shortest and the longest that both ran.
+pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
 /// Compares the two programs.
 pub fn compare(
@@ -85,13 +99,14 @@ pub fn compare(
     packets: Packets<'_>,
     install: Install<'_>,
     options: &Options,
+    station: Station,
     stop: &Stop,
-) -> Result<Rehearsal, RehearsalError> {
+) -> Result<Compared, RehearsalError> {
     let Programs { all: mut programs, original, rewritten, open } = programs(kernel, subject)?;
     let calls = Calls { original, rewritten, seed: options.seed };
-    let mut work = Work::new(kernel, subject, install, calls, stop)?;
+    let mut work = Work::new(kernel, subject, install, calls, station, stop)?;
     let answered = work.answers.names();
-    if !answered.is_empty() {
+    if !answered.is_empty() && station == Station::TestRun {
         // It is this one that is to be loaded.
         load(kernel, Place::Rewritten, subject.rewritten, install)?;
         let names = answered.join(", ");
@@ -126,6 +141,10 @@ pub fn compare(
     while reached < options.packets && work.rehearsal.tried < tries && work.goes_on() {
         let packet = given.next().cloned().unwrap_or_else(|| arriving.mutant());
         work.rehearsal.tried += 1;
+        let packet = match station {
+            Station::TestRun => packet,
+            Station::Device(wired) => wired.frame(packet, &mut random),
+        };
         let packet = match facts {
             Some(facts) => made_to_hold(facts, packet, &mut random),
             None => Some(packet),
@@ -137,8 +156,9 @@ pub fn compare(
             arriving.keep(&packet);
             direct.keep(&arrival.packet);
         }
-        work.rehearsal.compared += u64::from(ran != Ran::Nothing && work.finds_none());
-        reached += 1;
+        let runs = matches!(ran, Ran::Known | Ran::New);
+        work.rehearsal.compared += u64::from(runs && work.finds_none());
+        reached += u64::from(ran != Ran::Kept);
     }
     if reached < options.packets && work.goes_on() {
         let note = format!("only {reached} packets got through the programs in front");
@@ -210,17 +230,19 @@ impl<'a> Work<'a> {
         subject: &'a Subject<'a>,
         install: Install<'a>,
         calls: Calls,
+        station: Station,
         stop: &'a Stop,
     ) -> Result<Work<'a>, RehearsalError> {
         let begun = Instant::now();
         let answers = calls.answers(0);
-        let bench = Bench::new(kernel, subject, install, &answers)?;
+        let bench = Bench::new(kernel, subject, install, &answers, station)?;
         let started = Instant::now();
         let rehearsal = Rehearsal { unread: bench.unread(), ..Rehearsal::default() };
         Ok(Work {
             kernel,
             subject,
             install,
+            station,
             calls,
             answers,
             epochs: 0,
@@ -235,12 +257,16 @@ impl<'a> Work<'a> {
             looking: Duration::ZERO,
             ways: HashSet::new(),
             refused: None,
+            lost: 0,
+            lengths: None,
             rehearsal,
         })
     }
 
     fn goes_on(&self) -> bool {
-        self.rehearsal.difference.is_none() && self.stop.reason().is_none()
+        // On a device, test runs have shown already that both run.
+        let of_use = self.station == Station::TestRun || self.is_determined();
+        of_use && self.rehearsal.difference.is_none() && self.stop.reason().is_none()
     }
 
     fn is_determined(&self) -> bool {
@@ -260,6 +286,19 @@ impl<'a> Work<'a> {
                 self.refused.get_or_insert_with(|| fault.to_string());
                 return Ok(Ran::Nothing);
             }
+            Comparison::Kept => return Ok(Ran::Kept),
+            Comparison::Lost => {
+                self.lost += 1;
+                if self.lost > LOST {
+                    self.rehearsal.undetermined = Some(format!("{} frames got lost", self.lost));
+                }
+                return Ok(Ran::Kept);
+            }
+            Comparison::Apart => {
+                let why = "a frame did not get to all copies of the programs".to_owned();
+                self.rehearsal.undetermined = Some(why);
+                return Ok(Ran::Kept);
+            }
             Comparison::Undetermined(difference) => {
                 self.rehearsal.ran += 1;
                 self.cannot_compare(&difference);
@@ -268,6 +307,9 @@ impl<'a> Work<'a> {
             Comparison::Ran { difference, way } => (difference, way),
         };
         self.rehearsal.ran += 1;
+        let length = arrival.packet.len();
+        let (least, most) = self.lengths.unwrap_or((length, length));
+        self.lengths = Some((least.min(length), most.max(length)));
         self.stop.count(self.rehearsal.ran, "packets");
         let ran = if self.ways.insert(way) { Ran::New } else { Ran::Known };
         if !self.is_determined() {
@@ -317,7 +359,8 @@ impl<'a> Work<'a> {
         let begun = Instant::now();
         self.epochs += 1;
         self.answers = self.calls.answers(self.epochs);
-        self.bench = Bench::new(self.kernel, self.subject, self.install, &self.answers)?;
+        let Work { kernel, subject, install, station, .. } = *self;
+        self.bench = Bench::new(kernel, subject, install, &self.answers, station)?;
         self.started = Instant::now();
         self.loading = self.started - begun;
         self.history.clear();
@@ -338,44 +381,43 @@ impl<'a> Work<'a> {
             self.cannot_compare(&difference);
             return Ok(());
         }
-        let Work { kernel, subject, install, stop, .. } = *self;
-        let found =
-            match repeat(kernel, subject, install, &self.answers, &self.history, self.alike, stop)?
-            {
-                Repeated::Behind(number, difference) => {
-                    let arrival = self.history.get(number).cloned();
-                    let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
-                    Found {
-                        what: difference.to_string(),
-                        packet: arrival.map(|arrival| arrival.packet),
-                        metadata: metadata.unwrap_or_default(),
-                        before: number as u64,
-                    }
-                }
-                Repeated::Somewhere(difference) => Found {
+        let Work { kernel, subject, install, station, stop, .. } = *self;
+        let (on, history) = ((&self.answers, station), &self.history);
+        let found = match repeat(kernel, subject, install, on, history, self.alike, stop)? {
+            Repeated::Behind(number, difference) => {
+                let arrival = self.history.get(number).cloned();
+                let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
+                Found {
                     what: difference.to_string(),
-                    packet: None,
-                    metadata: Vec::new(),
-                    before: self.alike as u64,
-                },
-                Repeated::No => {
-                    let why = format!("a difference does not show again: {difference}");
-                    self.rehearsal.undetermined = Some(why);
-                    self.history = Vec::new();
-                    return Ok(());
+                    packet: arrival.map(|arrival| arrival.packet),
+                    metadata: metadata.unwrap_or_default(),
+                    before: number as u64,
                 }
-            };
+            }
+            Repeated::Somewhere(difference) => Found {
+                what: difference.to_string(),
+                packet: None,
+                metadata: Vec::new(),
+                before: self.alike as u64,
+            },
+            Repeated::No => {
+                let why = format!("a difference does not show again: {difference}");
+                self.rehearsal.undetermined = Some(why);
+                self.history = Vec::new();
+                return Ok(());
+            }
+        };
         self.rehearsal.difference = Some(found);
         Ok(())
     }
 
-    fn end(mut self) -> Result<Rehearsal, RehearsalError> {
+    fn end(mut self) -> Result<Compared, RehearsalError> {
         self.look()?;
         self.rehearsal.ways = self.ways.len();
         self.rehearsal.ended = self.stop.reason().map(|why| why.to_string());
         if let Some(refused) = self.refused {
             self.rehearsal.notes.push(format!("packets that the kernel does not run: {refused}"));
         }
-        Ok(self.rehearsal)
+        Ok((self.rehearsal, self.lengths))
     }
 }

@@ -8,11 +8,13 @@ use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
 use crate::answers::Answers;
-use crate::bench::{Arrival, Bench, Comparison};
+use crate::bench::{Bench, Comparison};
 use crate::comparing::{Programs, programs};
 use crate::error::RehearsalError;
+use crate::lane::Arrival;
 use crate::options::{Cover, Subject};
 use crate::outcome::{Covered, Found};
+use crate::station::Station;
 
 /// Runs the packets in both programs, whatever those in front would do with them.
 pub fn cover(
@@ -35,7 +37,7 @@ pub fn cover(
             covered.not_run += packets.len() as u64;
             continue;
         }
-        let bench = match Bench::new(kernel, &alone, *install, &answers) {
+        let bench = match Bench::new(kernel, &alone, *install, &answers, Station::TestRun) {
             Ok(bench) => bench,
             Err(RehearsalError::Install { cause, .. }) => {
                 covered.not_installed.get_or_insert_with(|| cause.to_string());
@@ -47,7 +49,12 @@ pub fn cover(
         for (number, packet) in packets.iter().enumerate() {
             let arrival = Arrival::bare(packet.clone());
             let difference = match bench.compare(&arrival)? {
-                Comparison::Refused(_) => continue,
+                Comparison::Refused(_)
+                | Comparison::Kept
+                | Comparison::Lost
+                | Comparison::Apart => {
+                    continue;
+                }
                 // Other packets may do the same each time.
                 Comparison::Undetermined(_) => break,
                 Comparison::Ran { difference, way } => {

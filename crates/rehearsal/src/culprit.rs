@@ -8,9 +8,11 @@ use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
 use crate::answers::Answers;
-use crate::bench::{Arrival, Bench, Comparison};
+use crate::bench::{Bench, Comparison};
 use crate::error::RehearsalError;
+use crate::lane::Arrival;
 use crate::options::{Install, Subject};
+use crate::station::Station;
 
 /// For how long maps are compared behind each packet; large ones take long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,12 +33,12 @@ pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,
     install: Install<'_>,
-    answers: &Answers,
+    (answers, station): (&Answers, Station),
     packets: &[Arrival],
     alike: usize,
     stop: &Stop,
 ) -> Result<Repeated, RehearsalError> {
-    let bench = Bench::new(kernel, subject, install, answers)?;
+    let bench = Bench::new(kernel, subject, install, answers, station)?;
     let mut spent = Duration::ZERO;
     let mut skipped = false;
     for (number, packet) in packets.iter().enumerate() {
@@ -44,8 +46,9 @@ pub fn repeat(
             Comparison::Ran { difference: Some(difference), .. } => {
                 return Ok(Repeated::Behind(number, difference));
             }
-            Comparison::Undetermined(_) => return Ok(Repeated::No),
+            Comparison::Undetermined(_) | Comparison::Apart => return Ok(Repeated::No),
             Comparison::Ran { .. } | Comparison::Refused(_) => {}
+            Comparison::Kept | Comparison::Lost => {}
         }
         if number < alike || skipped {
             continue;

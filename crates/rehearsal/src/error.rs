@@ -3,7 +3,7 @@
 use std::io;
 
 use slowpath_kernel::timing::TimingError;
-use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError};
+use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError, WireError};
 use thiserror::Error;
 
 use crate::options::Place;
@@ -34,6 +34,9 @@ pub enum RehearsalError {
     /// The kernel does not run a packet.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Frames do not reach the programs on a device.
+    #[error(transparent)]
+    Wire(#[from] WireError),
     /// Runs are not timed.
     #[error(transparent)]
     Timing(#[from] TimingError),

@@ -14,8 +14,14 @@
 //! of the rewritten program. In programs that are passed a packet starts where it started first: they
 //! do not see how much room earlier ones left.
 //!
-//! From the bottom: `random`, `mutation`, `packets` and `answers` make what is tried, `bench` is the chain in the
-//! kernel, `comparing` the loop, `covering` what it does with packets that are given with content of
+//! A test run has a page for each packet; devices differ in the room around it and in its length. So
+//! frames go through the whole chain on virtual Ethernet, too, in the driver and in the kernel's
+//! generic code, each of original, copy and rewritten program in a network namespace of its own. A
+//! machine without that says why in the result ([`OnDevice::why_not`]).
+//!
+//! From the bottom: `random`, `mutation`, `packets` and `answers` make what is tried, `station` says
+//! where it runs, `lane` is one program there, `bench` the chain in the kernel, `comparing` the loop,
+//! `on_devices` the same on devices, `covering` what it does with packets that are given with content of
 //! maps, `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
 //! times mean.
 
@@ -25,7 +31,9 @@ mod comparing;
 mod covering;
 mod culprit;
 mod error;
+mod lane;
 mod mutation;
+mod on_devices;
 mod open;
 mod options;
 mod outcome;
@@ -33,6 +41,7 @@ mod packets;
 mod random;
 mod rate;
 mod sizes;
+mod station;
 mod turns;
 mod undo;
 
@@ -41,18 +50,23 @@ use std::sync::Arc;
 use std::thread;
 
 use slowpath_bpf::Object;
+use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{Kernel, stay};
 use slowpath_stop::Stop;
 
+use on_devices::on_devices;
 use packets::made_to_hold;
 use random::Random;
+use station::Station;
 
 pub use error::RehearsalError;
-pub use options::{Cover, Install, Options, Place, Stage, Subject};
-pub use outcome::{Covered, Found, Rate, Rehearsal};
+pub use options::{Cover, Devices, Install, Options, Place, Stage, Subject};
+pub use outcome::{Covered, Found, OnDevice, Rate, Rehearsal};
 pub use packets::Packets;
 
 /// Runs packets through a chain whose last program is there twice, and times both.
+///
+/// Afterwards, frames on virtual devices go through the chain there ([`Devices`]).
 ///
 /// `packets` are those as they arrive at the chain. `install` fills maps each time that programs are loaded: it is told which one it is, and
 /// has to fill those of original and rewritten program alike. All runs are on a thread of its own that
@@ -82,7 +96,10 @@ pub fn rehearse<'a>(
     on_one_cpu(|stays| {
         stop.enter("running packets in the kernel");
         let packets = Packets { seeds, facts };
-        let mut rehearsal = comparing::compare(kernel, subject, packets, install, options, stop)?;
+        let station = Station::TestRun;
+        let (mut rehearsal, _) =
+            comparing::compare(kernel, subject, packets, install, options, station, stop)?;
+        on_devices(kernel, subject, packets, install, options, stop, &mut rehearsal)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !stays {
             let note = "the thread could not stay on one CPU: maps with a value for each CPU may \
@@ -91,7 +108,12 @@ pub fn rehearse<'a>(
         }
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
             stop.enter("timing in the kernel");
-            match rate::rate(kernel, subject, seeds, install, options, stop)? {
+            let rate = match rate::rate(kernel, subject, seeds, install, options, stop) {
+                // What was compared is known all the same.
+                Err(RehearsalError::Timing(TimingError::Namespace(why))) => Err(why.to_string()),
+                done => done?,
+            };
+            match rate {
                 Ok(rate) => rehearsal.rate = Some(rate),
                 Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
             }

@@ -4,8 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use slowpath_bpf::Object;
+use slowpath_bpf::lift::Receive;
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, Loaded};
+
+/// Results that send a packet to another device: `XDP_TX` and `XDP_REDIRECT`.
+const SENT: [u32; 2] = [3, 4];
 
 /// A program that comes first.
 #[derive(Clone, Debug)]
@@ -74,10 +78,83 @@ pub struct Options {
     pub seed: u64,
     /// How often the two are timed in turns; 0 for not at all.
     pub rounds: u32,
+    /// The devices that frames are sent to besides.
+    pub devices: Devices,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { packets: 100_000, arbitrary: false, seed: 0, rounds: 15 }
+        let (packets, rounds, devices) = (100_000, 15, Devices::ALL);
+        Options { packets, arbitrary: false, seed: 0, rounds, devices }
+    }
+}
+
+/// Virtual Ethernet devices that frames are sent to, after all test runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Devices {
+    /// Frames that are to reach the two programs on each device; 0 for none.
+    pub frames: u64,
+    /// Whether programs run in the driver.
+    pub native: bool,
+    /// Whether programs run in the kernel's generic code.
+    pub generic: bool,
+    /// The shortest and the longest frame that may be sent, in bytes.
+    pub lengths: (usize, usize),
+    /// Whether frames may lie in several buffers, for programs that take these.
+    pub pieces: bool,
+}
+
+impl Devices {
+    /// 1000 frames of all lengths on each device.
+    pub const ALL: Devices = Devices {
+        frames: 1000,
+        native: true,
+        generic: true,
+        lengths: (0, u16::MAX as usize),
+        pieces: true,
+    };
+
+    /// No frames.
+    pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
+
+    /// Those of all devices whose packets arrive as `receive` says, behind these programs. Lengths are
+    /// such as may arrive at the first of them.
+    ///
+    /// # Errors
+    /// If it is not a receiving environment ([`Receive::parse`]).
+    pub fn delivering(receive: &str, frames: u64, upstream: &[Stage]) -> Result<Devices, String> {
+        let receive = Receive::parse(receive)?;
+        // Here, a program gets a packet as the one in front has left it. On another device it may
+        // arrive with other room and metadata.
+        let moves = upstream.iter().any(|stage| stage.results.iter().any(|one| SENT.contains(one)));
+        let as_left = !moves || receive.around() == Receive::ANY.around();
+        let delivers = |environment: &str| {
+            as_left && Receive::named(environment).is_some_and(|there| receive.covers(&there))
+        };
+        let (native, generic) = (delivers("veth"), delivers("generic"));
+        let (least, most) = receive.length;
+        let lengths = (least.into(), most.into());
+        Ok(Devices { frames, native, generic, lengths, pieces: receive.fragments })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_devices_that_deliver_so_are_tried() {
+        let on = |receive: &str| {
+            let devices = Devices::delivering(receive, 10, &[]).expect("is an environment");
+            (devices.native, devices.generic, devices.lengths)
+        };
+        assert_eq!(on("any"), (true, true, (0, 65_535)));
+        assert_eq!(on("length=60..1514"), (true, true, (60, 1514)));
+        assert_eq!(on("veth"), (true, false, (0, 3522)));
+        assert_eq!(on("generic"), (false, true, (0, 65_535)));
+        for other in ["test-run", "native-page", "head=0..100", "tail=0..64", "meta=4..8"] {
+            assert_eq!((on(other).0, on(other).1), (false, false), "{other}");
+        }
+        assert!(Devices::delivering("nowhere", 10, &[]).is_err());
     }
 }

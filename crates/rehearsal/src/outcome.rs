@@ -22,12 +22,27 @@ pub struct Rehearsal {
     pub difference: Option<Found>,
     /// Names of maps that cannot be read and were not compared, such as ring buffers.
     pub unread: Vec<String>,
+    /// The same on devices, as far as that was asked for.
+    pub devices: Vec<OnDevice>,
     /// How long both take.
     pub rate: Option<Rate>,
     /// Why it ended before it was done, if it did.
     pub ended: Option<String>,
     /// What else there is to know, in sentences.
     pub notes: Vec<String>,
+}
+
+/// Frames on a virtual Ethernet device that went through both programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OnDevice {
+    /// Where the programs ran: "native" is in the driver, "generic" in the kernel's own code.
+    pub mode: &'static str,
+    /// Frames that got through the programs in front and made both do the same.
+    pub frames: u64,
+    /// The shortest and the longest of all frames that both ran, in bytes.
+    pub lengths: Option<(usize, usize)>,
+    /// Why they were not compared there, or not to the end.
+    pub why_not: Option<String>,
 }
 
 /// What is known of two programs from packets that were given.

@@ -8,8 +8,9 @@ use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Kernel, Loaded, TestRun, again};
 use slowpath_stop::Stop;
 
-use crate::bench::{Arrival, fill, load, load_upstream, pass};
+use crate::bench::{load, load_upstream, pass};
 use crate::error::RehearsalError;
+use crate::lane::{Arrival, fill};
 use crate::options::{Install, Options, Place, Subject};
 use crate::outcome::Rate;
 use crate::turns::{Figures, Turn};

@@ -3,7 +3,7 @@
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
-use crate::bench::Arrival;
+use crate::lane::Arrival;
 
 /// What may have to be done: nothing, where what a program has made of the packet takes the same path
 /// again, or to put the packet back. How start and end have moved is not told, only by how much longer

@@ -8,7 +8,7 @@ use slowpath_generate::sequence::{Abilities, Sequences};
 use slowpath_ir::PacketFacts;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use slowpath_rehearsal::{Options, Rehearsal, Subject, rehearse};
+use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
@@ -16,10 +16,13 @@ use slowpath_stop::Stop;
 const SEQUENCES: u64 = 40;
 /// Packets for each: maps are compared more than once.
 const PACKETS: u64 = 2500;
+/// Frames for each on each device.
+const FRAMES: u64 = 50;
 
 fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsal {
     let subject = Subject { upstream: &[], original: (original, 0), rewritten: (rewritten, 0) };
-    let options = Options { packets: PACKETS, arbitrary: false, seed: 3, rounds: 0 };
+    let devices = Devices { frames: FRAMES, ..Devices::ALL };
+    let options = Options { packets: PACKETS, seed: 3, rounds: 0, devices, ..Options::default() };
     let seeds = [vec![0; 130]];
     let done = rehearse(kernel, &subject, &seeds, &|_, _| Ok(None), &options, &Stop::never());
     done.expect("runs")
@@ -37,7 +40,7 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
         Ok(kernel) => kernel,
         Err(reason) => return Oracle::Kernel.missing(reason),
     };
-    let packets = AtomicUsize::new(0);
+    let (packets, frames) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let undetermined = |evictions| {
         let undetermined = sequences(evictions).enumerate().filter(|(seed, original)| {
             let program = original.link(0, None).expect("links");
@@ -49,6 +52,9 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
             let done = rehearsed(&kernel, original, &rewritten);
             assert_eq!(done.difference, None, "sequence {seed}, evictions: {evictions}");
             packets.fetch_add(done.compared as usize, Ordering::Relaxed);
+            for device in &done.devices {
+                frames.fetch_add(device.frames as usize, Ordering::Relaxed);
+            }
             if let Some(why) = &done.undetermined {
                 eprintln!("sequence {seed}: {why}");
             }
@@ -61,4 +67,7 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
     // Those that call for the time or random numbers, and those whose maps evict.
     assert!(plain * 2 < SEQUENCES as usize, "{plain}");
     Oracle::Kernel.compared(packets.into_inner(), "packets in rehearsals");
+    let frames = frames.into_inner();
+    eprintln!("{frames} frames on virtual Ethernet");
+    Oracle::Kernel.compared(frames, "frames in rehearsals");
 }

@@ -13,15 +13,15 @@ use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, Kernel, LoadError, Loaded, agreement};
 use slowpath_oracle::Oracle;
 use slowpath_rehearsal::{
-    Cover, Options, Place, Rehearsal, RehearsalError, Stage, Subject, cover, rehearse,
+    Cover, Devices, Options, Place, Rehearsal, RehearsalError, Stage, Subject, cover, rehearse,
 };
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::{Limits, Stop};
 
 /// `XDP_PASS`.
-const PASS: u32 = 2;
+pub const PASS: u32 = 2;
 
-fn object(name: &str) -> Object {
+pub fn object(name: &str) -> Object {
     let folder =
         if name.starts_with("chain_") { "../slowpath/tests/objects" } else { "../../examples" };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
@@ -29,12 +29,12 @@ fn object(name: &str) -> Object {
 }
 
 /// The kernel, if it is there.
-fn kernel() -> Option<Kernel> {
+pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
 /// With this element, the second program of the chain tells IPv4 from the rest by what it returns.
-fn seen(place: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
+pub fn seen(place: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Place::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
     Ok(None)
@@ -45,12 +45,12 @@ fn nothing(_: Place, _: &Loaded) -> Result<Option<Installed>, InstallError> {
 }
 
 /// An object of a program that was changed.
-fn written(object: &Object, program: &BpfProgram) -> Object {
+pub fn written(object: &Object, program: &BpfProgram) -> Object {
     Object::parse(&object.write(&[program]).expect("is written")).expect("is an object")
 }
 
 /// What is known behind the first program of the chain: IPv6 of at least 34 bytes.
-fn facts() -> PacketFacts {
+pub fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(34, 1514);
     for (offset, byte) in [(12, 0x86), (13, 0xdd)] {
         facts.bits.extend(KnownBits::of(0xff, byte).map(|bits| (offset, bits)));
@@ -58,7 +58,7 @@ fn facts() -> PacketFacts {
     facts
 }
 
-fn specialised(object: &Object, facts: &PacketFacts, mode: Mode) -> Object {
+pub fn specialised(object: &Object, facts: &PacketFacts, mode: Mode) -> Object {
     let program = object.link(0, None).expect("links");
     let made = specialise(object, &program, facts, mode, &Stop::never()).expect("is specialised");
     written(object, &made.program)
@@ -71,11 +71,11 @@ fn seed() -> Vec<u8> {
     packet
 }
 
-fn first_of_chain() -> Vec<Stage> {
+pub fn first_of_chain() -> Vec<Stage> {
     vec![Stage { object: Arc::new(object("chain_first.bpf.o")), program: 0, results: vec![PASS] }]
 }
 
-fn rehearsed(
+pub fn rehearsed(
     kernel: &Kernel,
     upstream: &[Stage],
     (original, rewritten): (&Object, &Object),
@@ -93,7 +93,8 @@ fn ipv4() -> Vec<u8> {
     packet
 }
 
-const FEW: Options = Options { packets: 5000, arbitrary: false, seed: 1, rounds: 0 };
+pub const FEW: Options =
+    Options { packets: 5000, arbitrary: false, seed: 1, rounds: 0, devices: Devices::NONE };
 
 #[test]
 fn programs_in_front_keep_packets_back() {
@@ -354,7 +355,7 @@ fn it_stops_when_asked() {
 }
 
 /// A program of these instructions, in the place of another one.
-fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
+pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];
     program.insns = insns;
@@ -362,7 +363,7 @@ fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     written(object, &program)
 }
 
-fn set(dst: Register, number: i32) -> Insn {
+pub fn set(dst: Register, number: i32) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(number) }
 }
 

@@ -158,6 +158,22 @@ impl Receive {
         }
     }
 
+    /// Whether whatever arrives there arrives here, too, but for lengths of packets.
+    pub fn covers(&self, there: &Receive) -> bool {
+        let within = |own: (u16, u16), other: (u16, u16)| own.0 <= other.0 && other.1 <= own.1;
+        let tail = match (self.tail, there.tail) {
+            (TailRoom::Bytes(least, most), TailRoom::Bytes(from, to)) => {
+                within((least, most), (from, to))
+            }
+            (own, other) => own == other || self.tail == Receive::ANY.tail,
+        };
+        tail && within(self.head, there.head)
+            && (self.cut.is_none() || self.cut == there.cut)
+            && within(self.metadata, there.metadata)
+            && (there.supports_metadata || !self.supports_metadata)
+            && (self.fragments || !there.fragments)
+    }
+
     /// Head room and metadata.
     pub fn around(&self) -> Surroundings {
         Surroundings { head_room: self.head, metadata: self.metadata }

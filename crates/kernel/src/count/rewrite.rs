@@ -9,7 +9,7 @@ use slowpath_bpf::insn::{
 use slowpath_random::Random;
 
 use super::answers::{Answer, replacement};
-use crate::rewriting::{Before, before, moved};
+use crate::rewriting::{Before, DEEPEST, before, lowest, moved};
 
 /// In weighted sums, the low bits that count instructions.
 pub const COUNT_BITS: u32 = 32;
@@ -32,9 +32,6 @@ impl Weights {
         Some((Random::new(place).bits() >> 32) as u32)
     }
 }
-
-/// Deepest place of a stack frame.
-const DEEPEST: i16 = -512;
 
 /// The program with additions to the counter, and answers in place of calls.
 ///
@@ -164,31 +161,4 @@ fn place(
         }
     }
     best.ok_or("there is no register and no room on the stack")
-}
-
-/// The lowest place, a multiple of 8, that the function around a slot may use of its stack frame.
-/// Nothing but constants is added to the frame pointer, so no place is below the least of them.
-fn lowest(program: &BpfProgram, slot: usize) -> i16 {
-    let after = program.subprograms.partition_point(|f| f.first <= slot);
-    let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);
-    let end = program.subprograms.get(after).map_or(program.insns.len(), |f| f.first);
-    let within = |imm: i32| i16::try_from(imm).ok().filter(|imm| *imm >= DEEPEST).unwrap_or(0);
-    let constant = |insn: &Insn| match *insn {
-        Insn::Load { base, offset, .. }
-        | Insn::Store { base, offset, .. }
-        | Insn::Atomic { base, offset, .. }
-        | Insn::LoadAcquire { base, offset, .. }
-        | Insn::StoreRelease { base, offset, .. }
-            if base == Register::FRAME =>
-        {
-            offset
-        }
-        Insn::Alu { width: Width::W64, op: AluOp::Add, src: Source::Imm(imm), .. } => within(imm),
-        Insn::Alu { width: Width::W64, op: AluOp::Sub, src: Source::Imm(imm), .. } => {
-            within(imm.wrapping_neg())
-        }
-        _ => 0,
-    };
-    let lowest = program.insns[first..end].iter().map(constant).min().unwrap_or(0).min(0);
-    lowest & !7
 }

@@ -103,6 +103,11 @@ impl Assembly {
         }
     }
 
+    /// The instructions.
+    pub fn into_insns(self) -> Vec<Insn> {
+        self.insns
+    }
+
     /// The code, 8 bytes for each instruction.
     pub fn code(&self) -> Vec<u8> {
         encode(&self.insns)

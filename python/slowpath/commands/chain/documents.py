@@ -140,6 +140,21 @@ class CallResult(TypedDict):
     """What it returns; null if that is the address of an entry of a map."""
 
 
+class OnDevice(TypedDict):
+    """Frames that a rewritten program and the original got on virtual Ethernet (veth)."""
+
+    mode: Literal["native", "generic"]
+    """Where programs ran: in the driver (`native`), or in the kernel's generic code."""
+    frames: int
+    """Frames that the programs in front let through, and with which both did the same."""
+    shortest: int | None
+    """The length of the shortest of all frames that both ran, in bytes; null if there is none."""
+    longest: int | None
+    """The length of the longest, in bytes; null if there is none."""
+    why_not: str | None
+    """Why both were not compared there, or not to the end; null if they were."""
+
+
 class Rehearsal(TypedDict):
     """What the running kernel says of a rewritten program beside the original."""
 
@@ -183,6 +198,9 @@ class Rehearsal(TypedDict):
     where there is none."""
     why_not: str | None
     """Why it was not tried, or ended early."""
+    devices: list[OnDevice]
+    """The same on virtual Ethernet, in a network namespace of its own, in each mode of XDP. A
+    `difference` that shows there names the mode."""
     notes: list[str]
     """What else there is to say, one sentence each."""
 

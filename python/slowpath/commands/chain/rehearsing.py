@@ -15,7 +15,7 @@ from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.session import Session
 from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.commands.chain.documents import ChainProgram, Rehearsal
+from slowpath.commands.chain.documents import ChainProgram, OnDevice, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_for
 from slowpath.engine import chains, objects
 from slowpath.engine.errors import MapsFile
@@ -28,6 +28,7 @@ from slowpath.schema.results import Witness
 from slowpath.work.stopping import Stopping
 
 _SEARCH = 10.0  # seconds for the search of a packet
+_FRAMES = 1000  # most frames on virtual Ethernet, in each mode of XDP
 _USUAL = [
     # TCP over IPv4
     bytes.fromhex(
@@ -65,6 +66,7 @@ class Rehearsing(NamedTuple):
     seconds: float | None
     frozen: MapsFile | None  # content of maps that is frozen
     assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
+    receive: str | None  # how packets arrive; None: as on any device
     watch: WorkWatch
 
 
@@ -159,11 +161,20 @@ def _one(
         _covers(rehearsing, number, covers),
         assumed=rehearsing.assumed,
     )
-    how = rehearsals.Rehearsing(
-        rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
-    )
+    how = _how(rehearsing, arbitrary=rehearsing.guarded)
     (name, _, _) = rehearsing.loaded.chain.members[number]
     return _said(kernel, chain, how, (generation, _looking(rehearsing, name)), stopping)
+
+
+def _how(rehearsing: Rehearsing, *, arbitrary: bool) -> rehearsals.Rehearsing:
+    """How much is tried."""
+    return rehearsals.Rehearsing(
+        rehearsing.packets,
+        arbitrary=arbitrary,
+        frames=min(rehearsing.packets, _FRAMES),
+        receive=rehearsing.receive,
+        deadline_seconds=rehearsing.seconds,
+    )
 
 
 def _whole(
@@ -175,11 +186,7 @@ def _whole(
 ) -> Rehearsal:
     """What the kernel says of all programs as one, beside them as tail calls chain them."""
     look = _looking(rehearsing, "all programs as one")
-    how = rehearsals.Rehearsing(
-        rehearsing.packets,
-        arbitrary=not rehearsing.assumed,
-        deadline_seconds=rehearsing.seconds,
-    )
+    how = _how(rehearsing, arbitrary=not rehearsing.assumed)
     if fused.apart is None:
         return _loaded(kernel, fused.data, fused.entry, (look, stopping))
 
@@ -297,7 +304,20 @@ def _said(
         "program_ratio": 1 / alone if alone else None,
         "raised": raised,
         "why_not": said["ended"],
+        "devices": [_on_device(one) for one in said["devices"]],
         "notes": [*_left_out(covered), *said["notes"], *_unread(said["unread"])],
+    }
+
+
+def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
+    """What came of frames on a device."""
+    lengths = said["lengths"]
+    return {
+        "mode": said["mode"],
+        "frames": said["frames"],
+        "shortest": lengths[0] if lengths else None,
+        "longest": lengths[1] if lengths else None,
+        "why_not": said["why_not"],
     }
 
 
@@ -383,8 +403,8 @@ def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def _short(how: rehearsals.Rehearsing) -> rehearsals.Rehearsing:
-    """A tenth of the packets, and nothing is timed."""
-    return how._replace(packets=how.packets // 10, rounds=0)
+    """A tenth of the packets, no frames, and nothing is timed."""
+    return how._replace(packets=how.packets // 10, rounds=0, frames=0)
 
 
 def _without(reason: str, *, refused: bool = False) -> Rehearsal:
@@ -406,5 +426,6 @@ def _without(reason: str, *, refused: bool = False) -> Rehearsal:
         "program_ratio": None,
         "raised": None,
         "why_not": reason,
+        "devices": [],
         "notes": [],
     }

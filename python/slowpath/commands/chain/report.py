@@ -1,6 +1,6 @@
 """The texts of `slowpath chain facts` and `slowpath chain optimize`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
@@ -10,6 +10,7 @@ from slowpath.commands.chain.documents import (
     Dropped,
     Fact,
     Guard,
+    OnDevice,
     Rehearsal,
     withheld,
 )
@@ -167,6 +168,7 @@ def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
             f"{name}: in the kernel, the same with {paths}{said['packets']} packets that get "
             f"there{more}"
         )
+    yield from (one_line(f"{name}: {line}") for line in _on_devices(said["devices"]))
     if said["raised"] and said["agrees"]:
         yield one_line(f"{name}: in the kernel, the same with another generation and other maps")
     if said["original_ns"] and said["rewritten_ns"]:
@@ -181,6 +183,21 @@ def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
     elif said["why_not"]:
         yield one_line(f"{name}: not tried in the kernel: {said['why_not']}")
     yield from (one_line(f"{name}: {note}") for note in said["notes"])
+
+
+def _on_devices(devices: Sequence[OnDevice]) -> Iterator[str]:
+    """What frames on virtual Ethernet said of a program."""
+    tried = [one for one in devices if one["frames"]]
+    if tried:
+        each = (
+            f"{one['frames']} {one['mode']} frames of {one['shortest']} to {one['longest']} bytes"
+            for one in tried
+        )
+        yield f"on veth, the same with {' and '.join(each)}"
+    for one in devices:
+        if one["why_not"]:
+            when = " to the end" if one["frames"] else ""
+            yield f"on veth ({one['mode']}), not tried{when}: {one['why_not']}"
 
 
 def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:

@@ -194,7 +194,9 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             report["fused"]["assumptions"] = _conditions_of_fused(report, report["fused"])
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
-        rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed, watch=watch)
+        rehearsing = Rehearsing(
+            *what, frozen=maps, assumed=job.assumed, receive=job.receive, watch=watch
+        )
         whole = None if fused is None else chains.FusedObject(*fused)
         tried = Rewritten(list(zip(objects, covers, strict=True)), whole)
         fused = _rehearse(rehearsing, report, tried, stopping)

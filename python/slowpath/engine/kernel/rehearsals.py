@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath import _core
 from slowpath.engine.kernel.refusals import RewrittenRefusedError, of_the_kernel
@@ -42,6 +42,8 @@ class Rehearsing(NamedTuple):
     packets: int = 100_000  # how many are to get through to both programs
     arbitrary: bool = False  # as many more go to both directly
     rounds: int = 15  # how often both are timed; 0: not at all
+    frames: int = 0  # how many are to reach both on virtual Ethernet, in each mode of XDP
+    receive: str | None = None  # which of these modes: all (None), or those that deliver so
     deadline_seconds: float | None = None
 
 
@@ -81,6 +83,15 @@ class RehearsalCovered(TypedDict):
     not_run: int
 
 
+class RehearsalOnDevice(TypedDict):
+    """Frames on virtual Ethernet: `slowpath_rehearsal::OnDevice`."""
+
+    mode: Literal["native", "generic"]
+    frames: int
+    lengths: list[int] | None  # the shortest and the longest, in bytes
+    why_not: str | None
+
+
 class RehearsalReport(TypedDict):
     """What is known of two programs: `slowpath_rehearsal::Rehearsal`."""
 
@@ -95,6 +106,7 @@ class RehearsalReport(TypedDict):
     undetermined: str | None
     difference: RehearsalDifference | None
     unread: list[str]
+    devices: list[RehearsalOnDevice]
     rate: RehearsalRate | None
     ended: str | None
     notes: list[str]
@@ -119,12 +131,12 @@ def rehearse(
         InputError: when the kernel refuses another one (then with what its verifier says), maps do
             not take their content, or the rewritten program does not run what the original runs.
     """
-    packets, arbitrary, rounds, seconds = rehearsing
+    packets, arbitrary, rounds, frames, receive, seconds = rehearsing
     stop = _core.Stop(seconds, None)
     stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
     asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
-    more = (chain.more, list(chain.assumed))
+    more = (chain.more, list(chain.assumed), frames, receive)
     with of_the_kernel(), stopping.calling(stop.set):
         running = Meanwhile(
             lambda: _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)

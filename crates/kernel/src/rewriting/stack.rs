@@ -1,0 +1,34 @@
+//! Room on the stack of a program below everything that it keeps there.
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
+
+/// Deepest place of a stack frame.
+pub const DEEPEST: i16 = -512;
+
+/// The lowest place, a multiple of 8, that the function around a slot may use of its stack frame.
+/// Nothing but constants is added to the frame pointer, so no place is below the least of them.
+pub fn lowest(program: &BpfProgram, slot: usize) -> i16 {
+    let after = program.subprograms.partition_point(|f| f.first <= slot);
+    let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);
+    let end = program.subprograms.get(after).map_or(program.insns.len(), |f| f.first);
+    let within = |imm: i32| i16::try_from(imm).ok().filter(|imm| *imm >= DEEPEST).unwrap_or(0);
+    let constant = |insn: &Insn| match *insn {
+        Insn::Load { base, offset, .. }
+        | Insn::Store { base, offset, .. }
+        | Insn::Atomic { base, offset, .. }
+        | Insn::LoadAcquire { base, offset, .. }
+        | Insn::StoreRelease { base, offset, .. }
+            if base == Register::FRAME =>
+        {
+            offset
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Add, src: Source::Imm(imm), .. } => within(imm),
+        Insn::Alu { width: Width::W64, op: AluOp::Sub, src: Source::Imm(imm), .. } => {
+            within(imm.wrapping_neg())
+        }
+        _ => 0,
+    };
+    let lowest = program.insns[first..end].iter().map(constant).min().unwrap_or(0).min(0);
+    lowest & !7
+}

@@ -1,0 +1,166 @@
+//! Programs on a virtual Ethernet device, where each frame leaves a record.
+//!
+//! A socket sends a frame, the driver or the kernel's generic code receives it, and programs run on it
+//! one behind the other, by tail calls. Each of their exits records the result, the packet and its
+//! metadata in a map, and drops the frame: whatever a program decides, the device sends nothing, so
+//! that no redirect can lead back to it. The namespace has one pair of devices, made in the same order
+//! each time, so that programs of several [`Wire`]s see the same numbers of devices.
+//!
+//! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c` (`netif_receive_generic_xdp`).
+
+mod entry;
+mod recording;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::thread::sleep;
+use std::time::Duration;
+
+use slowpath_bpf::{MapKind, Object};
+
+use crate::error::{LoadError, WireError};
+use crate::generated::KEY;
+use crate::program::load_generated;
+use crate::sys::{MapSpec, RawMap};
+use crate::{Answer, Device, FrameSocket, Kernel, Link, Loaded, Mode, Namespace};
+use entry::entry;
+pub use recording::Record;
+use recording::{Exits, LAYOUT, recording};
+
+/// Programs behind each other: the kernel allows that many tail calls (`MAX_TAIL_CALL_CNT`).
+const PROGRAMS: u32 = 33;
+/// Looks at the record before a frame counts as lost.
+const LOOKS: u32 = 500;
+/// Looks without a pause: mostly, a frame has arrived when it is sent.
+const EAGER: u32 = 20;
+/// Time between later looks.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// A virtual Ethernet device with programs.
+#[derive(Debug)]
+pub struct Wire {
+    record: RawMap,
+    next: RawMap,
+    programs: usize,
+    /// Records until now.
+    seen: Cell<u64>,
+    socket: FrameSocket,
+    mode: Mode,
+    // Detached before its device goes.
+    link: Option<Link>,
+    near: Device,
+    namespace: Namespace,
+}
+
+impl Wire {
+    /// A device without programs, for packets of at most `mtu` bytes without their Ethernet header.
+    ///
+    /// # Errors
+    /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if devices cannot have packets of that length.
+    pub fn new(kernel: &Kernel, mode: Mode, mtu: u32) -> Result<Wire, WireError> {
+        let map = |name, kind: MapKind, value_size, max_entries| {
+            let spec = MapSpec {
+                name,
+                kind: kind.0,
+                key_size: 4,
+                value_size,
+                max_entries,
+                flags: 0,
+                extra: 0,
+                inner: None,
+                btf: None,
+                cpus: kernel.possible_cpus(),
+            };
+            RawMap::create(&spec).map_err(|cause| WireError::Record { action: "create", cause })
+        };
+        let record = map("slowpath.record", MapKind::ARRAY, LAYOUT.size(), 1)?;
+        let next = map("slowpath.next", MapKind::PROG_ARRAY, 4, PROGRAMS)?;
+        let namespace = Namespace::new()?;
+        let [near, far] = namespace.create_pair(["near", "far"])?;
+        for device in [near, far] {
+            namespace.set_mtu(device, mtu)?;
+        }
+        let socket = namespace.frame_socket(far)?;
+        let (programs, seen, link) = (0, Cell::new(0), None);
+        Ok(Wire { record, next, programs, seen, socket, mode, link, near, namespace })
+    }
+
+    /// Loads a program behind those that were loaded before, with maps of its own and calls that are
+    /// answered so. Packets go on behind it where it returns one of `results`.
+    ///
+    /// # Errors
+    /// As [`Kernel::load`], and [`LoadError::NotRecorded`].
+    pub fn load(
+        &mut self,
+        kernel: &Kernel,
+        (object, program): (&Object, usize),
+        answers: &[Answer],
+        results: &[u32],
+    ) -> Result<Loaded, LoadError> {
+        let exits = Exits {
+            record: self.record.fd(),
+            next: self.next.fd(),
+            program: self.programs,
+            results,
+        };
+        let loaded = kernel.load_changed(object, program, answers, |linked| {
+            recording(linked, &exits)
+                .map_err(|why| LoadError::NotRecorded { program: linked.name.clone(), why })
+        })?;
+        let slot = (self.programs as u32).to_ne_bytes();
+        let put = self.next.update(&slot, &loaded.fd().as_raw_fd().to_ne_bytes());
+        put.map_err(|cause| {
+            let program = object.programs.get(program).map(|entry| entry.name.clone());
+            LoadError::Refused { program: program.unwrap_or_default(), cause }
+        })?;
+        self.programs += 1;
+        Ok(loaded)
+    }
+
+    /// Attaches the programs, of which this is the first. What earlier frames left in the room in front
+    /// of a frame is set to zero before it runs.
+    ///
+    /// # Errors
+    /// If the kernel does not take it, for example for the length of packets.
+    pub fn attach(&mut self, first: &Loaded) -> Result<(), WireError> {
+        let code = entry(self.next.fd());
+        let fd = load_generated("slowpath.entry", &code.code(), first.fragments());
+        let refused = |cause| WireError::Record { action: "load a program for", cause };
+        let entry = Loaded::new(fd.map_err(refused)?, BTreeMap::new(), BTreeMap::new());
+        self.link = Some(entry.attach(&self.namespace, self.near, self.mode)?);
+        Ok(())
+    }
+
+    /// Sends a frame and waits for its record; `None` if there is none after a tenth of a second.
+    ///
+    /// # Errors
+    /// If it is shorter than an Ethernet header or longer than the device sends, or the record is not
+    /// read.
+    pub fn send(&self, frame: &[u8]) -> Result<Option<Record>, WireError> {
+        let before = self.seen.get();
+        self.socket.send(frame)?;
+        for look in 0..LOOKS {
+            let value = self.record.lookup(&KEY);
+            let value = value.map_err(|cause| WireError::Record { action: "read", cause })?;
+            let count = LAYOUT.count(&value);
+            if count != before {
+                self.seen.set(count);
+                // Another frame may have been late.
+                let one = count == before.wrapping_add(1);
+                return match LAYOUT.record(&value) {
+                    Some(record) => Ok(Some(record).filter(|_| one)),
+                    None => {
+                        let cause = io::ErrorKind::InvalidData.into();
+                        Err(WireError::Record { action: "fill", cause })
+                    }
+                };
+            }
+            if look >= EAGER {
+                sleep(PAUSE);
+            }
+        }
+        Ok(None)
+    }
+}

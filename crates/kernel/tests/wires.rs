@@ -1,0 +1,53 @@
+//! Records of frames on virtual Ethernet: where a program does not ask for room, they are what a test
+//! run gives.
+
+use crate::support;
+
+use slowpath_kernel::{Mode, Namespace, Wire};
+use slowpath_oracle::Oracle;
+use support::{kernel, object, path};
+
+/// Examples that neither ask for the time nor move the ends of packets outwards.
+const EXAMPLES: [&str; 5] = ["alaw2ulaw", "ddos_filter", "firewall", "header_parser", "ipv6_lb"];
+
+/// Frames that begin as packets of the tests, of several lengths.
+fn frames() -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    for (_, packet) in support::packets() {
+        for length in [14, 15, 60, packet.len(), 1514] {
+            let mut frame = packet.clone();
+            frame.resize(length.max(14), 0x5a);
+            frames.push(frame);
+        }
+    }
+    frames
+}
+
+#[test]
+fn records_are_what_test_runs_give() {
+    let Some(kernel) = kernel() else { return };
+    if let Err(reason) = Namespace::new() {
+        return Oracle::Kernel.missing(reason);
+    }
+    let mut compared = 0;
+    for name in EXAMPLES {
+        let object = object(&path(&format!("../../examples/{name}.bpf.o")));
+        for mode in [Mode::Native, Mode::Generic] {
+            let tested = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let mut wire = Wire::new(&kernel, mode, 1500).unwrap_or_else(|e| panic!("{e}"));
+            let program = wire.load(&kernel, (&object, 0), &[], &[]);
+            let program = program.unwrap_or_else(|e| panic!("{name}: {e}"));
+            wire.attach(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
+            for frame in frames() {
+                let run = tested.run(&frame, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let sent = wire.send(&frame).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let record = sent.unwrap_or_else(|| panic!("{name}: {} bytes", frame.len()));
+                let known = (record.program, record.run.return_value, &record.run.packet);
+                assert_eq!(known, (0, run.return_value, &run.packet), "{name}, {mode:?}");
+                assert_eq!(record.run.metadata, run.metadata, "{name}, {mode:?}");
+                compared += 1;
+            }
+        }
+    }
+    Oracle::Kernel.compared(compared, "records of frames");
+}

@@ -1,0 +1,73 @@
+//! The comparison on virtual devices.
+
+use slowpath_kernel::{Interruptible, Kernel, Mode};
+use slowpath_stop::Stop;
+
+use crate::comparing::{compare, programs};
+use crate::error::RehearsalError;
+use crate::open::{linked, open};
+use crate::options::{Install, Options, Subject};
+use crate::outcome::{Found, OnDevice, Rehearsal};
+use crate::packets::Packets;
+use crate::station::{Station, Wired};
+
+/// Sends frames to both programs on each device that is asked for, and adds what came of it. What a
+/// machine does not let us do is part of that.
+pub fn on_devices(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    packets: Packets<'_>,
+    install: Install<'_>,
+    options: &Options,
+    stop: &Stop,
+    rehearsal: &mut Rehearsal,
+) -> Result<(), RehearsalError> {
+    let devices = &options.devices;
+    if devices.frames == 0 || rehearsal.difference.is_some() {
+        return Ok(());
+    }
+    let mut all = programs(kernel, subject)?.all;
+    let mut upstream = Vec::new();
+    for stage in subject.upstream {
+        upstream.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
+    }
+    // In front, calls are not answered.
+    let differs: Vec<String> = open(&upstream).into_iter().collect();
+    all.extend(upstream);
+    let options = Options { packets: devices.frames, arbitrary: false, rounds: 0, ..*options };
+    for (mode, name, is_asked) in
+        [(Mode::Native, "native", devices.native), (Mode::Generic, "generic", devices.generic)]
+    {
+        if !is_asked || rehearsal.difference.is_some() {
+            continue;
+        }
+        let mut on = OnDevice { mode: name, frames: 0, lengths: None, why_not: None };
+        let wired = Wired::new(devices, mode, &all);
+        on.why_not = match (&rehearsal.undetermined, wired) {
+            (Some(why), _) => Some(why.clone()),
+            _ if !differs.is_empty() => {
+                let names = differs.join(", ");
+                Some(format!("what programs in front do depends on what {names} return"))
+            }
+            (None, None) => Some("no frame on it has such a length".to_owned()),
+            (None, Some(wired)) => {
+                stop.enter("sending frames on virtual Ethernet");
+                let station = Station::Device(wired);
+                match compare(kernel, subject, packets, install, &options, station, stop) {
+                    Ok((done, lengths)) => {
+                        (on.frames, on.lengths) = (done.compared, lengths);
+                        rehearsal.difference = done.difference.map(|found| Found {
+                            what: format!("on veth ({name}), {}", found.what),
+                            ..found
+                        });
+                        done.undetermined.or(done.ended)
+                    }
+                    Err(fault) if fault.is_interrupted() => return Err(fault),
+                    Err(fault) => Some(fault.to_string()),
+                }
+            }
+        };
+        rehearsal.devices.push(on);
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Where packets run: in test runs, or on virtual devices.
+
+use slowpath_bpf::BpfProgram;
+use slowpath_kernel::Mode;
+
+use crate::mutation::SHORTEST;
+use crate::options::Devices;
+use crate::random::Random;
+
+/// Length of an Ethernet header in bytes.
+const HEADER: u32 = 14;
+/// Longest frame in one page of 4096 bytes on virtual Ethernet, without header; less than
+/// `veth_xdp_set` of `drivers/net/veth.c` allows.
+const PAGE: u32 = 3400;
+/// Length of jumbo frames without header.
+const JUMBO: u32 = 9000;
+/// Lengths of frames that are tried often: the least, those around the minimum of Ethernet and the
+/// usual maximum, and such as fill buffers of virtual Ethernet to different extents.
+const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
+
+/// Where packets run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Station {
+    /// `BPF_PROG_TEST_RUN`
+    TestRun,
+    /// A device.
+    Device(Wired),
+}
+
+/// How frames arrive on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wired {
+    pub mode: Mode,
+    /// The longest packet without its header, in bytes.
+    pub mtu: u32,
+    /// The shortest and the longest frame.
+    lengths: (usize, usize),
+}
+
+impl Wired {
+    /// A device for these programs; `None` if frames of no length may arrive there.
+    pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<Wired> {
+        let pieces = devices.pieces && programs.iter().all(BpfProgram::takes_fragments);
+        let mtu = if mode == Mode::Generic || pieces { JUMBO } else { PAGE };
+        let (least, most) = devices.lengths;
+        let lengths = (least.max(SHORTEST), most.min((mtu + HEADER) as usize));
+        (lengths.0 <= lengths.1).then_some(Wired { mode, mtu, lengths })
+    }
+
+    /// A frame that begins as a packet does, of a length that may arrive. Every third one keeps its
+    /// length, as far as that is so.
+    pub fn frame(&self, mut packet: Vec<u8>, random: &mut Random) -> Vec<u8> {
+        let (least, most) = self.lengths;
+        let length = match random.below(3) {
+            0 => packet.len(),
+            1 => random.choose(&LENGTHS).copied().unwrap_or(least),
+            _ if random.one_in(2) => least + random.below(most - least + 1),
+            _ => most - random.below(16),
+        };
+        let length = length.clamp(least, most);
+        packet.truncate(length);
+        while packet.len() < length {
+            packet.push(random.bits() as u8);
+        }
+        packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn frames_have_all_kinds_of_lengths() {
+        let mut random = Random::new(1);
+        let mut lengths = |devices: &Devices, mode| {
+            let wired = Wired::new(devices, mode, &[])?;
+            let frames = (0..2000).map(|_| wired.frame(vec![7; 60], &mut random).len());
+            Some(frames.collect::<BTreeSet<usize>>())
+        };
+        let any = Devices::ALL;
+        let generic = lengths(&any, Mode::Generic).expect("some");
+        assert_eq!((generic.first(), generic.last()), (Some(&14), Some(&9014)));
+        assert!([15, 60, 1514].iter().all(|length| generic.contains(length)), "{generic:?}");
+        let usual = Devices { lengths: (60, 1514), ..any };
+        let native = lengths(&usual, Mode::Native).expect("some");
+        assert_eq!((native.first(), native.last()), (Some(&60), Some(&1514)));
+        let long = Devices { lengths: (5000, 6000), pieces: false, ..any };
+        assert_eq!(lengths(&long, Mode::Native), None);
+    }
+}

@@ -1,0 +1,237 @@
+//! Rehearsals on virtual Ethernet: programs that are right in test runs and wrong on devices are found,
+//! and right ones agree.
+
+use std::sync::Arc;
+
+use slowpath_bpf::Object;
+use slowpath_bpf::insn::helper::{GET_PRANDOM_U32, XDP_ADJUST_TAIL};
+use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
+use slowpath_kernel::{Kernel, Namespace, NamespaceError};
+use slowpath_oracle::Oracle;
+use slowpath_rehearsal::{Devices, OnDevice, Options, Rehearsal, Stage};
+use slowpath_specialise::Mode;
+
+use crate::rehearsals::{
+    FEW, PASS, facts, first_of_chain, kernel, object, of_insns, rehearsed, set, specialised,
+    written,
+};
+
+/// `XDP_TX`
+const TX: i32 = 3;
+
+/// The kernel, if it makes network namespaces.
+fn with_devices() -> Option<Kernel> {
+    let kernel = kernel()?;
+    match Namespace::new() {
+        Ok(_) => Some(kernel),
+        Err(reason @ NamespaceError::Refused(_)) => {
+            Oracle::Kernel.missing(reason);
+            None
+        }
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+/// Nothing but frames on devices.
+fn on(native: bool, generic: bool) -> Options {
+    Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
+}
+
+/// Test runs first.
+fn behind_test_runs() -> Options {
+    Options { packets: 2000, ..on(true, true) }
+}
+
+fn to(dst: Register, src: Register) -> Insn {
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
+}
+
+/// Adds a trailer of so many bytes; where there is no room, passes the packet as it was, unless it believes in room.
+fn trailer(bytes: i32, believes: bool) -> Object {
+    let fails = Insn::Branch {
+        width: Width::W64,
+        cond: Condition::Ne,
+        dst: Register::R0,
+        src: Source::Imm(0),
+        offset: 2,
+    };
+    let mut insns = vec![set(Register::R2, bytes), Insn::Call(Call::Helper(XDP_ADJUST_TAIL))];
+    insns.extend((!believes).then_some(fails));
+    insns.extend([set(Register::R0, TX), Insn::Exit]);
+    if !believes {
+        insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
+    }
+    of_insns(&object("chain_second.bpf.o"), insns)
+}
+
+/// Drops packets that are longer than so many bytes; `None`: none.
+fn longest(bytes: Option<i32>) -> Object {
+    let load =
+        |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
+    let mut insns = vec![load(Register::R2, 0), load(Register::R3, 4), set(Register::R0, 1)];
+    if let Some(bytes) = bytes {
+        let (width, dst) = (Width::W64, Register::R2);
+        insns.extend([
+            Insn::Alu { width, op: AluOp::Add, dst, src: Source::Imm(bytes) },
+            Insn::Branch {
+                width,
+                cond: Condition::Lt,
+                dst,
+                src: Source::Reg(Register::R3),
+                offset: 1,
+            },
+        ]);
+    }
+    insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
+    of_insns(&object("chain_second.bpf.o"), insns)
+}
+
+/// What is wrong with a program, which test runs do not show.
+fn found(
+    kernel: &Kernel,
+    upstream: &[Stage],
+    pair: (&Object, &Object),
+    options: Options,
+) -> String {
+    let done = rehearsed(kernel, upstream, pair, options).expect("runs");
+    assert_eq!((done.compared, done.undetermined), (options.packets, None));
+    let packet = done.difference.expect("devices show it");
+    assert!(packet.packet.is_some(), "{packet:?}");
+    packet.what
+}
+
+/// Frames that both did the same with, on each device.
+fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
+    let OnDevice { why_not, .. } = done.devices.first().expect("devices");
+    assert_eq!((&done.difference, why_not), (&None, &None));
+    done.devices.iter().map(|device| (device.mode, device.frames)).collect()
+}
+
+#[test]
+fn room_that_a_device_has_not_is_found_missing() {
+    let Some(kernel) = with_devices() else { return };
+    let (right, wrong) = (trailer(500, false), trailer(500, true));
+    let what = found(&kernel, &[], (&right, &wrong), on(false, true));
+    assert_eq!(what, "on veth (generic), they return 2 and 3");
+    let (right, wrong) = (trailer(100, false), trailer(100, true));
+    let what = found(&kernel, &[], (&right, &wrong), behind_test_runs());
+    assert_eq!(what, "on veth (native), they return 2 and 3");
+    let same = rehearsed(&kernel, &[], (&right, &right), behind_test_runs()).expect("runs");
+    assert_eq!(agreed(&same), [("native", 300), ("generic", 300)]);
+    let lengths: Vec<_> = same.devices.iter().filter_map(|device| device.lengths).collect();
+    assert_eq!(lengths, [(14, 3414), (14, 9014)]);
+    Oracle::Kernel.compared(600, "frames in rehearsals");
+}
+
+#[test]
+fn packets_that_no_test_run_has_are_sent() {
+    let Some(kernel) = with_devices() else { return };
+    let (right, wrong) = (longest(Some(5000)), longest(None));
+    let what = found(&kernel, &[], (&right, &wrong), behind_test_runs());
+    assert_eq!(what, "on veth (generic), they return 1 and 2");
+    let short = Devices { lengths: (0, 5000), ..behind_test_runs().devices };
+    let options = Options { devices: short, ..behind_test_runs() };
+    let same = rehearsed(&kernel, &[], (&right, &wrong), options).expect("runs");
+    assert_eq!(agreed(&same), [("native", 300), ("generic", 300)]);
+    assert_eq!(same.devices[1].lengths, Some((14, 5000)));
+    Oracle::Kernel.compared(600, "frames in rehearsals");
+}
+
+#[test]
+fn programs_in_front_run_on_the_device_too() {
+    let Some(kernel) = with_devices() else { return };
+    let original = object("chain_second.bpf.o");
+    let rewritten = specialised(&original, &facts(), Mode::Trust);
+    let pair = (&original, &rewritten);
+    let done = rehearsed(&kernel, &first_of_chain(), pair, on(true, true)).expect("runs");
+    assert_eq!(agreed(&done), [("native", 300), ("generic", 300)]);
+    let alone = found(&kernel, &[], pair, on(false, true));
+    assert!(alone.starts_with("on veth (generic), they return "), "{alone}");
+    // What a program in front leaves of the room is what there is.
+    let grows = of_insns(
+        &object("chain_second.bpf.o"),
+        vec![
+            set(Register::R2, 100),
+            Insn::Call(Call::Helper(XDP_ADJUST_TAIL)),
+            set(Register::R0, PASS.cast_signed()),
+            Insn::Exit,
+        ],
+    );
+    let upstream = [Stage { object: Arc::new(grows), program: 0, results: vec![PASS] }];
+    let what =
+        found(&kernel, &upstream, (&trailer(100, false), &trailer(100, true)), behind_test_runs());
+    assert_eq!(what, "on veth (native), they return 2 and 3");
+    Oracle::Kernel.compared(600, "frames in rehearsals");
+}
+
+#[test]
+fn packets_and_maps_are_compared_there() {
+    let Some(kernel) = with_devices() else { return };
+    let original = object("chain_first.bpf.o");
+    let mut changed = original.link(0, None).expect("links");
+    for insn in &mut changed.insns {
+        match insn {
+            Insn::Alu { src: Source::Imm(number @ 1), dst, .. } if *dst != Register::R0 => {
+                *number = 3;
+            }
+            Insn::Store { src: Source::Imm(number @ 1), .. } => *number = 3,
+            _ => {}
+        }
+    }
+    let rewritten = written(&original, &changed);
+    let what = found(&kernel, &[], (&original, &rewritten), on(true, false));
+    assert_eq!(what, "on veth (native), they leave different content of map seen");
+    // The context has the packet's start and end.
+    let writes = |byte| {
+        let (packet, end) = (Register::R2, Register::R3);
+        let load = |dst, offset| {
+            let base = Register::R1;
+            Insn::Load { size: Size::W, signed: false, dst, base, offset }
+        };
+        let (width, dst) = (Width::W64, Register::R4);
+        of_insns(
+            &object("chain_second.bpf.o"),
+            vec![
+                set(Register::R0, PASS.cast_signed()),
+                load(packet, 0),
+                load(end, 4),
+                to(dst, packet),
+                Insn::Alu { width, op: AluOp::Add, dst, src: Source::Imm(14) },
+                Insn::Branch { width, cond: Condition::Gt, dst, src: Source::Reg(end), offset: 1 },
+                Insn::Store { size: Size::B, base: packet, offset: 13, src: Source::Imm(byte) },
+                Insn::Exit,
+            ],
+        )
+    };
+    let what = found(&kernel, &[], (&writes(1), &writes(2)), on(true, true));
+    assert_eq!(what, "on veth (native), they leave packets that differ in byte 13");
+    Oracle::Kernel.compared(2, "changed programs in rehearsals");
+}
+
+#[test]
+fn what_cannot_be_compared_there_is_said() {
+    let Some(kernel) = with_devices() else { return };
+    let original = object("chain_second.bpf.o");
+    let why = |options: Options, upstream: &[Stage]| {
+        let done = rehearsed(&kernel, upstream, (&original, &original), options).expect("runs");
+        assert_eq!(done.compared, options.packets, "test runs go on");
+        let device = done.devices.first().expect("it was asked for");
+        assert_eq!(device.frames, 0);
+        device.why_not.clone().expect("is said")
+    };
+    let long = Devices { lengths: (9500, 9600), ..behind_test_runs().devices };
+    let said = why(Options { devices: long, ..behind_test_runs() }, &[]);
+    assert_eq!(said, "no frame on it has such a length");
+    let random = of_insns(
+        &original,
+        vec![
+            Insn::Call(Call::Helper(GET_PRANDOM_U32)),
+            set(Register::R0, PASS.cast_signed()),
+            Insn::Exit,
+        ],
+    );
+    let upstream = [Stage { object: Arc::new(random), program: 0, results: vec![PASS] }];
+    let said = why(behind_test_runs(), &upstream);
+    assert!(said.ends_with("depends on what bpf_get_prandom_u32 return"), "{said}");
+    Oracle::Kernel.compared(2, "reasons in rehearsals");
+}

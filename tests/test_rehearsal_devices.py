@@ -1,0 +1,161 @@
+"""Rewritten programs beside their originals on virtual Ethernet."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oracles import compared
+from running_kernel import needs_kernel
+from slowpath.engine import objects
+from slowpath.engine.kernel import rehearsals, stations
+from slowpath.programs.loading import load_program
+from slowpath.programs.sources import Clang
+from slowpath.work.stopping import Stopping
+from support import ROOT, slowpath
+from test_schema import check
+
+PRELUDE = """
+typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
+#define SEC(name) __attribute__((section(name), used))
+struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex; };
+char _license[] SEC("license") = "GPL";
+#define DATA ((u8 *)(long)ctx->data)
+#define END ((u8 *)(long)ctx->data_end)
+"""
+FRONT = """
+SEC("xdp") int front(struct xdp_md *ctx)
+{
+	if (DATA + 60 > END || END - DATA > 1000)
+		return 1;
+	return 2;
+}
+"""
+"""Lets packets of 60 to 1000 bytes pass."""
+TRAILER = """
+static long (*adjust_tail)(struct xdp_md *, int) = (void *)65;
+u64 grown, refused;
+SEC("xdp") int trailer(struct xdp_md *ctx)
+{
+	if (DATA + 60 > END)
+		return 1;
+	if (adjust_tail(ctx, 100)) {
+		refused++;
+		return 2;
+	}
+	grown++;
+	return 3;
+}
+"""
+"""Adds a trailer of 100 bytes, or passes the packet as it was where there is no room."""
+SEED = bytes(range(60))
+UNPRIVILEGED = """
+import json, sys
+from slowpath.app import app
+sys.exit(app(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """A chain of both programs."""
+    for name, text in (("front", FRONT), ("trailer", TRAILER)):
+        (tmp_path / f"{name}.bpf.c").write_text(PRELUDE + text)
+    programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "trailer")]
+    edges = [{"from": "front", "on": ["XDP_PASS"], "to": "trailer"}]
+    file = tmp_path / "chain.yaml"
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": edges}))
+    return file
+
+
+def optimized(chain: Path, *words: str | Path) -> dict[str, Any]:
+    """What is said of the second program, rewritten without a guard."""
+    options = ("--trust", "--packets", "1000", "--format", "json")
+    run = slowpath("chain", "optimize", chain, *options, *words)
+    assert run.returncode == 0, run.stderr
+    check("chain", run.stdout)
+    return dict(json.loads(run.stdout)["programs"][1])
+
+
+def program(file: Path) -> objects.Object:
+    return objects.read_object(str(file), load_program(str(file), Clang()))
+
+
+def rehearsed(chain: Path, rewritten: bytes) -> rehearsals.RehearsalReport:
+    """Both programs behind the first one, on devices of any kind."""
+    front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
+    stages = [rehearsals.Stage(front, 0, [2])]
+    both = rehearsals.Rehearsed(stages, (trailer, 0), rewritten, [SEED])
+    how = rehearsals.Rehearsing(packets=1000, rounds=0, frames=300)
+    return rehearsals.rehearse(stations.open_kernel(), both, how, Stopping())
+
+
+def test_a_program_that_is_right_in_test_runs_only_is_found(chain: Path, tmp_path: Path) -> None:
+    needs_kernel()
+    one = optimized(chain, "--receive", "test-run", "-o", tmp_path / "out")
+    said = one["rehearsal"]
+    assert (one["proved"], said["agrees"], said["packets"]) == (True, True, 1000)
+    why = "packets do not arrive there as --receive test-run says"
+    assert [(on["mode"], on["frames"], on["why_not"]) for on in said["devices"]] == [
+        ("native", 0, why),
+        ("generic", 0, why),
+    ]
+    found = rehearsed(chain, (tmp_path / "out/trailer.bpf.o").read_bytes())
+    assert found["compared"] == 1000  # of test runs
+    difference = found["difference"]
+    assert difference is not None
+    assert difference["what"] == "on veth (native), they return 2 and 3"
+    assert len(bytes.fromhex(difference["packet"] or "")) >= 60
+    compared("kernel", 1000, "packets in rehearsals")
+
+
+def test_a_program_for_any_device_is_tried_on_devices(chain: Path, tmp_path: Path) -> None:
+    needs_kernel()
+    one = optimized(chain, "-o", tmp_path / "out")
+    assert one["proved"]
+    native, generic = one["rehearsal"]["devices"]
+    assert one["rehearsal"]["agrees"]
+    assert (native["mode"], native["frames"], native["why_not"]) == ("native", 1000, None)
+    assert (generic["mode"], generic["frames"], generic["why_not"]) == ("generic", 1000, None)
+    # Programs in front keep others back.
+    assert all(on["shortest"] == 60 and 500 < on["longest"] <= 1000 for on in (native, generic))
+    run = slowpath("chain", "optimize", chain, "--trust", "--packets", "500")
+    (line,) = [line for line in run.stdout.splitlines() if "on veth" in line]
+    assert line.startswith("trailer: on veth, the same with 500 native frames of ")
+    assert " bytes and 500 generic frames of " in line
+    again = rehearsed(chain, (tmp_path / "out/trailer.bpf.o").read_bytes())
+    assert again["difference"] is None
+    compared("kernel", 3000, "frames in rehearsals")
+
+
+def test_devices_are_those_that_deliver_packets_as_it_is_said(chain: Path) -> None:
+    needs_kernel()
+    native, generic = optimized(chain, "--receive", "veth")["rehearsal"]["devices"]
+    assert [one["mode"] for one in (generic, native) if one["why_not"]] == ["generic"]
+    said = optimized(chain, "--receive", "length=100..200")["rehearsal"]["devices"]
+    assert all(one["frames"] == 1000 for one in said)
+    assert all((one["shortest"], one["longest"]) == (100, 200) for one in said)
+
+
+def test_without_namespaces_test_runs_go_on(chain: Path) -> None:
+    needs_kernel()
+    if shutil.which("setpriv") is None:
+        pytest.skip(
+            "setpriv, which takes privileges away, is not installed (apt install util-linux)"
+        )
+    words = ["chain", "optimize", str(chain), "--trust", "--packets", "500"]
+    command = ["setpriv", "--bounding-set=-sys_admin", sys.executable, "-c", UNPRIVILEGED, *words]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert "trailer: in the kernel, the same with " in run.stdout
+    for mode in ("native", "generic"):
+        (line,) = [line for line in lines if line.startswith(f"trailer: on veth ({mode})")]
+        assert "not tried: the kernel makes no network namespace for us" in line
+        assert "CAP_SYS_ADMIN" in line
+    assert any("nothing is timed: the kernel makes no network namespace" in line for line in lines)
+    compared("kernel", 2, "answers to processes without privileges")
