@@ -167,6 +167,8 @@ def verify(
     assumed: list[str],
     btf: Btf | None,
     stop: Stop,
+    receive: str | None = None,
+    behind: tuple[Chain, list[tuple[Object, int]], int] | None = None,
 ) -> str: ...
 
 @final

@@ -68,7 +68,7 @@ impl RewriteOptions {
     }
 
     /// What holds of packets that arrive at the first program, lengths that a device delivers included.
-    fn arriving(&self) -> PacketFacts {
+    pub(crate) fn arriving(&self) -> PacketFacts {
         let (least, greatest) = self.lift.receive.length;
         let lengths = PacketFacts::lengths(least, greatest);
         self.first.meet(&lengths).unwrap_or(lengths)
@@ -93,6 +93,8 @@ pub struct Rewritten {
     pub fused_covers: Vec<Cover>,
     /// The control-flow graphs of programs, where they are asked for.
     pub graphs: GraphReports,
+    /// In the order of the members, what is known of packets that arrive, and how they do.
+    pub arriving: Vec<(PacketFacts, Receive)>,
 }
 
 /// What is said of a program that is still to be rewritten.
@@ -180,7 +182,13 @@ pub fn rewrite(
         report.programs[member].remarks.push(what);
     }
     let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
+    let known = |(facts, _, receive): &(Option<PacketFacts>, Option<FrozenMaps>, Receive)| {
+        let (least, greatest) = receive.length;
+        let lengths = || PacketFacts::lengths(least, greatest);
+        (facts.clone().unwrap_or_else(lengths), *receive)
+    };
     let mut rewritten = Rewritten {
+        arriving: arriving.iter().map(known).collect(),
         report,
         objects,
         covers,

@@ -4,13 +4,14 @@
 //! Maps of one name are one map in both, where both objects define them alike. Others belong to one of
 //! the programs: what it writes there is a difference.
 
-use crate::Loaded;
 use crate::equivalence::{Counterexample, EquivalenceError, Packets, Proof, prove_for};
 use crate::report::ProofReport;
+use crate::rewrite::{RewriteOptions, rewrite};
 use crate::settings::settings;
+use crate::{Chain, ChainError, Loaded};
 use serde::Serialize;
 use slowpath_bpf::insn::{Imm64, Insn};
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, ObjectError, Part};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -49,6 +50,58 @@ pub struct VerifyReport {
     pub proof: ProofReport,
 }
 
+/// Where both programs run: what is known of packets there.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// What holds of all packets that arrive.
+    pub facts: PacketFacts,
+    /// How they arrive.
+    pub receive: Receive,
+    /// Conditions for that, one sentence each.
+    pub conditions: Vec<String>,
+}
+
+impl From<PacketFacts> for Place {
+    /// On any device.
+    fn from(facts: PacketFacts) -> Place {
+        Place { facts, receive: Receive::ANY, conditions: Vec::new() }
+    }
+}
+
+impl Place {
+    /// Where packets arrive as these options say.
+    pub fn of(options: &RewriteOptions) -> Place {
+        Place {
+            facts: options.arriving(),
+            receive: options.lift.receive,
+            conditions: options.condition.iter().cloned().collect(),
+        }
+    }
+
+    /// The place of a program in a chain, by its number there, behind all programs in front of it.
+    /// `options` say what arrives at the first one.
+    ///
+    /// # Errors
+    /// When the chain is not looked at, and when no packet gets to the program.
+    pub fn in_chain(
+        chain: &Chain,
+        loaded: &[Loaded],
+        member: usize,
+        options: &RewriteOptions,
+        stop: &Stop,
+    ) -> Result<Place, ChainError> {
+        let options = RewriteOptions { mode: None, explain: false, ..options.clone() };
+        let mut found = rewrite(chain, loaded, &options, stop, |_| {})?;
+        let report = found.report.programs.swap_remove(member);
+        if !report.reached {
+            let line = chain.members[member].line;
+            return Err(ChainError::at(line, report.never.join("; ")));
+        }
+        let (facts, receive) = found.arriving.swap_remove(member);
+        Ok(Place { facts, receive, conditions: report.assumptions })
+    }
+}
+
 /// Why two programs cannot be compared.
 #[derive(Debug, Error)]
 pub enum VerifyError {
@@ -60,14 +113,13 @@ pub enum VerifyError {
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Compares two programs for packets of which facts hold, anywhere: whatever room there is around
-/// packets. What is known by the time that `stop` says so is the result.
+/// Compares two programs for packets as they arrive at a place. What is known by the time that `stop` says so is the result.
 ///
 /// # Errors
 /// See [`VerifyError`].
 pub fn verify(
     both: [&Loaded; 2],
-    facts: &PacketFacts,
+    place: &Place,
     kernel: Option<Arc<Btf>>,
     stop: &Stop,
 ) -> Result<VerifyReport, VerifyError> {
@@ -86,8 +138,10 @@ pub fn verify(
         Some(why) => Proof { undecided: vec![why], ..Proof::default() },
         None => {
             let options = LiftOptions { kernel_types: kernel.clone(), ..LiftOptions::any_device() };
+            let options = options.receiving(place.receive);
             let [first, second] = &programs;
-            prove_for(&joined.object, first, second, Packets::Inside(facts), &options, stop)?
+            let packets = Packets::Inside(&place.facts);
+            prove_for(&joined.object, first, second, packets, &options, stop)?
         }
     };
     let outcome = match (&proof.counterexample, proof.proved) {
@@ -105,6 +159,7 @@ pub fn verify(
     let counterexample = proof.counterexample.clone();
     let mut proof = ProofReport::from(proof);
     let mut assumptions = std::mem::take(&mut proof.assumptions);
+    assumptions.extend(place.conditions.iter().cloned());
     for (number, program) in programs.iter().enumerate() {
         let sentences = settings(NAMES[number], &joined.object, program);
         assumptions.extend(sentences);

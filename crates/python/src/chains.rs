@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
 use slowpath_chain::equivalence::Cover;
+use slowpath_chain::verify::Place;
 use slowpath_chain::{Apart, Loaded, MapOf, RewriteOptions};
 use slowpath_specialise::Mode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -331,10 +332,17 @@ impl Rewriting {
     }
 }
 
+/// A chain, the objects of its programs, each with its number there, and the number of one of them.
+type Behind = (Py<Chain>, Vec<(Py<Object>, usize)>, usize);
+
 /// Compares programs of two objects, by their numbers there, for packets of which the facts `assumed`
-/// hold; what came of it, as JSON text (`slowpath_chain::verify::VerifyReport`). Raises `Error` when a
-/// program cannot be linked or analysed; when `stop` says so, it ends with what is known by then.
+/// hold and that arrive as `receive` says; what came of it, as JSON text
+/// (`slowpath_chain::verify::VerifyReport`). With `behind`, both take the place of a program of a chain,
+/// and the packets are those that arrive at its first one. Raises `Error` when a program cannot be
+/// linked or analysed; when `stop` says so, it ends with what is known by then.
 #[pyfunction]
+#[pyo3(signature = (first, second, assumed, btf, stop, receive=None, behind=None))]
+#[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn verify(
     py: Python<'_>,
     first: (Py<Object>, usize),
@@ -342,15 +350,35 @@ pub fn verify(
     assumed: Vec<String>,
     btf: Option<Py<Btf>>,
     stop: &Stop,
+    receive: Option<&str>,
+    behind: Option<Behind>,
 ) -> PyResult<String> {
     let both = loaded(py, vec![first, second])?;
-    let facts = slowpath_chain::assumed(&assumed)
+    let first = slowpath_chain::assumed(&assumed)
         .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+    let mut options = RewriteOptions { first, ..RewriteOptions::default() };
+    if let Some(name) = receive {
+        let read = options.receiving(name);
+        options = read.map_err(|why| errors::exception(py, &Error::Option(why)))?;
+    }
     let kernel_types = btf.map(|btf| btf.get().shared().shared());
+    options.lift.kernel_types.clone_from(&kernel_types);
+    let behind = behind.map(|(chain, objects, member)| {
+        Ok::<_, PyErr>((chain.get().inner.clone(), loaded(py, objects)?, member))
+    });
+    let behind = behind.transpose()?;
     let done = worker::run(py, stop, move |stop| {
-        slowpath_chain::verify::verify([&both[0], &both[1]], &facts, kernel_types, stop)
+        let place = match &behind {
+            Some((chain, members, member)) => {
+                let found = Place::in_chain(chain, members, *member, &options, stop);
+                found.map_err(|error| error.to_string())?
+            }
+            None => Place::of(&options),
+        };
+        slowpath_chain::verify::verify([&both[0], &both[1]], &place, kernel_types, stop)
+            .map_err(|error| error.to_string())
     })?;
-    let report = done.map_err(|error| errors::exception(py, &Error::Input(error.to_string())))?;
+    let report = done.map_err(|error| errors::exception(py, &Error::Input(error)))?;
     serde_json::to_string(&report).map_err(|error| errors::defect(py, &error))
 }
 

@@ -211,6 +211,8 @@ class Verifying(NamedTuple):
     btf: Btf | None = None
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
+    receive: str | None = None  # how packets arrive; None: as on any device
+    behind: tuple[ChainSubject, int] | None = None  # the program of a chain in whose place both are
 
 
 def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
@@ -221,7 +223,11 @@ def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
     """
     stop = _core.Stop(verifying.deadline_seconds, verifying.memory_bytes)
     with of_file(file), stopping.calling(stop.set):
-        return _core.verify(*verifying.both, list(verifying.assumed), verifying.btf, stop)
+        asked = (*verifying.both, list(verifying.assumed), verifying.btf, stop, verifying.receive)
+        if verifying.behind is None:
+            return _core.verify(*asked)
+        subject, member = verifying.behind
+        return _core.verify(*asked, (subject.chain, subject.objects, member))
 
 
 def rewrite_messages(

@@ -293,7 +293,15 @@ VERIFY = Command(
             "What is compared",
             "--program",
             metavar="NAME",
-            help="The program of this name in both (default: the only XDP program).",
+            help="The program of this name in both (default: the only XDP program); with --chain, "
+            "the program of the chain in whose place both are (default: its last one).",
+        ),
+        option(
+            "What is compared",
+            "--chain",
+            metavar="FILE",
+            help="Compare both in the place of a program of this chain (*.yaml): for the packets "
+            "that get there through the programs in front.",
         ),
         *_WORK,
         option(
@@ -303,8 +311,10 @@ VERIFY = Command(
             action="append",
             default=[],
             help="What holds of packets, in the words of slowpath chain facts: 'length >= 64', "
-            "'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. Repeatable.",
+            "'bytes 12-13 = 0800', 'byte 14 & f0 = 40'; with --chain, of those that arrive at its "
+            "first program. Repeatable.",
         ),
+        RECEIVE._replace(group="What is known"),
         form_option(("table", "json"), "json is stable"),
     ),
     _verify,

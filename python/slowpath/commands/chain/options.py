@@ -66,6 +66,8 @@ def make_comparing(given: Namespace) -> Comparing:
         written.cflags,
         options.deadline_seconds,
         memory_or_share(written.memory),
+        receive=written.receive,
+        chain=given.chain,
     )
 
 

@@ -57,7 +57,11 @@ class VerifyReport(TypedDict):
     of maps, under the `assumptions`. `differ`: they do not with the `counterexample`, which was
     run in the concrete interpreter. `undecided`: neither is known."""
     facts: list[str]
-    """What was assumed of packets (`--assume`)."""
+    """What was assumed of packets (`--assume`): with a `place`, of those that arrive at the first
+    program of the chain."""
+    place: str | None
+    """The program of a chain in whose place both are (`--chain`), for packets that get there
+    through the programs in front; null if they may be anywhere."""
     assumptions: list[str]
     """Conditions for the outcome, one sentence each."""
     undecided: list[str]

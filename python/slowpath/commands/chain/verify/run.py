@@ -10,6 +10,7 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.lists import first_few
 from slowpath.cli.printable import json_line, one_line
 from slowpath.cli.terminal import out, out_lines
+from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.verify.documents import FinalState, VerifyReport
 from slowpath.engine import chains, identity, objects
 from slowpath.programs.kernel_btf import KernelBtf
@@ -39,6 +40,8 @@ class Comparing(NamedTuple):
     cflags: tuple[str, ...] = ()
     deadline_seconds: float | None = None
     memory_bytes: int | None = None
+    receive: str | None = None  # how packets arrive; None: as on any device
+    chain: str | None = None  # a description; `program` is one of it then
 
 
 def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
@@ -63,12 +66,22 @@ def compared(comparing: Comparing) -> VerifyReport:
     """
     clang = Clang(comparing.cflags, comparing.deadline_seconds, memory_bytes=comparing.memory_bytes)
     files = comparing.first, comparing.second
-    both = [_program(file, comparing.program, clang) for file in files]
+    place = None if comparing.chain is None else _place(comparing, comparing.chain, clang)
+    wanted = comparing.program if place is None else place.program
+    both = [_program(file, wanted, clang) for file in files]
     needed = any(needs_kernel for _, _, needs_kernel in both)
+    needed = needed or (place is not None and place.loaded.needs_kernel)
     btf = KernelBtf(comparing.btf).for_program(needed=needed)
     first, second = ((found, number) for found, number, _ in both)
     limits = comparing.deadline_seconds, comparing.memory_bytes
-    asked = chains.Verifying((first, second), comparing.assumed, btf, *limits)
+    asked = chains.Verifying(
+        (first, second),
+        comparing.assumed,
+        btf,
+        *limits,
+        receive=comparing.receive,
+        behind=None if place is None else (place.subject(btf), place.member),
+    )
     said = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
@@ -86,10 +99,39 @@ def compared(comparing: Comparing) -> VerifyReport:
         "first": comparing.first,
         "second": comparing.second,
         "facts": list(comparing.assumed),
+        "place": None if place is None else f"{place.name} in {comparing.chain}",
         "stopped": stopped,
         **known,  # type: ignore[typeddict-item] # of the engine, which a test holds to the schema
     }
     return report
+
+
+class _Place(NamedTuple):
+    """The program of a chain in whose place two others are."""
+
+    loaded: LoadedChain
+    member: int  # its number in the chain
+    name: str  # its name there
+    program: str | None  # its name in the objects, if the description says one
+
+    def subject(self, btf: objects.Btf | None) -> chains.ChainSubject:
+        """The chain, with the kernel's types."""
+        return chains.ChainSubject(self.loaded.file, self.loaded.chain, self.loaded.members, btf)
+
+
+def _place(comparing: Comparing, file: str, clang: Clang) -> _Place:
+    """The place that is meant: the program that is named, or the last of the chain.
+
+    Raises:
+        InputError: when the chain cannot be read, or has no such program.
+    """
+    loaded = load_chain(file, clang)
+    names = [name for name, _, _ in loaded.chain.members]
+    name = comparing.program or names[-1]
+    if name not in names:
+        raise InputError(file, f"there is no program {name}; it has {', '.join(names)}")
+    member = names.index(name)
+    return _Place(loaded, member, name, loaded.chain.members[member][2])
 
 
 def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
@@ -128,6 +170,8 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
             yield f"differ: {first} and {second} do not do the same"
         case "undecided":
             yield f"not decided: whether {first} and {second} do the same"
+    if report["place"]:
+        yield one_line(f"  as {report['place']}, for packets that get there")
     yield from (f"  if {one_line(fact)}" for fact in report["facts"])
     yield from (f"  if {one_line(condition)}" for condition in report["assumptions"])
     yield from (f"  {one_line(why)}" for why in report["undecided"])
