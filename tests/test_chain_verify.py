@@ -61,7 +61,7 @@ def test_programs_are_compared_for_what_gets_to_their_place(chain: Path) -> None
     assert (behind["outcome"], behind["place"]) == ("equal", f"behind in {chain}")
     first = verified(folder, CHECKS, UNCHECKED, "--chain", chain, "--program", "front")
     assert (first["outcome"], first["place"]) == ("differ", f"front in {chain}")
-    # What arrives at the first program is as it is assumed.
+    # Packets at the first program are as assumed.
     words = ("--chain", chain, "--program", "front", "--assume", "length >= 50")
     assert verified(folder, CHECKS, UNCHECKED, *words)["outcome"] == "equal"
     text = slowpath(

@@ -73,7 +73,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def optimized(chain: Path, *words: str | Path) -> dict[str, Any]:
-    """What is said of the second program, rewritten without a guard."""
+    """The lines about the second program, rewritten without a guard."""
     options = ("--trust", "--packets", "1000", "--format", "json")
     run = slowpath("chain", "optimize", chain, *options, *words)
     assert run.returncode == 0, run.stderr

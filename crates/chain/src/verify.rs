@@ -50,12 +50,12 @@ pub struct VerifyReport {
     pub proof: ProofReport,
 }
 
-/// Where both programs run: what is known of packets there.
+/// The place of both programs in a chain: facts about packets there.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// What holds of all packets that arrive.
+    /// The facts about all packets that arrive.
     pub facts: PacketFacts,
-    /// How they arrive.
+    /// The environment that they arrive in.
     pub receive: Receive,
     /// Conditions for that, one sentence each.
     pub conditions: Vec<String>,
@@ -69,7 +69,7 @@ impl From<PacketFacts> for Place {
 }
 
 impl Place {
-    /// Where packets arrive as these options say.
+    /// The stations on which packets arrive as these options say.
     pub fn of(options: &RewriteOptions) -> Place {
         Place {
             facts: options.arriving(),
@@ -82,7 +82,7 @@ impl Place {
     /// `options` say what arrives at the first one.
     ///
     /// # Errors
-    /// When the chain is not looked at, and when no packet gets to the program.
+    /// A chain that is not looked at, or a program that no packet gets to.
     pub fn in_chain(
         chain: &Chain,
         loaded: &[Loaded],

@@ -93,7 +93,7 @@ impl Path {
 }
 
 impl crate::Call {
-    /// Whether it reads its key: a look-up in an empty trie compares nothing
+    /// Returns whether it reads its key: a look-up in an empty trie compares nothing
     /// (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
     fn reads_key(&self, entries: u64) -> bool {
         let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);

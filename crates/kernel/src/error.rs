@@ -38,7 +38,7 @@ pub enum LoadError {
         map: String,
         /// Its type, sizes and flags.
         definition: String,
-        /// What was to be done.
+        /// The step that failed.
         action: &'static str,
         /// The kernel's answer.
         cause: io::Error,
@@ -65,7 +65,7 @@ pub enum LoadError {
     NotCounted {
         /// Its name.
         program: String,
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
     },
     /// It cannot be made to end on its way.
@@ -73,7 +73,7 @@ pub enum LoadError {
     NotCut {
         /// Its name.
         program: String,
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
     },
     /// Its calls cannot be given answers.
@@ -81,7 +81,7 @@ pub enum LoadError {
     NotAnswered {
         /// Its name.
         program: String,
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
     },
     /// Its exits cannot record what it does.
@@ -89,7 +89,7 @@ pub enum LoadError {
     NotRecorded {
         /// Its name.
         program: String,
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
     },
     /// The kernel refuses it before the verifier looks at it.
@@ -205,7 +205,7 @@ pub enum MapError {
     Kernel {
         /// Name of the map.
         map: String,
-        /// What was to be done.
+        /// The step that failed.
         action: &'static str,
         /// The element's key; empty where it has none.
         key: Vec<u8>,
@@ -257,7 +257,7 @@ pub enum NamespaceError {
     Device {
         /// Its name or number.
         device: String,
-        /// What was to be done.
+        /// The step that failed.
         action: &'static str,
         /// The kernel's answer.
         cause: io::Error,
@@ -300,7 +300,7 @@ pub enum WireError {
     /// The kernel does not do something with what writes the records, or with their map.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
-        /// What was to be done.
+        /// The step that failed.
         action: &'static str,
         /// The kernel's answer.
         cause: io::Error,

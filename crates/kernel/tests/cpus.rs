@@ -262,3 +262,17 @@ fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
     assert!(count("interleaved") > count("guarantee"), "{result}");
 }
+
+/// A helper reads its key again, behind a pointer into one of two maps.
+#[test]
+fn keys_in_one_of_two_maps_may_change_meanwhile() {
+    let Some(clang) = clang() else { return };
+    let result = bound(
+        &clang,
+        r#"u32 *c = ctx; u64 *p = c[3] & 1 ? lookup(&array, &k) : lookup(&locked, &k); if (!p) return 1;if (READ(p) > 5) return 1; if (!lookup(&array, p)) WORK(w); return w & 1 ? 2 : 1; }"#,
+    );
+    let said = result["assumptions"][0].as_str().unwrap_or_default();
+    assert!(said.contains("no other CPU changes maps that pointers from several places"), "{said}");
+    let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
+    assert!(count("interleaved") > count("guarantee").map(|alone| alone + 30), "{result}");
+}

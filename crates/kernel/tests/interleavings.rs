@@ -125,7 +125,7 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn (x & 1) + 1;\n}\n" + WRITER
 }
 
-/// What no run exceeds, alone and among others.
+/// The bounds that no run exceeds, alone and among others.
 struct Bounds {
     alone: u64,
     among_others: u64,

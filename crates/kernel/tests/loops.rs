@@ -384,6 +384,29 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
 
+/// Nor does it follow each round of a callback: a map whose size the loader sets may have any.
+#[test]
+fn a_walk_has_no_limit_of_the_verifier() {
+    let Some(clang) = clang() else { return };
+    let text = format!(
+        r#"{PRELUDE}struct {{ int (*type)[2]; u32 *key; u64 *value; }} sized SEC(".maps");
+static long (*walk)(void *, void *, void *, u64) = (void *)164;
+static long count(void *map, u32 *key, u64 *value, u64 *sum) {{ *sum += *value; return 0; }}
+SEC("xdp") int program(struct xdp_md *ctx)
+{{
+	u64 sum = 0;
+	walk(&sized, count, &sum, 0);
+	return (sum & 1) + 1;
+}}"#
+    );
+    let data = clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}"));
+    let result = analyse_as(&data, Options::default());
+    let most = result["guarantee"]["counts"]["instructions"].as_u64();
+    let said = result["assumptions"].to_string();
+    assert!(!said.contains("verifier"), "{result}");
+    assert!(most.is_none_or(|most| most > u64::from(u32::MAX)), "{result}");
+}
+
 /// The verifier's reason is told however much it has to say.
 #[test]
 fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {

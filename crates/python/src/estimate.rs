@@ -51,7 +51,7 @@ pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// What each path takes on a target that estimates: nanoseconds of the kernel's loop with it, with
+/// Estimates each path on a target: nanoseconds of the kernel's loop with it, with
 /// so many entries in each map; 0: those that a path needs.
 ///
 /// # Errors

@@ -124,7 +124,7 @@ pub fn rehearse(
     text.map_err(|error| errors::defect(py, &error))
 }
 
-/// What is said of devices whose packets do not arrive as they are to.
+/// The note about devices whose packets do not arrive as they are to.
 fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
     let modes = [("native", devices.native), ("generic", devices.generic)];
     let without = modes.into_iter().filter(|(_, arrives)| devices.frames > 0 && !arrives);

@@ -76,7 +76,7 @@ struct Work<'a> {
     rehearsal: Rehearsal,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ran {
     /// The kernel does not run it.
@@ -89,7 +89,7 @@ enum Ran {
     New,
 }
 
-/// What came of packets, and the shortest and the longest that both ran.
+/// The outcome for packets, and the shortest and the longest that both ran.
 pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
 /// Compares the two programs.

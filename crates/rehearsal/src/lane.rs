@@ -13,7 +13,7 @@ use crate::station::Wired;
 pub struct Arrival {
     /// The packet.
     pub packet: Vec<u8>,
-    /// What is in front of it.
+    /// The metadata in front of it.
     pub metadata: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ pub struct OnWire {
     number: usize,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 pub enum Ran {
     /// The program ran, with so many instructions if they are counted.
     Done(TestRun, u64),

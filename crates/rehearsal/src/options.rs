@@ -94,13 +94,13 @@ impl Default for Options {
 pub struct Devices {
     /// Frames that are to reach the two programs on each device; 0 for none.
     pub frames: u64,
-    /// Whether programs run in the driver.
+    /// True where programs run in the driver.
     pub native: bool,
-    /// Whether programs run in the kernel's generic code.
+    /// True where programs run in the kernel's generic code.
     pub generic: bool,
     /// The shortest and the longest frame that may be sent, in bytes.
     pub lengths: (usize, usize),
-    /// Whether frames may lie in several buffers, for programs that take these.
+    /// True where frames may lie in several buffers, for programs that take these.
     pub pieces: bool,
 }
 

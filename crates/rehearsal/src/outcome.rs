@@ -35,7 +35,7 @@ pub struct Rehearsal {
 /// Frames on a virtual Ethernet device that went through both programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnDevice {
-    /// Where the programs ran: "native" is in the driver, "generic" in the kernel's own code.
+    /// The station of the programs: "native" is in the driver, "generic" in the kernel's own code.
     pub mode: &'static str,
     /// Frames that got through the programs in front and made both do the same.
     pub frames: u64,

@@ -1,4 +1,4 @@
-//! Where packets run: in test runs, or on virtual devices.
+//! Stations that packets run on: test runs, or virtual devices.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_kernel::Mode;
@@ -18,7 +18,7 @@ const JUMBO: u32 = 9000;
 /// usual maximum, and such as fill buffers of virtual Ethernet to different extents.
 const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
 
-/// Where packets run.
+/// A station that packets run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Station {
     /// `BPF_PROG_TEST_RUN`
@@ -27,7 +27,7 @@ pub enum Station {
     Device(Wired),
 }
 
-/// How frames arrive on a device.
+/// The mode and lengths of frames on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wired {
     pub mode: Mode,

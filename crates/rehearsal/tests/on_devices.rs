@@ -20,7 +20,7 @@ use crate::rehearsals::{
 const TX: i32 = 3;
 
 /// The kernel, if it makes network namespaces.
-fn with_devices() -> Option<Kernel> {
+pub fn with_devices() -> Option<Kernel> {
     let kernel = kernel()?;
     match Namespace::new() {
         Ok(_) => Some(kernel),
@@ -86,7 +86,7 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// What is wrong with a program, which test runs do not show.
+/// A fault of a program that test runs do not show.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],

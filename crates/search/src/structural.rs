@@ -47,7 +47,7 @@ pub fn structural_bound(
     }))
 }
 
-/// What a run costs at most that executes so many instructions, on each component, overhead included.
+/// Bounds the cost of a run that executes so many instructions, on each component, with overhead.
 ///
 /// Instructions of one block share its cost. What blocks without instructions of their own cost has
 /// no such limit.

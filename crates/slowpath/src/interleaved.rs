@@ -6,7 +6,7 @@
 //! SmartNIC every load of shared memory finds anything: an earlier one may have been of it, too. So
 //! does it where helpers read much of a value again.
 //!
-//! Where there is no time for a search, or the program cannot be unrolled, the heaviest way through
+//! Without time for a search, or for a program that cannot be unrolled, the heaviest way through
 //! its blocks and loops is a bound all the same: [`crate::structural`] knows of no shared memory.
 
 use crate::Error;
@@ -55,13 +55,13 @@ fn take_back(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// How long the program is lifted, and rounds of its loops are looked for, once it is time to stop.
+/// Time for lifting and for counting rounds of loops, once it is time to stop.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// Why a path among other CPUs is only known to be the slowest that there can be.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
-/// What an analysis is about, besides the program.
+/// The subject of an analysis, besides the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Device<'a> {
     pub target: &'a Target,
@@ -73,20 +73,20 @@ struct Beside {
     /// As it was lifted once more, where it had to be.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
-    /// Whether each load of shared memory yields anything.
+    /// True where each load of shared memory yields anything.
     volatile: bool,
     /// Conditions on what others do.
     conditions: Vec<String>,
 }
 
 impl Beside {
-    /// Whether the interpreter replays what others write.
+    /// Returns whether the interpreter replays writes of others.
     fn is_replayed(&self) -> bool {
         !self.volatile && self.conditions.is_empty()
     }
 }
 
-/// What is known of the slowest run among other CPUs, with the conditions that this adds.
+/// The slowest run among other CPUs as far as it is known, with the conditions that this adds.
 enum Found {
     /// No run is slower than the guarantee.
     NotSlower(Vec<String>),
@@ -304,7 +304,7 @@ fn structural_beside(
     }
 }
 
-/// Whether a bound is worse than a guarantee.
+/// Returns whether a bound is worse than a guarantee.
 fn is_slower(setting: &Setting<'_>, bound: &Bound, guarantee: &Bound) -> bool {
     setting.measure.is_tighter(guarantee, bound)
 }

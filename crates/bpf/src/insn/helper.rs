@@ -27,6 +27,21 @@ pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
+/// Returns the registers in which a helper takes memory: of helpers that are not named here, all that
+/// have arguments (`struct bpf_func_proto` of each, Linux 6.18).
+pub fn memory_registers(number: i32) -> &'static [usize] {
+    match number {
+        MAP_LOOKUP_ELEM | MAP_DELETE_ELEM | MAP_PUSH_ELEM | MAP_POP_ELEM | MAP_PEEK_ELEM => &[2],
+        MAP_UPDATE_ELEM => &[2, 3],
+        CSUM_DIFF => &[1, 3],
+        XDP_LOAD_BYTES | XDP_STORE_BYTES => &[3],
+        PERF_EVENT_OUTPUT => &[4],
+        KTIME_GET_NS | GET_PRANDOM_U32 | TAIL_CALL | REDIRECT | REDIRECT_MAP | XDP_ADJUST_HEAD
+        | XDP_ADJUST_META | XDP_ADJUST_TAIL | XDP_GET_BUFF_LEN | RINGBUF_RESERVE => &[],
+        _ => &[1, 2, 3, 4, 5],
+    }
+}
+
 /// Number of `bpf_spin_lock`.
 pub const SPIN_LOCK: i32 = number("bpf_spin_lock");
 /// Number of `bpf_spin_unlock`.

@@ -101,9 +101,13 @@ impl Lifter<'_> {
             helper::LOOP | helper::FOR_EACH_MAP_ELEM => return,
             _ => {}
         }
-        for register in 1..6 {
+        for &register in helper::memory_registers(number) {
             let known = self.state.regs[register];
-            let (AbstractValue::MapValue { .. } | AbstractValue::Data { .. }) = known else {
+            let (AbstractValue::MapValue { .. }
+            | AbstractValue::Data { .. }
+            | AbstractValue::MaybeMapValue
+            | AbstractValue::Unknown) = known
+            else {
                 continue;
             };
             let Some(access) = self.shared_bytes(known, i64::MAX) else { continue };

@@ -158,7 +158,7 @@ impl Receive {
         }
     }
 
-    /// Whether whatever arrives there arrives here, too, but for lengths of packets.
+    /// Returns whether all that arrives there arrives here, too, but for lengths of packets.
     pub fn covers(&self, there: &Receive) -> bool {
         let within = |own: (u16, u16), other: (u16, u16)| own.0 <= other.0 && other.1 <= own.1;
         let tail = match (self.tail, there.tail) {

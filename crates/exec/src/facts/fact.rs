@@ -61,7 +61,7 @@ pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// What the term is computed from by constants only, with its bounds on that way: those of
+    /// The base of the term, with its bounds on that way, from which constants lead to it: those of
     /// `n - 1` say nothing where `n` may be zero.
     pub base: TermId,
     pub base_lo: u64,
@@ -127,7 +127,7 @@ impl Fact {
         (!holes.is_empty()).then(|| Rc::new(holes))
     }
 
-    /// Whether the term can have a value, as far as is known.
+    /// Returns whether the term can have a value, as far as is known.
     pub fn allows(&self, value: u64) -> bool {
         let inside = self.lo <= value && value <= self.hi;
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()

@@ -1,4 +1,4 @@
-//! Whether anything is left that a term can be, once single values are excluded: of a merged value,
+//! The values that are left of a term, once single ones are excluded: of a merged value,
 //! each of the terms that it may be has few values, and all of them may be gone.
 
 use super::fact::{Contradiction, Reasons, union};
@@ -14,7 +14,7 @@ const DEPTH: u32 = 2;
 /// Operations by constants between a term and what it is computed from.
 const STEPS: usize = 4;
 
-/// What a term is computed from by operations that have one result for each operand: additions of
+/// The base of a term, from which operations lead to it that have one result each: additions of
 /// constants, constant bits in front or flipped.
 pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
     (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
@@ -57,7 +57,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// Whether a term can have a value that is wanted, or nobody knows; if not, `reasons` has what
+    /// Returns whether a term can have a value that is wanted, or may; if not, `reasons` has what
     /// that follows from.
     fn any_left(
         &self,

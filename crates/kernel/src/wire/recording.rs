@@ -23,17 +23,17 @@ const PACKET: i32 = 16 << 10;
 /// Longest metadata (`xdp_metalen_invalid`); where the driver has none, it seems to be longer.
 const METADATA: u32 = 252;
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The number of the last program that ran, from 0.
     pub program: usize,
-    /// What it returned, and the packet that it left. Of metadata, the first 32 bytes are there; the
+    /// The result, and the packet that it left. Of metadata, the first 32 bytes are there; the
     /// duration is 0.
     pub run: TestRun,
 }
 
-/// Where the record has what: numbers of 4 bytes but the count, which has 8.
+/// Offsets in the record: numbers of 4 bytes but the count, which has 8.
 pub struct Layout {
     count: i16,
     result: i16,
@@ -63,7 +63,7 @@ impl Layout {
         self.packet as u32 + PACKET as u32
     }
 
-    /// How many records were written.
+    /// The number of records written.
     pub fn count(&self, value: &[u8]) -> u64 {
         let bytes = value.get(self.count as usize..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
@@ -88,7 +88,7 @@ impl Layout {
     }
 }
 
-/// What exits do.
+/// The code at exits.
 pub struct Exits<'a> {
     /// The map with the record.
     pub record: BorrowedFd<'a>,
@@ -103,7 +103,7 @@ pub struct Exits<'a> {
 /// The program with a record, or a call of the next program, in the place of each exit.
 ///
 /// # Errors
-/// What is in the way, in a few words.
+/// The obstacle, in a few words.
 pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'static str> {
     let insns = &program.insns;
     let functions = program.subprograms.iter().map(|function| function.first);

@@ -13,7 +13,7 @@ pub(super) enum Origins {
     Source(Vec<Option<LineInfo>>),
 }
 
-/// What the instructions that the kernel's verifier follows at most limit, if it accepts the program.
+/// The scope of the verifier's limit on instructions, for programs that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verified {
     /// Nothing: the program is none of the kernel's, or its loops may be around iterators.
@@ -32,7 +32,7 @@ pub(crate) struct Lifted {
     pub layout: Option<Layout>,
     /// The instructions as a core sees them, where a CPU executes them as they are.
     pub code: Option<Code>,
-    /// What the limit of the kernel's verifier is about.
+    /// The scope of the limit of the kernel's verifier.
     pub verified: Verified,
     /// What is worth knowing about it and no condition of a guarantee, one sentence each.
     pub notes: Vec<String>,

@@ -5,7 +5,7 @@ use super::lifted::{Functions, Lifted, Member, Members, Origins, Verified};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
-use slowpath_bpf::insn::helper::TAIL_CALL;
+use slowpath_bpf::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::{self, LiftOptions, Placed, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
@@ -90,7 +90,7 @@ pub(crate) fn lift_beside(
     })
 }
 
-/// What the limit of the kernel's verifier is about.
+/// Returns the scope of the limit of the kernel's verifier.
 fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) -> Verified {
     let calls = |wanted: fn(&Call) -> bool| {
         code.iter().any(|insn| matches!(insn, Insn::Call(call) if wanted(call)))
@@ -104,7 +104,10 @@ fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) 
     }
     // The first function is the program itself.
     let apart = linked.subprograms.iter().skip(1).any(|function| function.global);
-    if alone && !apart && program.visit_limits.is_empty() { Verified::Run } else { Verified::Loops }
+    let limited = !program.visit_limits.is_empty()
+        || code.iter().any(|insn| matches!(insn, Insn::MayGoto { .. }))
+        || calls(|call| matches!(call, Call::Helper(LOOP | FOR_EACH_MAP_ELEM)));
+    if alone && !apart && !limited { Verified::Run } else { Verified::Loops }
 }
 
 /// Return the reasons for which kernels do not load a program, as far as the object tells.

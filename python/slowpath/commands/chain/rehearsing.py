@@ -167,7 +167,7 @@ def _one(
 
 
 def _how(rehearsing: Rehearsing, *, arbitrary: bool) -> rehearsals.Rehearsing:
-    """How much is tried."""
+    """The effort of a rehearsal."""
     return rehearsals.Rehearsing(
         rehearsing.packets,
         arbitrary=arbitrary,
@@ -310,7 +310,7 @@ def _said(
 
 
 def _on_device(said: rehearsals.RehearsalOnDevice) -> OnDevice:
-    """What came of frames on a device."""
+    """The outcome for frames on a device."""
     lengths = said["lengths"]
     return {
         "mode": said["mode"],

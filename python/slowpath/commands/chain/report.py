@@ -186,7 +186,7 @@ def _in_the_kernel(name: str, said: Rehearsal | None) -> Iterator[str]:
 
 
 def _on_devices(devices: Sequence[OnDevice]) -> Iterator[str]:
-    """What frames on virtual Ethernet said of a program."""
+    """The outcome of frames on virtual Ethernet for a program."""
     tried = [one for one in devices if one["frames"]]
     if tried:
         each = (

@@ -79,9 +79,9 @@ impl Lifter<'_> {
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
-            if let Some(most) = map.most_elements() {
-                self.limit_callbacks(at, number, most.into());
-            }
+            // A map has fewer elements than `max_entries` can say, whoever makes it.
+            let most = map.most_elements().unwrap_or(u32::MAX);
+            self.limit_callbacks(at, number, most.into());
             let rounds;
             (rounds, possible) = self.elements(&map, registers.calm)?;
             (rounds, word(0))

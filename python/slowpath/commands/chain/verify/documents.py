@@ -57,7 +57,7 @@ class VerifyReport(TypedDict):
     of maps, under the `assumptions`. `differ`: they do not with the `counterexample`, which was
     run in the concrete interpreter. `undecided`: neither is known."""
     facts: list[str]
-    """What was assumed of packets (`--assume`): with a `place`, of those that arrive at the first
+    """The facts assumed of packets (`--assume`): with a `place`, of those that arrive at the first
     program of the chain."""
     place: str | None
     """The program of a chain in whose place both are (`--chain`), for packets that get there

@@ -100,7 +100,7 @@ class Lent:
         return self._rooms[one.place].address, _of_zeros(one)
 
     def _is_outside(self, one: Given) -> bool:
-        """Whether the variable of a parameter is defined in another file."""
+        """Return whether the variable of a parameter is defined in another file."""
         return bool(one.variables) and self._layouts.variable(one.variables[0]) is None
 
     def _unmade(self, one: Given) -> InputError:
