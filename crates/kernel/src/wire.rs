@@ -11,7 +11,6 @@
 mod entry;
 mod recording;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -44,8 +43,8 @@ pub struct Wire {
     record: RawMap,
     next: RawMap,
     programs: usize,
-    /// Records until now.
-    seen: Cell<u64>,
+    /// True where frames may lie in several buffers: all programs take these.
+    fragments: bool,
     socket: FrameSocket,
     mode: Mode,
     // Detached before its device goes.
@@ -56,10 +55,11 @@ pub struct Wire {
 
 impl Wire {
     /// A device without programs, for packets of at most `mtu` bytes without their Ethernet header.
+    /// Its programs call each other, so either all are loaded for `fragments` or none is.
     ///
     /// # Errors
     /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if devices cannot have packets of that length.
-    pub fn new(kernel: &Kernel, mode: Mode, mtu: u32) -> Result<Wire, WireError> {
+    pub fn new(kernel: &Kernel, mode: Mode, mtu: u32, fragments: bool) -> Result<Wire, WireError> {
         let map = |name, kind: MapKind, value_size, max_entries| {
             let spec = MapSpec {
                 name,
@@ -83,8 +83,8 @@ impl Wire {
             namespace.set_mtu(device, mtu)?;
         }
         let socket = namespace.frame_socket(far)?;
-        let (programs, seen, link) = (0, Cell::new(0), None);
-        Ok(Wire { record, next, programs, seen, socket, mode, link, near, namespace })
+        let (programs, link) = (0, None);
+        Ok(Wire { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
     /// Loads a program behind those that were loaded before, with maps of its own and calls that are
@@ -104,6 +104,7 @@ impl Wire {
             next: self.next.fd(),
             program: self.programs,
             results,
+            fragments: self.fragments,
         };
         let loaded = kernel.load_changed(object, program, answers, |linked| {
             recording(linked, &exits)
@@ -139,14 +140,13 @@ impl Wire {
     /// If it is shorter than an Ethernet header or longer than the device sends, or the record is not
     /// read.
     pub fn send(&self, frame: &[u8]) -> Result<Option<Record>, WireError> {
-        let before = self.seen.get();
+        // A frame that counts as lost may have arrived since.
+        let before = LAYOUT.count(&self.value()?);
         self.socket.send(frame)?;
         for look in 0..LOOKS {
-            let value = self.record.lookup(&KEY);
-            let value = value.map_err(|cause| WireError::Record { action: "read", cause })?;
+            let value = self.value()?;
             let count = LAYOUT.count(&value);
             if count != before {
-                self.seen.set(count);
                 // Another frame may have been late.
                 let one = count == before.wrapping_add(1);
                 return match LAYOUT.record(&value) {
@@ -162,5 +162,11 @@ impl Wire {
             }
         }
         Ok(None)
+    }
+
+    /// Reads the record as it is now.
+    fn value(&self) -> Result<Vec<u8>, WireError> {
+        let value = self.record.lookup(&KEY);
+        value.map_err(|cause| WireError::Record { action: "read", cause })
     }
 }

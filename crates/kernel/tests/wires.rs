@@ -34,7 +34,7 @@ fn records_are_what_test_runs_give() {
         let object = object(&path(&format!("../../examples/{name}.bpf.o")));
         for mode in [Mode::Native, Mode::Generic] {
             let tested = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let mut wire = Wire::new(&kernel, mode, 1500).unwrap_or_else(|e| panic!("{e}"));
+            let mut wire = Wire::new(&kernel, mode, 1500, false).unwrap_or_else(|e| panic!("{e}"));
             let program = wire.load(&kernel, (&object, 0), &[], &[]);
             let program = program.unwrap_or_else(|e| panic!("{name}: {e}"));
             wire.attach(&program).unwrap_or_else(|e| panic!("{name}: {e}"));

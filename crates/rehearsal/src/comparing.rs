@@ -286,9 +286,13 @@ impl<'a> Work<'a> {
                 self.refused.get_or_insert_with(|| fault.to_string());
                 return Ok(Ran::Nothing);
             }
-            Comparison::Kept => return Ok(Ran::Kept),
+            Comparison::Kept => {
+                self.remember(arrival);
+                return Ok(Ran::Kept);
+            }
             Comparison::Lost => {
                 self.lost += 1;
+                self.remember(arrival);
                 if self.lost > LOST {
                     self.rehearsal.undetermined = Some(format!("{} frames got lost", self.lost));
                 }
@@ -315,8 +319,7 @@ impl<'a> Work<'a> {
         if !self.is_determined() {
             return Ok(ran);
         }
-        self.bytes += arrival.len();
-        self.history.push(arrival.clone());
+        self.remember(arrival);
         if let Some(difference) = difference {
             self.found(&difference)?;
         } else if self.history.len() - self.alike >= BATCH
@@ -331,6 +334,13 @@ impl<'a> Work<'a> {
             self.start_anew()?;
         }
         Ok(ran)
+    }
+
+    /// Keeps a packet for a repetition. On a device, one that programs in front keep counts, too: it
+    /// changes their maps.
+    fn remember(&mut self, arrival: &Arrival) {
+        self.bytes += arrival.len();
+        self.history.push(arrival.clone());
     }
 
     /// Compares the maps.

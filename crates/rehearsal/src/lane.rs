@@ -85,7 +85,7 @@ impl Lane {
         install: Install<'_>,
         kept: &mut Vec<Option<Installed>>,
     ) -> Result<Lane, RehearsalError> {
-        let mut wire = Wire::new(kernel, wired.mode, wired.mtu)?;
+        let mut wire = Wire::new(kernel, wired.mode, wired.mtu, wired.fragments)?;
         let mut load = |wire: &mut Wire, place, what, answers: &[Answer], results: &[u32]| {
             let loaded = wire.load(kernel, what, answers, results).map_err(|cause| {
                 let cause = Box::new(cause);

@@ -6,10 +6,18 @@ use slowpath_stop::Stop;
 use crate::comparing::{compare, programs};
 use crate::error::RehearsalError;
 use crate::open::{linked, open};
-use crate::options::{Install, Options, Subject};
+use crate::options::{Devices, Install, Options, Subject};
 use crate::outcome::{Found, OnDevice, Rehearsal};
 use crate::packets::Packets;
 use crate::station::{Station, Wired};
+
+/// The devices, for frames of lengths that facts allow.
+fn possible(devices: Devices, packets: Packets<'_>) -> Devices {
+    let Some(facts) = packets.facts else { return devices };
+    let (least, most) = devices.lengths;
+    let lengths = (least.max(facts.min_length.into()), most.min(facts.max_length.into()));
+    Devices { lengths, ..devices }
+}
 
 /// Sends frames to both programs on each device that is asked for, and adds what came of it. What a
 /// machine does not let us do is part of that.
@@ -22,7 +30,7 @@ pub fn on_devices(
     stop: &Stop,
     rehearsal: &mut Rehearsal,
 ) -> Result<(), RehearsalError> {
-    let devices = &options.devices;
+    let devices = &possible(options.devices, packets);
     if devices.frames == 0 || rehearsal.difference.is_some() {
         return Ok(());
     }
@@ -60,7 +68,11 @@ pub fn on_devices(
                             what: format!("on veth ({name}), {}", found.what),
                             ..found
                         });
-                        done.undetermined.or(done.ended)
+                        let few = done.compared < devices.frames && rehearsal.difference.is_none();
+                        let few = few.then(|| {
+                            format!("only {} frames got to the two programs", done.compared)
+                        });
+                        done.undetermined.or(done.ended).or(few)
                     }
                     Err(fault) if fault.is_interrupted() => return Err(fault),
                     Err(fault) => Some(fault.to_string()),

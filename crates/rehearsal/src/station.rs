@@ -33,6 +33,8 @@ pub struct Wired {
     pub mode: Mode,
     /// The longest packet without its header, in bytes.
     pub mtu: u32,
+    /// True where frames may lie in several buffers: all programs take these.
+    pub fragments: bool,
     /// The shortest and the longest frame.
     lengths: (usize, usize),
 }
@@ -40,11 +42,11 @@ pub struct Wired {
 impl Wired {
     /// A device for these programs; `None` if frames of no length may arrive there.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<Wired> {
-        let pieces = devices.pieces && programs.iter().all(BpfProgram::takes_fragments);
-        let mtu = if mode == Mode::Generic || pieces { JUMBO } else { PAGE };
+        let fragments = devices.pieces && programs.iter().all(BpfProgram::takes_fragments);
+        let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
         let (least, most) = devices.lengths;
         let lengths = (least.max(SHORTEST), most.min((mtu + HEADER) as usize));
-        (lengths.0 <= lengths.1).then_some(Wired { mode, mtu, lengths })
+        (lengths.0 <= lengths.1).then_some(Wired { mode, mtu, fragments, lengths })
     }
 
     /// A frame that begins as a packet does, of a length that may arrive. Every third one keeps its

@@ -28,7 +28,7 @@ const METADATA: u32 = 252;
 pub struct Record {
     /// The number of the last program that ran, from 0.
     pub program: usize,
-    /// The result, and the packet that it left. Of metadata, the first 32 bytes are there; the
+    /// The result, and the packet that it left. Metadata is zero behind its first 32 bytes; the
     /// duration is 0.
     pub run: TestRun,
 }
@@ -77,11 +77,12 @@ impl Layout {
         };
         let part = |at: i16, length: usize| Some(value.get(at as usize..)?.get(..length)?.to_vec());
         let around = number(self.around).filter(|&length| length <= METADATA)?;
-        let kept = (around as usize).min(4 * WORDS as usize);
+        let mut metadata = part(self.metadata, (around as usize).min(4 * WORDS as usize))?;
+        metadata.resize(around as usize, 0);
         let run = TestRun {
             return_value: number(self.result)?,
             packet: part(self.packet, number(self.length)? as usize)?,
-            metadata: part(self.metadata, kept)?,
+            metadata,
             duration: Duration::ZERO,
         };
         Some(Record { program: number(self.program)? as usize, run })
@@ -98,6 +99,8 @@ pub struct Exits<'a> {
     pub program: usize,
     /// Results with which the program behind it gets the packet.
     pub results: &'a [u32],
+    /// True where packets may lie in several buffers.
+    pub fragments: bool,
 }
 
 /// The program with a record, or a call of the next program, in the place of each exit.
@@ -131,7 +134,7 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     let replaced = ends.map(|(slot, _)| (slot, record.clone())).collect();
     let mut recording = moved(program, &BTreeMap::from([(0, vec![save])]), &replaced)?;
     // Programs behind a devmap or cpumap are not attached to devices.
-    let section = if program.takes_fragments() { "xdp.frags" } else { "xdp" };
+    let section = if exits.fragments { "xdp.frags" } else { "xdp" };
     recording.section = section.to_owned();
     Ok(recording)
 }
