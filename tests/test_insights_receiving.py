@@ -309,3 +309,11 @@ def test_what_is_wrong_with_a_set_up_is_told(
     assert ran.returncode == 3
     assert said in ran.stderr
     assert "handed.c" in ran.stderr
+
+
+@pytest.mark.parametrize("code", ["cores->queues = 1; // one", "make(2);\nmake(3)"])
+def test_set_up_code_that_a_line_cannot_have_is_refused(tmp_path: Path, code: str) -> None:
+    words = ("--traffic", packets(tmp_path), "--setup", code)
+    ran = slowpath("insights", "counts", HANDED, *words)
+    assert ran.returncode == 2
+    assert "--setup': is one line of C without //; give it once for each line" in ran.stderr

@@ -69,7 +69,7 @@ impl From<PacketFacts> for Place {
 }
 
 impl Place {
-    /// The stations on which packets arrive as these options say.
+    /// The place where packets arrive as these options say.
     pub fn of(options: &RewriteOptions) -> Place {
         Place {
             facts: options.arriving(),

@@ -380,7 +380,7 @@ pub struct TypeInfo<'a> {
     pub lines: &'a [u8],
 }
 
-/// The verdict of the verifier.
+/// The amount of text that the verifier writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
     /// Each instruction that it follows, and its verdict: `BPF_LOG_LEVEL1`.

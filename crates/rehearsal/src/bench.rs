@@ -19,7 +19,7 @@ const MOST_ELEMENTS: u32 = 1 << 18;
 /// All programs, each with maps of its own.
 pub struct Bench<'a> {
     subject: &'a Subject<'a>,
-    /// The programs in front, where packets do not reach the programs through them on a device.
+    /// The programs in front, for test runs; empty on devices.
     upstream: Vec<Loaded>,
     original: Lane,
     rewritten: Lane,

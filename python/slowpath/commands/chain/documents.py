@@ -144,7 +144,7 @@ class OnDevice(TypedDict):
     """Frames that a rewritten program and the original got on virtual Ethernet (veth)."""
 
     mode: Literal["native", "generic"]
-    """Station of the programs: the driver (`native`), or the kernel's generic code."""
+    """The mode of XDP: in the driver (`native`), or in the kernel's generic code."""
     frames: int
     """Frames that the programs in front let through, and with which both did the same."""
     shortest: int | None

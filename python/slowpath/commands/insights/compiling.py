@@ -118,6 +118,8 @@ def _setup(given: Namespace) -> tuple[str, ...]:
     code = split_setup(given.setup)[1] if "setup" in given else []
     if code and not is_source(given.file):
         raise OptionError("--setup", "the file is no source in C or C++: only functions can run")
+    if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
+        raise OptionError("--setup", "is one line of C without //; give it once for each line")
     return setup_flags(code)
 
 

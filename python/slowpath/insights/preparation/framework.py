@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -151,6 +152,7 @@ class _Companions:
         return needed if len(needed) <= _MOST_OTHERS else []
 
     def _follow(self, folder: Path, text: bytes) -> None:
+        """Follow the lines of a source that include others; clang tells of those not readable."""
         for quote, name in _INCLUDES.findall(text):
             path = self._path(folder, quote, os.fsdecode(name))
             if path is None:
@@ -160,13 +162,15 @@ class _Companions:
             if path in self._seen:
                 continue
             self._seen.add(path)
-            self._follow(path.parent, path.read_bytes())
+            with suppress(OSError):
+                self._follow(path.parent, path.read_bytes())
             beside = path.with_suffix(".cc")
             if beside == path or beside in self._seen or not beside.is_file():
                 continue
             self._seen.add(beside)
-            self._follow(beside.parent, beside.read_bytes())
-            self._found.append(beside)
+            with suppress(OSError):
+                self._follow(beside.parent, beside.read_bytes())
+                self._found.append(beside)
 
     def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
         """Return the file that a line includes, where it is the user's."""

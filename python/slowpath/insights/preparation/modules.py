@@ -82,8 +82,10 @@ def _add(module: Module, bitcode: bytes) -> None:
 
 
 def _defined(module: Module) -> set[str]:
-    """Return the functions of a module that no other may define, too."""
-    bodies = (one for one in module.functions if not one.is_declaration)
+    """Return the functions and variables of a module that no other may define, too."""
+    bodies = (
+        one for one in (*module.functions, *module.global_variables) if not one.is_declaration
+    )
     return {one.name for one in bodies if one.linkage is llvm.Linkage.external}
 
 

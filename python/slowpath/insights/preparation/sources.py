@@ -80,8 +80,9 @@ def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
     """Yield bitcode of the sources that an element needs, of those that compile."""
     flags = tuple(flag for flag in clang.flags if not flag.startswith(_CODE))
     for one in needed:
-        told = compiler_for(str(one), one.read_bytes(), clang._replace(flags=flags))
-        with suppress(InputError):  # what is wrong with others is told where they are called
+        # What is wrong with others is told where they are called.
+        with suppress(InputError, OSError):
+            told = compiler_for(str(one), one.read_bytes(), clang._replace(flags=flags))
             yield compile_c(str(one), told._replace(flags=(*told.flags, COMPANION)), BITCODE)
 
 
