@@ -6,6 +6,7 @@
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
 #   make wheel   build the package that users install, in target/package
+#   make campaign   random programs against the kernel, thousands of them: an hour, as root
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
@@ -45,7 +46,7 @@ MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') REA
 # Not target/wheels: there, pip leaves that of the editable installation, too.
 WHEELS := target/package
 
-.PHONY: demo wheel test lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -165,6 +166,18 @@ tests-of-rust: lint-rust
 
 test-rust: | oracle
 	cargo test $(TESTED) $(CARGO_TEST_FLAGS)
+
+# One after the other: those on devices count what the whole machine has.
+campaign: export SLOWPATH_VETH_PROGRAMS := 2000
+campaign: export SLOWPATH_LOOP_PROGRAMS := 300
+campaign: export SLOWPATH_CPU_PROGRAMS := 200
+campaign: export SLOWPATH_LOADER_PROGRAMS := 250
+campaign: export SLOWPATH_MUTANTS := 2000
+campaign: | oracle
+	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}"; }
+	run slowpath-kernel veth:: loops:: interleavings:: loaders::
+	run slowpath-rehearsal random_devices::
+	run slowpath-chain verify::
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
 test-python: setup wheel
