@@ -140,7 +140,7 @@ pub struct MapSpec<'a> {
     pub max_entries: u32,
     pub flags: u32,
     pub extra: u64,
-    /// What the inner maps of a map of maps look like.
+    /// The pattern of the inner maps of a map of maps.
     pub inner: Option<BorrowedFd<'a>>,
     /// Types of keys and values.
     pub btf: Option<(BorrowedFd<'a>, u32, u32)>,

@@ -1,4 +1,4 @@
-//! What has to be done for a packet to be as it was before a run.
+//! Steps that bring a packet back to where it was before a run.
 
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;

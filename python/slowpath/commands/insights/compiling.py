@@ -1,4 +1,4 @@
-"""What commands of insights that read a source have in common: options, and the source."""
+"""Options and sources of the commands of insights that read a source."""
 
 import time
 from argparse import Namespace

@@ -16,7 +16,7 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::lift::visits::MAX_LOOPS;
 
-/// What the blocks of a loop share.
+/// Registers that the blocks of a loop share.
 struct LoopRegisters {
     /// Rounds begun.
     count: Reg,
