@@ -20,7 +20,7 @@ import corpus  # noqa: E402
 import judging  # noqa: E402
 import learning  # noqa: E402
 
-from slowpath.insights.accelerators.recognition.classifier import MODEL  # noqa: E402
+from slowpath.insights.accelerators.classifier import MODEL  # noqa: E402
 
 
 def main() -> None:

@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.engine import estimates
-from slowpath.engine.targets import described_target
-from slowpath.experiments.cores.observations import observations
-from slowpath.experiments.evaluation import evaluate as evaluated
-from slowpath.experiments.results.documents import ModelDocument
-from slowpath.experiments.results.folder import RunFolder
-from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
+from slowpath.calibrate.core_model.observations import observations
+from slowpath.calibrate.experiments.documents import ModelDocument
+from slowpath.calibrate.experiments.evaluation import evaluate as evaluated
+from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.core.engine import estimates
+from slowpath.core.engine.targets import described_target
+from slowpath.fit.documents import FittedModel
+from slowpath.fit.evaluation import evaluate
 
 TARGET = "linux-xdp.toml"
 

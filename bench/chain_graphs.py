@@ -9,13 +9,12 @@ import argparse
 import json
 from pathlib import Path
 
-from slowpath.commands.chain.loading import load_chain
-from slowpath.commands.chain.page.graphs import Graphs
-from slowpath.commands.chain.page.shapes import flow_of
-from slowpath.engine import chains
-from slowpath.html.flow import Flow, picture, shape
-from slowpath.programs.sources import Clang
-from slowpath.work.stopping import heeding_signals
+from slowpath.chain.loading import load_chain
+from slowpath.chain.page_graphs import Graphs, flow_of
+from slowpath.core.engine import chains
+from slowpath.core.html.flow import Flow, picture, shape
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.sources import Clang
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60.0

@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.cli.errors import InputError, StoppedError
-from slowpath.insights.porting.running import run
-from slowpath.insights.porting.setting import Setting
-from slowpath.insights.preparation.framework import aliases
-from slowpath.insights.preparation.sources import load_source
-from slowpath.programs.sources import Clang
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.sources import Clang
+from slowpath.insights.source.framework import aliases
+from slowpath.insights.source.sources import load_source
+from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.running import run
 
 HERE = Path(__file__).parent / "elements"
 TRAFFIC = Path(__file__).parents[1] / "examples/insights/nat.pcap"

@@ -28,17 +28,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.methods.baselines import constant
-from slowpath.contention.methods.calibration import widening
-from slowpath.contention.methods.selected import METHODS, predict_by
+from slowpath.contention.accelerator.waiting import co_runs_of
+from slowpath.contention.memory.recipes import RECIPES
+from slowpath.contention.methods import METHODS, constant, predict_by, widening
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.prediction import Predictions
 from slowpath.contention.tables.cells import Table, read_cells
-from slowpath.contention.tables.mixes import read_mixes
 from slowpath.contention.tables.profiles import MemoryProfile, Query
-from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory
-from slowpath.contention.waits import co_runs_of
+from slowpath.contention.tables.reading import FEWEST, read_accelerator, read_memory, read_mixes
 
 Floats = NDArray[np.float64]
 

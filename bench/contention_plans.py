@@ -24,7 +24,7 @@ import figures
 import numpy as np
 from contention_host import CONFIDENCE, FUNCTIONS, PATTERN, PROGRAMS, description
 
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.prediction import predict
 from slowpath.contention.tables.profiles import MemoryProfile, Query

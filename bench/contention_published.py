@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slowpath.contention.memory.conformal import conformal
-from slowpath.contention.memory.errors import errors_of, relative
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.folds import errors_of, relative
+from slowpath.contention.memory.intervals import conformal
+from slowpath.contention.memory.recipes import Recipe, fit_stage
 from slowpath.contention.memory.selection import compared, select
 from slowpath.contention.model import rows_of
 from slowpath.contention.tables.reading import read_memory

@@ -28,8 +28,8 @@ from estimation.stored import NEARLY, QUIET, Program, contenders, read
 from estimation.taking import Plan, take
 from scipy.stats import spearmanr
 
-from slowpath.analysis.options import choose_target
-from slowpath.engine import estimates
+from slowpath.bound.options import choose_target
+from slowpath.core.engine import estimates
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0

@@ -26,13 +26,12 @@ from blocks.learners import LEARNERS, Numbers, fitted, scattered, with_errors
 from blocks.pairs import Pair, Slot, pairs
 from blocks.trees import grown
 
-from slowpath.cli.errors import InputError
-from slowpath.insights.blocks.learnt.model import Model
-from slowpath.insights.blocks.learnt.tree import Taken, Tree
-from slowpath.insights.blocks.machine.words import Described
+from slowpath.core.errors import InputError
+from slowpath.insights.blocks.learnt import Model, Taken, Tree
+from slowpath.insights.blocks.machine.tokens import Described
 
 ROOT = Path(__file__).parent.parent
-MODELS = ROOT / "python/slowpath/insights/blocks/learnt"
+MODELS = ROOT / "python/slowpath/insights/blocks/models"
 PROGRAMS = 8  # in a source that is made up
 HELD_OUT = 5  # a fifth of the sources says how far off the model is
 Row = tuple[str, Pair]
@@ -125,7 +124,7 @@ def _learn(given: argparse.Namespace) -> None:
     judged = with_errors(first, [one.words for one in left], _targets(left))
     model = fitted([one.words for _, one in rows], _targets([one for _, one in rows]))
     model["errors"] = judged["errors"]
-    _save(given.output / "model.json", model)
+    _save(given.output / "additive.json", model)
     partial = grown(one for name, one in slots if name not in kept)
     guesses = _guesses(Models(Tree(partial), Model(first)), left)
     print(f"left out: {_share(guesses, _targets(left)):.1%}")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from slowpath.insights.colocation import saved as pairing
-from slowpath.insights.colocation.groups import read_measured
-from slowpath.insights.cores import saved
+from slowpath.insights.cores import model
+from slowpath.insights.cores import pairs as pairing
 from slowpath.insights.cores.curves import Curves, read_curves
-from slowpath.insights.cores.evaluation import taken
+from slowpath.insights.cores.groups import read_measured
 from slowpath.insights.cores.knee import CORES
+from slowpath.insights.cores.model import curves_of
 from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.evaluation import (
     Outcome,
@@ -116,9 +116,9 @@ def main() -> int:
         return 2
     prices()
     curves = {}
-    for traffic in saved.TRAFFIC:
+    for traffic in model.TRAFFIC:
         every = read_curves(str(folder / f"{traffic}.csv.gz"))
-        curves[traffic] = taken(every, np.arange(0, len(every.names), given.every))
+        curves[traffic] = curves_of(every, np.arange(0, len(every.names), given.every))
     for wider in given.wider:
         print(f"\nspreads x {wider:g}\n")
         way = Way(CONFIDENCE, given.draws, wider)

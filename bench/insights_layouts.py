@@ -14,14 +14,14 @@ import random
 import time
 from pathlib import Path
 
-from slowpath.insights.coalescing.clusters import access_vectors, clustered, clusters
-from slowpath.insights.coalescing.layout import Order, accesses, weighted
-from slowpath.insights.coalescing.optimum import by_clusters, layout
-from slowpath.insights.coalescing.reading import Described, read_elements
+from slowpath.insights.layout.heuristics import access_vectors, clustered, clusters
+from slowpath.insights.layout.problem import Order, accesses, weighted
+from slowpath.insights.layout.reading import Described, read_elements
+from slowpath.insights.layout.run import by_clusters, layout
+from slowpath.insights.placement.costs import COST
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Structure
 from slowpath.insights.placement.reading import read_cases
 from slowpath.insights.placement.solving import place
-from slowpath.insights.placement.value import COST
 
 WIDTHS = (8, 16, 32)
 STRUCTURES, INSTANCES, SECONDS = 100, 25, 30.0

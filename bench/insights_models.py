@@ -13,13 +13,13 @@ import json
 import sys
 from pathlib import Path
 
-from slowpath.insights.colocation import saved as pairs
-from slowpath.insights.colocation.groups import read_measured
-from slowpath.insights.colocation.learning import learn as learn_pairs
-from slowpath.insights.cores import saved as cores
+from slowpath.insights.cores import model as cores
+from slowpath.insights.cores import pairs
 from slowpath.insights.cores.curves import read_curves
-from slowpath.insights.cores.learning import learn as learn_cores
-from slowpath.insights.cores.saved import TRAFFIC
+from slowpath.insights.cores.groups import read_measured
+from slowpath.insights.cores.model import TRAFFIC
+from slowpath.insights.cores.model import learn as learn_cores
+from slowpath.insights.cores.pairs import learn as learn_pairs
 
 
 def main() -> int:

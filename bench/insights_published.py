@@ -20,18 +20,24 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from slowpath.insights.colocation import evaluation as pairing
-from slowpath.insights.colocation.groups import Groups, Paired, read_measured
-from slowpath.insights.colocation.learning import learn as learn_pairs
-from slowpath.insights.colocation.model import shared
-from slowpath.insights.colocation.scores import FIRST, NAMES, SECOND, Scores, friendlier, scores
+from slowpath.insights.cores import pairs as pairing
 from slowpath.insights.cores.curves import Curves, read_curves
-from slowpath.insights.cores.evaluation import Outcome, compared, taken
+from slowpath.insights.cores.functions import Functions
+from slowpath.insights.cores.groups import Groups, Paired, read_measured
 from slowpath.insights.cores.knee import CORES, at_cores, knees
-from slowpath.insights.cores.learning import MEMBERS, cross, model_of
-from slowpath.insights.cores.model import predict
-from slowpath.insights.functions.functions import Functions
-from slowpath.insights.network.work import works
+from slowpath.insights.cores.model import (
+    MEMBERS,
+    Outcome,
+    compared,
+    cross,
+    curves_of,
+    model_of,
+    predict,
+)
+from slowpath.insights.cores.network import works
+from slowpath.insights.cores.pairs import learn as learn_pairs
+from slowpath.insights.cores.pairs import shared
+from slowpath.insights.cores.scores import FIRST, NAMES, SECOND, Scores, friendlier, scores
 
 FOLDS = 5
 CONFIDENCE = 0.9
@@ -110,7 +116,7 @@ def crossed(curves: Curves, seed: int) -> tuple[Outcome, dict]:
     single = np.zeros((count, 7))
     for one in range(FOLDS):
         seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        part, asked = taken(curves, seen), taken(curves, left)
+        part, asked = curves_of(curves, seen), curves_of(curves, left)
         members = cross(part, MEMBERS, seed)
         model = model_of(part, members)
         parts.append(compared(model, asked, CONFIDENCE))
@@ -192,7 +198,7 @@ def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str,
     bare = pairing.without_solo(groups)
     for one in range(FOLDS):
         seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        model = learn_pairs(*pairing.taken(groups, pairs, seen), seed)
+        model = learn_pairs(*pairing.groups_at(groups, pairs, seen), seed)
         for solo, every in (("without", bare), ("with", groups)):
             said = shared(model, every)
             network = scores(said.alone, said.alone_latency, said.pairs, said.pairs_latency)

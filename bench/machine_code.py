@@ -28,12 +28,12 @@ import estimates
 import llvm_mca
 from estimation import simpler, stored
 
-from slowpath.experiments.cores.observations import observations
-from slowpath.experiments.programs.xdp import ENTRY
-from slowpath.experiments.results.folder import ExperimentFolder, RunFolder
-from slowpath.experiments.testbeds.compiler import FLAGS
-from slowpath.programs.clang import compile_c
-from slowpath.programs.sources import Clang
+from slowpath.calibrate.core_model.observations import observations
+from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
+from slowpath.calibrate.programs.xdp import ENTRY
+from slowpath.calibrate.testbeds.xdp_files import FLAGS
+from slowpath.core.clang import compile_c
+from slowpath.core.sources import Clang
 
 CUTTER = Path(__file__).parent.parent / "target" / "release" / "machine-code"
 HIDDEN = (0, 10, 20, 40, 60, 80)

@@ -20,15 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from slowpath.analysis.analyst import Audience
-from slowpath.analysis.options import WrittenOptions, read_request
-from slowpath.analysis.session import Session
-from slowpath.engine.kernel import probes, stations
-from slowpath.measurements.paths import slowest_to_fastest
-from slowpath.measurements.programs import prepare_program
-from slowpath.measurements.timing.sampling import DISTURBED, Reference
-from slowpath.measurements.timing.statistics import quantile
-from slowpath.work.stopping import Stopping
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.core.engine import kernel
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure.programs import prepare_program, slowest_to_fastest
+from slowpath.measure.sampling import DISTURBED, Reference
+from slowpath.measure.statistics import quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 ENOUGH, SECONDS = 31, 15.0
@@ -58,23 +56,23 @@ def by_bpftool(number: int, packet: Path, cpu: int) -> float:
     return float(json.loads(run.stdout)["duration"])
 
 
-def by_slowpath(station: stations.Station, load: stations.Load, case: int, call: float) -> float:
+def by_slowpath(station: kernel.Station, load: kernel.Load, case: int, call: float) -> float:
     """The same, as slowpath tells; a call takes so many nanoseconds besides."""
-    nanoseconds, runs, _ = stations.sample(station, load, case, REPEAT)
+    nanoseconds, runs, _ = kernel.sample(station, load, case, REPEAT)
     return (nanoseconds - call) / runs
 
 
 class Turns:
     """Runs of both, and the busy loop beside them."""
 
-    def __init__(self, station: stations.Station) -> None:
+    def __init__(self, station: kernel.Station) -> None:
         """Loads the busy loop, and finds out what it takes."""
         self._station = station
-        self._loop = probes.load_busy(station)
+        self._loop = kernel.load_busy(station)
         self._told = [self._busy() for _ in range(KEPT)]
 
     def _busy(self) -> int:
-        return probes.sample_busy(self._station, self._loop, BUSY)[0]
+        return kernel.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
         """The busy loop as soon as it is undisturbed, or after so many tries."""
@@ -106,20 +104,20 @@ class Turns:
 
 
 def compare(
-    file: Path, station: stations.Station, turns: Turns, folder: Path
+    file: Path, station: kernel.Station, turns: Turns, folder: Path
 ) -> list[tuple[float, float]]:
     """Ours and bpftool's times of the paths of an object."""
     written = WrittenOptions(target="ebpf", metric="instructions", paths="all", deadline=3.0)
     found = []
-    for analysed in Session(read_request([str(file)], written)).analyse(Audience(Stopping())):
+    for analysed in Session(read_request([str(file)], written)).analyse(RunContext(Stopping())):
         program = prepare_program(station, analysed, slowest_to_fastest, lambda *_: True)
         # Loaded in the order of the cases, so that the numbers are those of the paths.
-        load = stations.load_cases(station, program.cases)
+        load = kernel.load_cases(station, program.cases)
         numbers = loaded(analysed.result["program"] or "")
         if len(numbers) != len(program.cases):
             print(f"{file.name}: other programs of that name are loaded", file=sys.stderr)
             continue
-        empty = (stations.sample(station, load, Reference.EMPTY, 1)[0] for _ in range(99))
+        empty = (kernel.sample(station, load, Reference.EMPTY, 1)[0] for _ in range(99))
         call = statistics.median(empty)
         for case, number in enumerate(numbers):
             path = program.record["paths"][program.numbers[case]]
@@ -142,7 +140,7 @@ def compare(
 
 def main() -> None:
     files = [Path(word) for word in sys.argv[1:]] or sorted((ROOT / "examples").glob("*.bpf.o"))
-    station = stations.open_station(stations.open_kernel(), max(os.sched_getaffinity(0)))
+    station = kernel.open_station(kernel.open_kernel(), max(os.sched_getaffinity(0)))
     turns, found = Turns(station), list[tuple[float, float]]()
     with tempfile.TemporaryDirectory() as folder:
         for file in files:

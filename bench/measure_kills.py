@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import jsonschema
 from leftovers import MARK, Thing, held, namespaces_in_memory
 
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.packet.pcap import pcap_bytes
-from slowpath.schema.json_schema import schema
+from slowpath.core.errors import ExitCode
+from slowpath.core.packet import pcap_bytes
+from slowpath.core.schema.validation import schema
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LONGEST = 60

@@ -21,8 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-from slowpath.engine import objects
-from slowpath.engine.kernel import live_packets, stations
+from slowpath.core.engine import kernel, objects
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "examples/ddos_filter.bpf.o"
@@ -132,18 +131,18 @@ class Ours:
         )
         path = json.loads(answer.stdout)["results"][0]["paths"][0]
         self.length = len(path["witness"]["packet"]) // 2
-        self._station = stations.open_station(stations.open_kernel(), cpu)
+        self._station = kernel.open_station(kernel.open_kernel(), cpu)
         found = objects.read_object(str(PROGRAM), PROGRAM.read_bytes())
         subject = objects.Subject(str(PROGRAM), found, 0, None)
         witness = json.dumps(path["witness"])
-        case = stations.prepare_case(self._station, subject, witness, None)
-        live = live_packets.prepare_live_case(self._station, str(PROGRAM), case, BATCH)
-        self._load = live_packets.load_live_cases(self._station, [live])
+        case = kernel.prepare_case(self._station, subject, witness, None)
+        live = kernel.prepare_live_case(self._station, str(PROGRAM), case, BATCH)
+        self._load = kernel.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
         """Nanoseconds of a packet, and how many came."""
         asked = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
-        taken, sent, arrived, _ = live_packets.sample_live(*asked)
+        taken, sent, arrived, _ = kernel.sample_live(*asked)
         return taken / sent, arrived
 
 

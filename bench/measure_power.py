@@ -16,17 +16,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from slowpath.analysis.analyst import Audience
-from slowpath.analysis.options import WrittenOptions, read_request
-from slowpath.analysis.outcomes import Analysed
-from slowpath.analysis.session import Session
-from slowpath.engine.kernel import stations
-from slowpath.measurements.comparison import FEWEST_LOADS, SamePacket, compare
-from slowpath.measurements.documents import ComparedPath
-from slowpath.measurements.paths import slowest
-from slowpath.measurements.programs import prepare_program
-from slowpath.measurements.timing.sampling import Quota
-from slowpath.work.stopping import Stopping
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.bound.outcomes import Analysed
+from slowpath.core.engine import kernel
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure.comparison import FEWEST_LOADS, SamePacket, compare
+from slowpath.measure.documents import ComparedPath
+from slowpath.measure.programs import prepare_program, slowest
+from slowpath.measure.sampling import Quota
 
 SOURCE = Path(__file__).resolve().parent / "power/difference.bpf.c"
 BASE = {"ALU": 16, "LOOKUPS": 2, "LINES": 2}
@@ -45,12 +43,10 @@ def analysed(values: dict[str, int]) -> Analysed:
     """The program with so much of everything, and its paths."""
     flags = tuple(f"-D{name}={value}" for name, value in values.items())
     written = WrittenOptions(target="ebpf", metric="instructions", paths=1, cflags=flags)
-    return next(Session(read_request([str(SOURCE)], written)).analyse(Audience(Stopping())))
+    return next(Session(read_request([str(SOURCE)], written)).analyse(RunContext(Stopping())))
 
 
-def compared(
-    station: stations.Station, old: Analysed, new: Analysed, seconds: float
-) -> ComparedPath:
+def compared(station: kernel.Station, old: Analysed, new: Analysed, seconds: float) -> ComparedPath:
     """Compares the slowest paths once."""
     prepared = [
         prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
@@ -70,7 +66,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
-    station = stations.open_station(stations.open_kernel(), max(os.sched_getaffinity(0)))
+    station = kernel.open_station(kernel.open_kernel(), max(os.sched_getaffinity(0)))
     base = analysed(BASE)
     rows: list[dict[str, Any]] = []
 

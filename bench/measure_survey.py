@@ -15,14 +15,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from slowpath.engine.kernel import stations
+from slowpath.core.engine import kernel
 
 LIMIT = 300
 """Seconds that one object may take."""
 
 
 def held() -> list[set[int]]:
-    return [set(numbers) for numbers in stations.open_kernel().objects()]
+    return [set(numbers) for numbers in kernel.open_kernel().objects()]
 
 
 def measured(file: str, names: list[str], options: list[str]) -> list[dict[str, Any]]:

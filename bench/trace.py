@@ -9,8 +9,8 @@ import argparse
 import json
 from pathlib import Path
 
-from slowpath.engine import analyses, objects, targets
-from slowpath.work.stopping import Stopping
+from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.jobs.stopping import Stopping
 
 
 def main() -> None:

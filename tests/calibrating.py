@@ -4,16 +4,16 @@ from collections import Counter
 from pathlib import Path
 
 import oracles
-from slowpath.cli.command import load
-from slowpath.experiments.evaluation import evaluate
-from slowpath.experiments.results.documents import CalibratedExperiment
-from slowpath.experiments.results.folder import RunFolder
-from slowpath.experiments.running import Audience, run, run_settings
-from slowpath.experiments.specification.documents import Experiment
-from slowpath.experiments.testbeds import TESTBEDS
-from slowpath.experiments.testbeds.bed import Bed, Limits
-from slowpath.experiments.testbeds.dpdk_process import missing
-from slowpath.work.stopping import Stopping
+from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.experiments.evaluation import evaluate
+from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.experiments.running import Audience, run, run_settings
+from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.calibrate.testbeds.bed import Bed, Limits
+from slowpath.calibrate.testbeds.dpdk_process import missing
+from slowpath.core.command import load
+from slowpath.core.jobs.stopping import Stopping
 
 LIMITS = Limits(0.05, 0.3, None)
 

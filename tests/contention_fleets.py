@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from contention_models import kind, model
-from slowpath.contention.placement.known.fleet import Fleet, Function
+from slowpath.contention.placement.fleet import Fleet, Function
 from support import ROOT
 
 EXAMPLE = ROOT / "examples/fleet"

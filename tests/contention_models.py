@@ -4,7 +4,7 @@ import numpy as np
 
 from contention_tables import columns, profile
 from slowpath.contention.composition import Pattern
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, OwnContention

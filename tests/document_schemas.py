@@ -21,30 +21,28 @@ from typing import (
     is_typeddict,
 )
 
-from slowpath.annotation.rows import Annotation
-from slowpath.commands.calibrate.listing import Catalogue
-from slowpath.commands.chain.documents import ChainReport
-from slowpath.commands.chain.plan.documents import PlanReport
-from slowpath.commands.chain.verify.documents import VerifyReport
-from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
-from slowpath.commands.show.calibrations import Calibration
-from slowpath.commands.sweep.documents import Sweep
-from slowpath.contention.diagnosis.documents import DiagnosisReport
+from slowpath.annotate.rows import Annotation
+from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.listing import Catalogue
+from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
+from slowpath.contention.diagnosis_documents import DiagnosisReport
 from slowpath.contention.documents import SavedModel
-from slowpath.contention.host.documents import ProfileRecord
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
-from slowpath.experiments.results.documents import CalibratedExperiment
-from slowpath.experiments.specification.documents import Experiment
+from slowpath.contention.profiling.setup import ProfileRecord
+from slowpath.diff.machine_readable import ComparedProgram, StoppedProgram
+from slowpath.fit.documents import FittedModel, Predicted
 from slowpath.insights.accelerators.documents import AcceleratorsReport
-from slowpath.insights.advising.documents import AdviceReport
-from slowpath.insights.blocks.predictions.documents import BlocksReport
-from slowpath.insights.coalescing.documents import CoalescingReport
-from slowpath.insights.placement.advice.documents import StatePlacement
-from slowpath.insights.porting.documents import CountsReport
-from slowpath.measurements.disturbances import Disturbance
-from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
-from slowpath.measurements.environment import Environment
-from slowpath.models.documents import FittedModel, Predicted
+from slowpath.insights.advice.documents import AdviceReport
+from slowpath.insights.blocks.documents import BlocksReport
+from slowpath.insights.layout.documents import CoalescingReport
+from slowpath.insights.placement.documents import StatePlacement
+from slowpath.insights.trace.documents import CountsReport
+from slowpath.measure.disturbances import Disturbance
+from slowpath.measure.documents import ComparedVersions, MeasuredProgram
+from slowpath.measure.environment import Environment
+from slowpath.show.calibrations import Calibration
+from slowpath.sweep.documents import Sweep
 
 Schema = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowpath.cli.errors import InputError
+from slowpath.core.errors import InputError
 
 
 def small() -> dict[str, Any]:

@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 
 import oracles
-from slowpath.insights.colocation.groups import (
-    FUNCTIONS,
-    PAIRS,
-    Groups,
-    Paired,
-    read_measured,
-)
 from slowpath.insights.cores.curves import Curves, read_curves
+from slowpath.insights.cores.functions import COMPUTE, CRC, ELEMENTS, NEEDED, OPTIONAL, USUAL, flag
+from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups, Paired, read_measured
 from slowpath.insights.cores.knee import CORES
-from slowpath.insights.functions import vocabulary
-from slowpath.insights.functions.vocabulary import COMPUTE, CRC, ELEMENTS, flag
 
 Function = dict[str, int]
 
@@ -43,8 +36,8 @@ def published_groups() -> tuple[Groups, Paired]:
 
 def plain(**changes: int) -> Function:
     """A chain without elements, whose parameters are what is usual."""
-    found = dict.fromkeys((*vocabulary.NEEDED, *vocabulary.OPTIONAL), 0)
-    found |= {name: least for name, (least, _) in vocabulary.USUAL.items()}
+    found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
+    found |= {name: least for name, (least, _) in USUAL.items()}
     assert changes.keys() <= found.keys()
     return found | changes
 
@@ -57,7 +50,7 @@ def drawn(count: int, seed: int) -> list[Function]:
         one = plain()
         for element in (*ELEMENTS, *COMPUTE, *CRC):
             one[flag(element)] = int(random.integers(2))
-        for name, (least, most) in vocabulary.USUAL.items():
+        for name, (least, most) in USUAL.items():
             one[name] = int(random.integers(least, most + 1))
         found.append(one)
     return found

@@ -7,16 +7,16 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.engine.captures import Captured
-from slowpath.engine.errors import MapsFile
-from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.porting.execution import Execution
-from slowpath.insights.porting.setting import Setting
-from slowpath.insights.porting.xdp.contents import Start, called_last
-from slowpath.insights.porting.xdp.sources import load_runnable
-from slowpath.insights.preparation.entry import choose
-from slowpath.insights.program import Program
-from slowpath.programs.sources import Clang
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine.objects import Captured
+from slowpath.core.sources import Clang
+from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.source.entry import choose
+from slowpath.insights.trace.execution import Execution
+from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.xdp_map_contents import Start, called_last
+from slowpath.insights.trace.xdp_sources import load_runnable
+from slowpath.insights.unit import Program
 from xdp_kernel import Answer
 
 HERE = Path(__file__).parent / "counts/xdp"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import oracles
-from slowpath.cli.errors import UnavailableError
-from slowpath.engine.kernel import stations
+from slowpath.core.engine import kernel
+from slowpath.core.errors import UnavailableError
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
 """Numbers of programs, maps and links that the kernel has, and namespaces that processes are in.
@@ -21,7 +21,7 @@ trust in namespaces, too, and for longer than is waited for here.
 def needs_kernel() -> None:
     """Leaves a test out where the kernel runs no programs for us."""
     try:
-        stations.open_kernel()
+        kernel.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 
@@ -43,7 +43,7 @@ def held() -> Held:
                 spaces.add((task / "ns/net").readlink())
         except (OSError, ValueError):  # it has ended, or is no process
             continue
-    programs, maps, links = stations.open_kernel().objects()
+    programs, maps, links = kernel.open_kernel().objects()
     return set(programs), set(maps), set(links), spaces
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from slowpath.schema.json_schema import schema
+from slowpath.core.schema.validation import schema
 
 MARKS = re.compile(r"(<!-- keys: (\w+)(?:\.(\w+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 """Where a table stands: that of a document, or of one of its definitions."""

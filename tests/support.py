@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from slowpath.schema.results import (
+from slowpath.core.schema.results import (
     Bound,
     PathResult,
     Profile,

@@ -12,28 +12,34 @@ from itertools import product
 
 import pytest
 
-from slowpath.insights.accelerators.execution.confinement import (
-    can_refuse_calls,
-    limit,
-    refuse_calls,
-)
-from slowpath.insights.accelerators.execution.memory import SIZE, Region
-from slowpath.insights.accelerators.execution.trials import Attempt, Fates, Series
 from slowpath.insights.accelerators.groups import sensible
-from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.accelerators.proofs.crc import prove_crc
-from slowpath.insights.accelerators.proofs.gf2 import kernel_and_solution
-from slowpath.insights.accelerators.proofs.routing.ways import Roles
-from slowpath.insights.accelerators.recognition.mining import GAP, mine, occurs
-from slowpath.insights.accelerators.references import aes, des, streams, tea
-from slowpath.insights.accelerators.references.checksums import adler32, ones_complement_sum
-from slowpath.insights.accelerators.references.crc import Crc, reverse
+from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.harness.confinement import can_refuse_calls, limit, refuse_calls
+from slowpath.insights.accelerators.harness.native import SIZE, Region
+from slowpath.insights.accelerators.harness.trials import Attempt, Fates, Series
+from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc
+from slowpath.insights.accelerators.proofs.routing import Roles
+from slowpath.insights.accelerators.references import ciphers
 from slowpath.insights.accelerators.references.digests import DIGESTS, Digest
-from slowpath.insights.accelerators.references.hashes import SIMPLE
-from slowpath.insights.accelerators.references.keyed import siphash, toeplitz
-from slowpath.insights.accelerators.references.lpm import Route, lookup
-from slowpath.insights.accelerators.references.mixers import lookup3, murmur3, xxh32, xxh64
-from slowpath.insights.preparation.functions import Function
+from slowpath.insights.accelerators.references.hashes import (
+    SIMPLE,
+    Route,
+    lookup,
+    lookup3,
+    murmur3,
+    siphash,
+    toeplitz,
+    xxh32,
+    xxh64,
+)
+from slowpath.insights.accelerators.references.sums import (
+    Crc,
+    adler32,
+    ones_complement_sum,
+    reverse,
+)
+from slowpath.insights.accelerators.sequences import GAP, mine, occurs
+from slowpath.insights.source.functions import Function
 
 TEXT = b"123456789"
 FOX = b"The quick brown fox jumps over the lazy dog"
@@ -213,22 +219,22 @@ def test_ciphers_have_published_values() -> None:
         (32, "8ea2b7ca516745bfeafc49904b496089"),
     ):
         key = bytes(range(size))
-        assert aes.encrypt(plain, key).hex() == wanted  # FIPS 197
-        assert aes.decrypt(bytes.fromhex(wanted), key) == plain
+        assert ciphers.aes_encrypt(plain, key).hex() == wanted  # FIPS 197
+        assert ciphers.aes_decrypt(bytes.fromhex(wanted), key) == plain
     key, block = bytes.fromhex("133457799bbcdff1"), bytes.fromhex("0123456789abcdef")
-    assert des.encrypt(block, key).hex() == "85e813540f0ab405"
-    for size in des.KEY_SIZES:
+    assert ciphers.des_encrypt(block, key).hex() == "85e813540f0ab405"
+    for size in ciphers.DES_KEY_SIZES:
         longer = (plain + plain)[:size]
-        assert des.decrypt(des.encrypt(block, longer), longer) == block
+        assert ciphers.des_decrypt(ciphers.des_encrypt(block, longer), longer) == block
     nonce = bytes.fromhex("000000090000004a00000000")
-    stream = streams.chacha20(bytes(range(32)), nonce, 1, 16)
+    stream = ciphers.chacha20(bytes(range(32)), nonce, 1, 16)
     assert stream.hex() == "10f1e7e4d13b5915500fdd1fa32071c4"  # RFC 8439
-    assert streams.salsa20(b"\x80" + bytes(31), bytes(8), 8).hex() == "e3be8fdd8beca2e3"
-    assert streams.rc4(b"Key", 9).hex() == "eb9f7781b734ca72a7"
-    assert tea.tea_encrypt(bytes(8), bytes(16), "big").hex() == "41ea3a0a94baa940"
-    crypted = tea.xtea_encrypt(b"ABCDEFGH", bytes(range(16)), "big")
+    assert ciphers.salsa20(b"\x80" + bytes(31), bytes(8), 8).hex() == "e3be8fdd8beca2e3"
+    assert ciphers.rc4(b"Key", 9).hex() == "eb9f7781b734ca72a7"
+    assert ciphers.tea_encrypt(bytes(8), bytes(16), "big").hex() == "41ea3a0a94baa940"
+    crypted = ciphers.xtea_encrypt(b"ABCDEFGH", bytes(range(16)), "big")
     assert crypted.hex() == "497df3d072612cb5"
-    assert tea.xtea_decrypt(crypted, bytes(range(16)), "big") == b"ABCDEFGH"
+    assert ciphers.xtea_decrypt(crypted, bytes(range(16)), "big") == b"ABCDEFGH"
 
 
 def test_the_longest_prefix_counts() -> None:

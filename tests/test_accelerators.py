@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from slowpath.programs.clang import BITCODE, compile_c
-from slowpath.programs.sources import Clang
+from slowpath.core.clang import BITCODE, compile_c
+from slowpath.core.sources import Clang
 from support import ROOT, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")
-modules = pytest.importorskip("slowpath.insights.preparation.modules")
+modules = pytest.importorskip("slowpath.insights.source.modules")
 pytestmark = pytest.mark.usefixtures("with_clang")
 FOLDER = ROOT / "tests/accelerators"
 FILES = ("crc", "sums", "hashes", "digests", "ciphers", "lpm")

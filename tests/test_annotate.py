@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from slowpath.annotation.rows import Annotation, annotation
-from slowpath.annotation.source_text import find_source
-from slowpath.commands.annotate.report import annotation_report, headline
-from slowpath.schema.derived import main_component
-from slowpath.schema.results import Detail
+from slowpath.annotate.report import annotation_report, headline
+from slowpath.annotate.rows import Annotation, annotation, find_source
+from slowpath.core.schema.derived import main_component
+from slowpath.core.schema.results import Detail
 from support import (
     ROOT,
     make_bound,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import slowpath
-from slowpath.commands.bound.command import BOUND
-from slowpath.engine.analyses import Progress
+from slowpath.bound.cli import BOUND
+from slowpath.core.engine.analyses import Progress
 from support import ROOT
 from support import slowpath as command
 

@@ -16,19 +16,17 @@ import pytest
 
 from assemble import hashes, write_object
 from compiler import needs_clang
-from slowpath.analysis.bulk.items import Answer, Item
-from slowpath.analysis.bulk.running import analyse_all
-from slowpath.analysis.options import WrittenOptions
-from slowpath.analysis.session import Session
-from slowpath.analysis.several import named_targets, read_requests
-from slowpath.cli.errors import OptionError, UnavailableError
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.engine import identity
-from slowpath.fleet.local import LocalPool
-from slowpath.fleet.ordered import NOBODY, Audience, Undone
-from slowpath.schema.results import NO_DETAIL
-from slowpath.work.memory import default_limit
-from slowpath.work.stopping import Stopping
+from slowpath.bound.analyst import Session
+from slowpath.bound.bulk import Answer, Item, analyse_all
+from slowpath.bound.multi_target import named_targets, read_requests
+from slowpath.bound.options import WrittenOptions
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode, OptionError, UnavailableError
+from slowpath.core.jobs.local_pool import LocalPool
+from slowpath.core.jobs.memory import default_limit
+from slowpath.core.jobs.ordered import NO_OBSERVER, PoolObserver, Undone
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
 from test_schema import check
 
@@ -309,7 +307,7 @@ class Told:
         return list(self.each(work, common, items))
 
     def each(
-        self, _work: Any, _common: Any, items: Sequence[Any], _audience: Audience = NOBODY
+        self, _work: Any, _common: Any, items: Sequence[Any], _audience: PoolObserver = NO_OBSERVER
     ) -> Generator[Any, None, None]:
         self.items = items
         yield from self.answers

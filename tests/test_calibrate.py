@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.experiments.shipped import shipped_names
-from slowpath.experiments.testbeds import TESTBEDS
+from slowpath.calibrate.experiments.reading import shipped_names
+from slowpath.calibrate.testbeds import TESTBEDS
 from support import ROOT, heed_interrupts, slowpath
 from test_schema import check
 
@@ -140,7 +140,7 @@ def test_an_interrupted_run_keeps_what_is_there(tmp_path: Path) -> None:
 
 
 def test_ones_own_specification_is_run(tmp_path: Path) -> None:
-    text = (ROOT / "python/slowpath/experiments/catalogue/calls.yaml").read_text()
+    text = (ROOT / "python/slowpath/calibrate/experiments/catalogue/calls.yaml").read_text()
     (tmp_path / "mine.yaml").write_text(text.replace("name: calls", "name: my-calls"))
     run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2:10", "--points", "5")
     assert run.returncode == 0, run.stderr
@@ -148,7 +148,7 @@ def test_ones_own_specification_is_run(tmp_path: Path) -> None:
 
 
 def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
-    text = (ROOT / "python/slowpath/experiments/catalogue/copy-bytes.yaml").read_text()
+    text = (ROOT / "python/slowpath/calibrate/experiments/catalogue/copy-bytes.yaml").read_text()
     (tmp_path / "mine.yaml").write_text(text.replace("size: 576", "size: 100"))
     run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf")
     assert run.returncode == 3

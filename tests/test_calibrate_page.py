@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from browser import looked_at
-from slowpath.commands.calibrate.page.records import environments_of
-from slowpath.experiments.results.folder import ExperimentFolder
-from slowpath.measurements import environment
+from slowpath.calibrate.experiments.folder import ExperimentFolder
+from slowpath.calibrate.page import environments_of
+from slowpath.measure import environment
 from support import slowpath
 from test_html import parsed, texts
 from test_printable import EXPERIMENT, HOSTILE

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.cli import live_line
-from slowpath.cli.calibration import calibration, keep_calibration
-from slowpath.commands.calibrate import run
-from slowpath.commands.calibrate.live_line import StageLine
-from slowpath.engine.targets import described_target, target_text
-from slowpath.experiments.cores.derivation import Derived
-from slowpath.experiments.cores.quality import Quality, quality
-from slowpath.experiments.results.documents import IMPRECISE
-from slowpath.schema.json_schema import schema
-from slowpath.schema.shapes import check_shape
+from slowpath.bound.default_target import calibration, keep_calibration
+from slowpath.calibrate import run
+from slowpath.calibrate.core_model.derivation import Derived
+from slowpath.calibrate.core_model.description import Quality, quality
+from slowpath.calibrate.experiments.documents import IMPRECISE
+from slowpath.calibrate.run import StageLine
+from slowpath.core import terminal
+from slowpath.core.engine.targets import described_target, target_text
+from slowpath.core.schema.validation import check_shape, schema
 from support import GOLDEN, check_golden, slowpath
 
 OBJECT = "examples/firewall.bpf.o"
@@ -181,7 +180,7 @@ def test_stages_say_how_long_they_take(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = _Clock()
-    monkeypatch.setattr("slowpath.commands.calibrate.live_line.time", clock)
+    monkeypatch.setattr("slowpath.calibrate.run.time", clock)
     with StageLine("fitting") as line:
         assert capsys.readouterr().err == "fitting\n"  # before anything is done
         clock.now += 10
@@ -202,7 +201,7 @@ def test_stages_draw_a_line_on_terminals(monkeypatch: pytest.MonkeyPatch) -> Non
 
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(live_line, "is_terminal", lambda _: True)
+    monkeypatch.setattr(terminal, "is_terminal", lambda _: True)
     with StageLine("fitting") as line:
         assert "fitting" in stream.getvalue()
         line.show(0.5)

@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from browser import looked_at
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, SourceLine
-from slowpath.commands.chain.page.document import Written, chain_page
-from slowpath.commands.chain.page.graphs import Block, Graph, Graphs, Pair
-from slowpath.commands.chain.page.reasons import Reasons
+from slowpath.chain.documents import ChainProgram, ChainReport, Dropped, SourceLine
+from slowpath.chain.page import Written, chain_page
+from slowpath.chain.page_graphs import Block, Graph, Graphs, Pair, Reasons
 from support import ROOT, slowpath, without_progress
 from test_chain_rewriting import CHAIN, chain, program
 from test_html import HOSTILE, parsed, texts

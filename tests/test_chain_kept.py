@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.chain.rewriting import Job, optimize
-from slowpath.engine import chains
-from slowpath.work.jobs import Message
-from slowpath.work.stopping import Stopping
+from slowpath.chain.run import Job, optimize
+from slowpath.core.engine import chains
+from slowpath.core.errors import ExitCode
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
 from test_schema import check
 

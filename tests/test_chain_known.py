@@ -10,7 +10,7 @@ import pytest
 
 from oracles import compared, missing
 from running_kernel import needs_kernel
-from slowpath.commands.chain.facts import fact_text
+from slowpath.chain.facts import fact_text
 from support import ROOT, slowpath, without_progress
 
 EXAMPLES = ROOT / "examples/chain"

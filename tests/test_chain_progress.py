@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.analysis import progress, watching
-from slowpath.analysis.watching import Looking, WorkWatch, describe, ending
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.engine.analyses import Run
-from slowpath.engine.meanwhile import Doing
+from slowpath.bound import progress
+from slowpath.bound.progress import Looking, WorkWatch, describe_work, ending
+from slowpath.core.engine.analyses import Run
+from slowpath.core.engine.current_stage import Doing
+from slowpath.core.errors import ExitCode
 from support import ROOT
 
 PROVING = Doing("balancer", "proving that it does the same", 12, "pairs of paths")
@@ -55,7 +55,7 @@ def test_a_terminal_shows_it_when_it_takes_time(monkeypatch: pytest.MonkeyPatch)
     watch = WorkWatch("a\nb.yaml", ending(None, "--deadline"))
     watch.see(PROVING)
     assert screen.getvalue() == ""
-    monkeypatch.setattr(watching, "_SOON", 0.0)
+    monkeypatch.setattr(progress, "_SOON", 0.0)
     run = Run()
     run.take(("stage", "unrolling the program"))
     Looking(watch, "balancer on ebpf").look(run)
@@ -66,9 +66,9 @@ def test_a_terminal_shows_it_when_it_takes_time(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert describe(Doing("", "", 0, "")) == "reading"
-    assert describe(Doing("", "rewriting", 0, "pairs")) == "rewriting"
-    assert describe(Doing("a", "", 7, "")) == "a: reading"
+    assert describe_work(Doing("", "", 0, "")) == "reading"
+    assert describe_work(Doing("", "rewriting", 0, "pairs")) == "rewriting"
+    assert describe_work(Doing("a", "", 7, "")) == "a: reading"
     nothing = "nothing ends it by itself (--budget SECONDS does), Ctrl-C ends it now"
     assert ending(None, "--budget").startswith(nothing)
 

@@ -10,9 +10,9 @@ import pytest
 from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.app import app
-from slowpath.commands.chain.report import fused_lines
-from slowpath.engine.kernel import rehearsals
-from slowpath.engine.kernel.refusals import RewrittenRefusedError
+from slowpath.chain.report import fused_lines
+from slowpath.core.engine import rehearsals
+from slowpath.core.engine.kernel import RewrittenRefusedError
 from support import ROOT, slowpath, without_progress
 from test_schema import check
 

@@ -5,8 +5,8 @@ from argparse import Namespace
 
 import pytest
 
-from slowpath.cli.command import Command, argument, option, within
-from slowpath.cli.parser import command_parser, read
+from slowpath.core.command import Command, argument, option, within
+from slowpath.core.parser import command_parser, read
 
 COMMAND = Command(
     ("Summary.", "More."),

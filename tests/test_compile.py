@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from slowpath import _core
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.compile.verdict import judge, verdict
-from slowpath.engine import targets
-from slowpath.schema.compiled import Counterexample, Verification
+from slowpath.compile.report import judge, verdict
+from slowpath.core.engine import targets
+from slowpath.core.errors import ExitCode
+from slowpath.core.schema.compiled import Counterexample, Verification
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = "examples/count_min.1.bpf.o"

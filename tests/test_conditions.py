@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from slowpath import bound
-from slowpath.analysis.requirement import refusal, relied_on
-from slowpath.report.path import exactness
-from slowpath.report.reporters import text_reporter
-from slowpath.report.table import CompactTable
-from slowpath.schema.rates import Rate
-from slowpath.schema.results import NO_DETAIL, Result
+from slowpath.bound.report import text_reporter
+from slowpath.bound.report_path import exactness
+from slowpath.bound.report_rates import CompactTable
+from slowpath.bound.requirement import refusal, relied_on
+from slowpath.core.schema.rates import Rate
+from slowpath.core.schema.results import NO_DETAIL, Result
 from support import ROOT, make_bound, make_result, slowpath
 
 TRANSCODER = "examples/alaw2ulaw.bpf.o"

@@ -20,13 +20,12 @@ from contention_tables import (
     write_query,
     write_regex,
 )
-from slowpath.cli.errors import InputError, OptionError
-from slowpath.commands.contention.options import read_traffic
 from slowpath.contention import saved
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import Profiles, choose, learn
 from slowpath.contention.model import rows_of as memory_rows
+from slowpath.contention.options import read_traffic
 from slowpath.contention.prediction import predict
 from slowpath.contention.tables.profiles import MemoryProfile, Query
 from slowpath.contention.tables.reading import (
@@ -35,7 +34,8 @@ from slowpath.contention.tables.reading import (
     read_own_contention,
     read_query,
 )
-from slowpath.schema.json_schema import schema
+from slowpath.core.errors import InputError, OptionError
+from slowpath.core.schema.validation import schema
 from support import slowpath
 
 FAST = ("--recipe", "ridge-pressure")

@@ -8,17 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from slowpath.cli.errors import InputError
-from slowpath.contention.accelerator.equilibrium import beside_one, equilibrium, round_time
-from slowpath.contention.accelerator.identification import (
+from slowpath.contention.accelerator.round_robin import (
+    UnsettledError,
+    beside_one,
+    equilibrium,
+    pipelines,
+    round_time,
+    throughputs,
+)
+from slowpath.contention.accelerator.service import (
     CoRun,
     IdentificationError,
+    fit_request_time,
     identify,
 )
-from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.accelerator.service import fit_request_time
-from slowpath.contention.accelerator.several import UnsettledError, pipelines
 from slowpath.contention.tables.profiles import AcceleratorProfile, Origin
+from slowpath.core.errors import InputError
 
 Floats = NDArray[np.float64]
 

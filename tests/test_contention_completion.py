@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator import renewal
+from slowpath.contention.accelerator import waiting
 from slowpath.contention.accelerator.completion import (
     Accelerator,
     Completion,
     beside_all,
     completion,
 )
-from slowpath.contention.accelerator.identification import CoRun, IdentificationError
+from slowpath.contention.accelerator.service import CoRun, IdentificationError
 from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
-from slowpath.contention.simulated.runs import Settings, Traffic, function, run_all
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.contention.simulated import Settings, Traffic, function, run_all
+from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 
@@ -74,25 +74,25 @@ def test_what_is_left_is_what_drawn_requests_leave(
 ) -> None:
     draw = np.random.default_rng(3)
     found = drawn(draw, draw.normal(away, deviation, 20_000), kind)
-    there = renewal.scattered(np.array([away]), np.array([deviation]))
-    requests = renewal.counted(*(np.array([float(one)]) for one in kind))
-    left = renewal.left(there, requests)
-    assert renewal.mean(requests) == pytest.approx(kind[0])
+    there = waiting.scattered(np.array([away]), np.array([deviation]))
+    requests = waiting.counted(*(np.array([float(one)]) for one in kind))
+    left = waiting.left(there, requests)
+    assert waiting.mean(requests) == pytest.approx(kind[0])
     # A step is what times are rounded to.
-    assert renewal.mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
-    spread = (left[0] @ (np.arange(renewal.STEPS) - renewal.mean(left)) ** 2) ** 0.5
+    assert waiting.mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
+    spread = (left[0] @ (np.arange(waiting.STEPS) - waiting.mean(left)) ** 2) ** 0.5
     assert spread == pytest.approx(found.std(), rel=0.03, abs=1)
 
 
 @given(st.floats(1, 400), st.floats(1, 400), st.floats(0, 50))
 def test_times_that_follow_each_other_add_up(first: float, second: float, deviation: float) -> None:
-    both = renewal.together(
-        renewal.fixed(np.array([first])),
-        renewal.scattered(np.array([second + 6 * deviation]), np.array([deviation])),
+    both = waiting.together(
+        waiting.fixed(np.array([first])),
+        waiting.scattered(np.array([second + 6 * deviation]), np.array([deviation])),
     )
     assert both.sum() == pytest.approx(1)
     assert both.min() >= 0
-    assert renewal.mean(both) == pytest.approx(first + second + 6 * deviation, rel=1e-3)
+    assert waiting.mean(both) == pytest.approx(first + second + 6 * deviation, rel=1e-3)
 
 
 # --- several accelerators ------------------------------------------------------------------------

@@ -6,10 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contention_tables import profile
-from slowpath.contention.competitors import contention_at, together
-from slowpath.contention.composition import COMPOSITIONS, bottleneck, pipeline, run_to_completion
-from slowpath.contention.detection import detect
-from slowpath.contention.methods.baselines import constant, fit_slomo
+from slowpath.contention.composition import (
+    COMPOSITIONS,
+    bottleneck,
+    contention_at,
+    pipeline,
+    run_to_completion,
+    together,
+)
+from slowpath.contention.execution_pattern import detect
+from slowpath.contention.methods import constant, fit_slomo
 from slowpath.contention.tables.profiles import OwnContention
 
 SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)

@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from contention_models import FLOWS, kind, model
-from slowpath.cli.errors import OptionError
-from slowpath.commands.contention.diagnose.run import read_sweep
-from slowpath.contention.diagnosis.bottleneck import Setting, bottlenecks, diagnose
-from slowpath.contention.diagnosis.changes import ChangeError, changed, read_change
-from slowpath.contention.diagnosis.sweep import Swept, crossings, grid, sweep, with_attribute
+from slowpath.contention.bottleneck import (
+    Setting,
+    Swept,
+    bottlenecks,
+    crossings,
+    diagnose,
+    grid,
+    sweep,
+    with_attribute,
+)
+from slowpath.contention.changes import ChangeError, changed, read_change
+from slowpath.contention.diagnose import read_sweep
 from slowpath.contention.mixes import predict_mixes
-from slowpath.schema.json_schema import schema
+from slowpath.core.errors import OptionError
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 from test_html import parsed, texts
 

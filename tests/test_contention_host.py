@@ -17,25 +17,34 @@ from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
 from running_kernel import needs_kernel
-from slowpath.cli.errors import InputError, StoppedError, UnavailableError
-from slowpath.commands.contention.profile.reading import load_setup, read_setup
-from slowpath.contention.host.blocks import Timing, in_turns, median
-from slowpath.contention.host.mixes import Places, kinds_of_mixes, mix_of, probed
-from slowpath.contention.host.points import Client, MemBench, Point, Rate, Traffic
-from slowpath.contention.host.profiling import RequestRow, request_time
-from slowpath.contention.host.score import FELT, Level, calibrated, levels, probe_bytes
-from slowpath.contention.host.setup import Function, Program
-from slowpath.contention.host.surroundings import Surroundings
-from slowpath.contention.host.writing import TABLES, queued_time
+from slowpath.contention.profiling.blocks import Timing, in_turns, median
+from slowpath.contention.profiling.bubble_score import FELT, Level, calibrated, levels, probe_bytes
+from slowpath.contention.profiling.folder import TABLES, queued_time
+from slowpath.contention.profiling.machine import Surroundings
+from slowpath.contention.profiling.mixes import (
+    Client,
+    MemBench,
+    Places,
+    Point,
+    Rate,
+    Traffic,
+    kinds_of_mixes,
+    mix_of,
+    probed,
+)
+from slowpath.contention.profiling.profiler import RequestRow, request_time
+from slowpath.contention.profiling.reading import load_setup, read_setup
+from slowpath.contention.profiling.setup import Function, Program
 from slowpath.contention.tables.reading import (
     read_accelerator,
     read_memory,
     read_own_contention,
 )
-from slowpath.engine import neighbours
-from slowpath.engine.neighbours import Block, Reading
-from slowpath.engine.objects import read_object
-from slowpath.schema.json_schema import schema
+from slowpath.core.engine import neighbours
+from slowpath.core.engine.neighbours import Block, Reading
+from slowpath.core.engine.objects import read_object
+from slowpath.core.errors import InputError, StoppedError, UnavailableError
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 
 TINY = ROOT / "tests/contention_tiny.yaml"

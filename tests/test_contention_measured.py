@@ -15,23 +15,23 @@ from jsonschema import Draft202012Validator
 from scipy.optimize import linprog
 
 from contention_fleets import EXAMPLE, FLEET, fleet_of
-from slowpath.cli.errors import InputError
-from slowpath.contention.placement.covering import Column, Grown, Wanted, cover
-from slowpath.contention.placement.known.learnt import (
+from slowpath.contention.placement.fleet import Mix, counts_of, possible_mixes
+from slowpath.contention.placement.measured import (
     LEAST,
     Learnt,
+    Measured,
+    Nearby,
     _covariance,
     _variance,
+    measured,
     rows_of,
 )
-from slowpath.contention.placement.known.measured import Measured, Nearby, measured
-from slowpath.contention.placement.known.mix_tables import read_measured
-from slowpath.contention.placement.known.possible import possible_mixes
-from slowpath.contention.placement.known.reading import read_fleet
-from slowpath.contention.placement.known.shares import Predicted
-from slowpath.contention.placement.known.truth import Mix, counts_of
+from slowpath.contention.placement.prices import Column, Grown, Wanted, cover
+from slowpath.contention.placement.reading import read_fleet, read_measured
+from slowpath.contention.placement.shares import Predicted
 from slowpath.contention.placement.suggesting import suggest
-from slowpath.schema.json_schema import schema
+from slowpath.core.errors import InputError
+from slowpath.core.schema.validation import schema
 from support import slowpath
 
 pytestmark = pytest.mark.filterwarnings("ignore")

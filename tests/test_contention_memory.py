@@ -7,17 +7,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from contention_tables import columns, profile, throughput
-from slowpath.contention.memory.conformal import conformal
-from slowpath.contention.memory.ends import held_out_ends
-from slowpath.contention.memory.errors import errors_of, relative
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.learning.features import SETS, features, pressure
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.rows import columns_of
-from slowpath.contention.memory.learning.stage import fit_stage, sees
-from slowpath.contention.memory.ranges import TOGETHER, range_of
-from slowpath.contention.memory.selection import candidates, compared, select
+from slowpath.contention.memory.features import SETS, columns_of, features, pressure
+from slowpath.contention.memory.folds import errors_of, grouped_folds, groups, relative
+from slowpath.contention.memory.intervals import TOGETHER, conformal, range_of
+from slowpath.contention.memory.recipes import RECIPES, fit_stage, sees
+from slowpath.contention.memory.selection import candidates, compared, held_out_ends, select
 from slowpath.contention.model import rows_of
 
 Floats = NDArray[np.float64]

@@ -13,16 +13,15 @@ import pytest
 from contention_models import MTBR, model
 from contention_tables import profile, write_memory, write_query, write_regex
 from contention_wrong import FAST, ran, said_by
-from slowpath.cli.errors import InputError
-from slowpath.commands.contention.command import PREDICT
+from slowpath.contention.cli import PREDICT
 from slowpath.contention.composition import COMPOSITIONS, Pattern
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.stage import fit_stage
-from slowpath.contention.methods.selected import METHODS, Method, predict_by
+from slowpath.contention.memory.recipes import RECIPES, fit_stage
+from slowpath.contention.methods import METHODS, Method, predict_by
 from slowpath.contention.model import FunctionModel, learn, rows_of
 from slowpath.contention.model import Profiles as Measured
 from slowpath.contention.prediction import predict
 from slowpath.contention.tables.profiles import MemoryProfile, Query
+from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

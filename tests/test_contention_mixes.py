@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contention_models import FLOWS, MTBR, SIZE, kind, model
-from slowpath.cli.errors import InputError
-from slowpath.contention.beside import query_beside
 from slowpath.contention.mixes import predict_mixes
-from slowpath.contention.prediction import predict
+from slowpath.contention.prediction import predict, query_beside
+from slowpath.core.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from contention_tables import profile, write_memory, write_query
-from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.contention.tables import parquet as ours
 from slowpath.contention.tables.cells import read_cells
 from slowpath.contention.tables.reading import read_memory
+from slowpath.core.errors import InputError, UnavailableError
 from support import slowpath
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow (the extra `parquet`) is not installed")

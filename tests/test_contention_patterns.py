@@ -18,13 +18,12 @@ from contention_mixes import (
 from contention_models import MTBR, model
 from contention_tables import profile, write_memory
 from contention_wrong import FAST, ran, said_by
-from slowpath.cli.errors import InputError
 from slowpath.contention import saved
 from slowpath.contention.composition import Pattern
-from slowpath.contention.detection import Detected, Reason
-from slowpath.contention.methods.patterns import decided, detected
-from slowpath.contention.tables.mixes import read_mixes
-from slowpath.contention.tables.reading import read_memory
+from slowpath.contention.execution_pattern import Detected, Reason
+from slowpath.contention.prediction import decided, detected
+from slowpath.contention.tables.reading import read_memory, read_mixes
+from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from contention_tables import profile, write_memory
-from slowpath.commands.contention.diagnose.plot import COLOURS
-from slowpath.commands.contention.evaluate.plot import draw
-from slowpath.commands.contention.evaluate.report import Evaluation
 from slowpath.contention.memory.evaluation import Protocol, evaluate
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import rows_of
+from slowpath.contention.report_diagnosis import COLOURS
+from slowpath.contention.report_evaluation import Evaluation, draw_evaluation
 from slowpath.contention.tables.reading import read_memory
 from support import ROOT, refuses_pictures, slowpath
 from test_html import parsed, texts
@@ -110,7 +109,7 @@ def test_the_choice_is_drawn_where_all_models_are_tried(memory: Path, tmp_path: 
     read = read_memory([str(memory)])
     few = [RECIPES["ridge-pressure"], RECIPES["ridge-counters"]]
     models = [evaluate(one, rows_of(read), Protocol(2, recipes=few)) for one in (*few, None)]
-    draw(str(tmp_path / "a.svg"), Evaluation(read, models, 2, 0.9))
+    draw_evaluation(str(tmp_path / "a.svg"), Evaluation(read, models, 2, 0.9))
     said = labels((tmp_path / "a.svg").read_text())
     assert [one for one in said if "off in the mean" in one] == [
         f"chosen: {100 * models[2].errors.mape:.2f} % off in the mean"

@@ -13,21 +13,25 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from contention_fleets import EXAMPLE, FLEET, SLAS, fleet_of
-from slowpath.cli.errors import InputError
-from slowpath.commands.contention.place.defaults import POLICIES
-from slowpath.contention.placement.judging import Judge, judge, mixes_of
-from slowpath.contention.placement.known import possible
-from slowpath.contention.placement.known.fleet import Arrivals, Fleet, drawn
-from slowpath.contention.placement.known.mix_tables import read_truth
-from slowpath.contention.placement.known.possible import possible_mixes
-from slowpath.contention.placement.known.reading import read_arrivals, read_fleet
-from slowpath.contention.placement.known.shares import Predicted, Shares, measured_shares
-from slowpath.contention.placement.known.truth import Mix, Truth
+from slowpath.contention.options import POLICIES
+from slowpath.contention.placement import fleet as fleets
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Mix, Truth, drawn, possible_mixes
 from slowpath.contention.placement.optimum import carried_out, fewest
 from slowpath.contention.placement.policies import AWAY, Placement, place
 from slowpath.contention.placement.prices import Demand, Prices
-from slowpath.contention.placement.running import ALL_POLICIES, Fleets, run, summary
-from slowpath.schema.json_schema import schema
+from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
+from slowpath.contention.placement.running import (
+    ALL_POLICIES,
+    Fleets,
+    Judge,
+    judge,
+    mixes_of,
+    run,
+    summary,
+)
+from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
+from slowpath.core.errors import InputError
+from slowpath.core.schema.validation import schema
 from support import slowpath
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -128,7 +132,7 @@ def test_mixes_are_all_that_cores_and_arrivals_allow() -> None:
 
 
 def test_too_many_mixes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(possible, "MOST_MIXES", 3)
+    monkeypatch.setattr(fleets, "MOST_MIXES", 3)
     with pytest.raises(InputError, match="more than 3 mixes"):
         possible_mixes(FLEET)
 

@@ -12,25 +12,29 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from slowpath.cli.errors import InputError, StoppedError
-from slowpath.commands.contention.profile.reading import load_setup, read_setup
-from slowpath.contention.host import profiling
-from slowpath.contention.host.blocks import Turns
-from slowpath.contention.host.documents import PlanRecord
-from slowpath.contention.host.machine import Machine
-from slowpath.contention.host.mixes import Places, Sides
-from slowpath.contention.host.planner import Known
-from slowpath.contention.host.plans import planner
-from slowpath.contention.host.points import Measured, MemBench, Point, Rate
-from slowpath.contention.host.profiling import Audience, Found, Profiling
-from slowpath.contention.host.setup import PLANS, MemoryRange, Setup, Span, TrafficRange
-from slowpath.contention.host.writing import write_profile
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.rows import Rows
-from slowpath.contention.memory.learning.stage import fit_stage
-from slowpath.contention.memory.ranges import range_of
+from slowpath.contention.memory.features import Rows
+from slowpath.contention.memory.intervals import range_of
+from slowpath.contention.memory.recipes import RECIPES, fit_stage
+from slowpath.contention.profiling import profiler
+from slowpath.contention.profiling.blocks import Turns
+from slowpath.contention.profiling.folder import write_profile
+from slowpath.contention.profiling.machine import Machine
+from slowpath.contention.profiling.mixes import Measured, MemBench, Places, Point, Rate, Sides
+from slowpath.contention.profiling.planner import Known
+from slowpath.contention.profiling.plans import planner
+from slowpath.contention.profiling.profiler import Audience, Found, Profiling
+from slowpath.contention.profiling.reading import load_setup, read_setup
+from slowpath.contention.profiling.setup import (
+    PLANS,
+    MemoryRange,
+    PlanRecord,
+    Setup,
+    Span,
+    TrafficRange,
+)
 from slowpath.contention.tables.reading import read_memory
-from slowpath.work.stopping import Stopping
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.stopping import Stopping
 from support import ROOT, slowpath
 
 TINY = ROOT / "tests/contention_tiny.yaml"
@@ -300,7 +304,7 @@ class MadeUp(Profiling):
 @pytest.fixture(autouse=True)
 def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = SimpleNamespace(elsewhere=0.0)
-    monkeypatch.setattr(profiling, "Surroundings", lambda _cpus, _away: nobody)
+    monkeypatch.setattr(profiler, "Surroundings", lambda _cpus, _away: nobody)
 
 
 def headers_alone(**effort: Any) -> Setup:

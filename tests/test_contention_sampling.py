@@ -11,13 +11,21 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from slowpath.contention.sampling.active import Settings as ActiveSettings
-from slowpath.contention.sampling.active import active, seen
-from slowpath.contention.sampling.adaptive import Settings, adaptive
-from slowpath.contention.sampling.asking import Plan, ask, measured
-from slowpath.contention.sampling.budget import Budget, QuotaError
-from slowpath.contention.sampling.plain import full, random
-from slowpath.contention.sampling.space import Attribute, Point, Sample, Space, point
+from slowpath.contention.profiling.adaptive import ActiveSettings, Settings, active, adaptive, seen
+from slowpath.contention.profiling.sampling import (
+    Attribute,
+    Budget,
+    Plan,
+    Point,
+    QuotaError,
+    Sample,
+    Space,
+    ask,
+    full,
+    measured,
+    point,
+    random,
+)
 
 FLOWS = Attribute("flows", 1, 500_000, 16_000)
 SIZE = Attribute("size", 64, 1500, 1500)

@@ -5,17 +5,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowpath.cli.errors import InputError
-from slowpath.contention.simulated.profiling import (
+from slowpath.contention.simulated import (
+    MemBench,
     MemoryRun,
+    Settings,
+    Traffic,
+    function,
     memory_table,
     own_table,
     request_table,
+    run_all,
 )
-from slowpath.contention.simulated.runs import MemBench, Settings, Traffic, function, run_all
 from slowpath.contention.tables.profiles import Origin
 from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
-from slowpath.engine.simulations import simulate, simulated_functions
+from slowpath.core.engine.simulations import simulate, simulated_functions
+from slowpath.core.errors import InputError
 
 QUICK = Settings(warm_up_ms=4.0, measured_ms=4.0)
 

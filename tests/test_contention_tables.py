@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from contention_tables import MEMORY, profile, write, write_memory, write_query, write_regex
-from slowpath.cli.errors import InputError
 from slowpath.contention.tables.reading import (
     kind_of,
     read_accelerator,
@@ -14,6 +13,7 @@ from slowpath.contention.tables.reading import (
     read_own_contention,
     read_query,
 )
+from slowpath.core.errors import InputError
 
 
 @pytest.fixture

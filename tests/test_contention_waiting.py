@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator.identification import CoRun, IdentificationError
+from slowpath.contention.accelerator.service import CoRun, IdentificationError
 from slowpath.contention.accelerator.waiting import Others, Waits, beside, measured_waits
-from slowpath.contention.simulated.runs import Settings, Traffic, function, run_all
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.contention.simulated import Settings, Traffic, function, run_all
+from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 

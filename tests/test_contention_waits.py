@@ -20,17 +20,15 @@ from contention_mixes import (
 from contention_models import kind, model
 from contention_tables import MEMORY, columns
 from contention_wrong import FAST, ran, said_by
-from slowpath.cli.errors import InputError
 from slowpath.contention import saved
-from slowpath.contention.beside import query_beside
+from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
 from slowpath.contention.composition import Pattern
 from slowpath.contention.mixes import predict_mixes
 from slowpath.contention.model import FunctionModel, Profiles, learn
-from slowpath.contention.prediction import predict
-from slowpath.contention.tables.mixes import read_mixes
+from slowpath.contention.prediction import predict, query_beside
 from slowpath.contention.tables.profiles import Clients, CoRuns, Origin, Query
-from slowpath.contention.tables.reading import read_memory
-from slowpath.contention.waits import co_runs_of, waits_by
+from slowpath.contention.tables.reading import read_memory, read_mixes
+from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

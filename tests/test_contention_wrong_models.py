@@ -13,11 +13,11 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from contention_tables import profile
 from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
-from slowpath.cli.errors import InputError
 from slowpath.contention import saved
-from slowpath.contention.diagnosis.changes import ChangeError, read_change
-from slowpath.contention.memory.learning.recipes import RECIPES
+from slowpath.contention.changes import ChangeError, read_change
+from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
+from slowpath.core.errors import InputError
 from support import ROOT
 from test_schema import check
 

@@ -9,15 +9,15 @@ import pytest
 
 pytest.importorskip("scipy", reason="the extra `models` is not installed")
 
-from slowpath.engine import estimates, targets
-from slowpath.experiments.cores.description import Machine, target_text, timing_text
-from slowpath.experiments.cores.fitting import ends, fit
-from slowpath.experiments.cores.observations import Observation, observations
-from slowpath.experiments.cores.parameters import PARAMETERS, clipped, first
-from slowpath.experiments.results.documents import Measurement, Sample
-from slowpath.experiments.results.folder import ExperimentFolder
-from slowpath.experiments.shipped import shipped_experiment
-from slowpath.schema.results import USUAL_ENDS
+from slowpath.calibrate.core_model.description import Machine, target_text, timing_text
+from slowpath.calibrate.core_model.fitting import ends, fit
+from slowpath.calibrate.core_model.observations import Observation, observations
+from slowpath.calibrate.core_model.parameters import PARAMETERS, clipped, first
+from slowpath.calibrate.experiments.documents import Measurement, Sample
+from slowpath.calibrate.experiments.folder import ExperimentFolder
+from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.core.engine import estimates, targets
+from slowpath.core.schema.results import USUAL_ENDS
 
 MACHINE: Machine = {"machine": 'a "machine"\n', "date": "2026-01-01", "clock_hz": 2_000_000_000}
 CALLS = {

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 import slowpath
-from slowpath.analysis.defaults import CARD, SERVER, default_target
-from slowpath.cli.calibration import keep_calibration
-from slowpath.engine.targets import builtin_target, target_text
+from slowpath.bound.default_target import CARD, SERVER, default_target, keep_calibration
+from slowpath.core.engine.targets import builtin_target, target_text
 from support import ROOT
 from support import slowpath as command
 from test_sources import stand_in

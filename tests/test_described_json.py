@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.cli.errors import InputError
-from slowpath.described.json_marked import read_marked_json
-from slowpath.described.marked import Marked, called
+from slowpath.core.errors import InputError
+from slowpath.core.spanned import Marked, called, read_marked_json
 
 LEAVES = (
     st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from slowpath.analysis.analyst import Analyst
-from slowpath.analysis.options import WrittenOptions
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.diff.machine import CSV_COLUMNS
-from slowpath.commands.diff.sides import Sides, load_sides
-from slowpath.engine import analyses
-from slowpath.schema.results import NO_DETAIL
+from slowpath.bound.analyst import Analyst
+from slowpath.bound.options import WrittenOptions
+from slowpath.core.engine import analyses
+from slowpath.core.errors import ExitCode
+from slowpath.core.schema.results import NO_DETAIL
+from slowpath.diff.machine_readable import CSV_COLUMNS
+from slowpath.diff.pairs import Sides, load_sides
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"

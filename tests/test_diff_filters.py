@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.commands.diff.columns import NUMBER_SUFFIXES, NUMBERS, Row, make_row
-from slowpath.commands.diff.filters import (
+from slowpath.diff.columns import NUMBER_SUFFIXES, NUMBERS, Row, make_row
+from slowpath.diff.filters import (
     Comparison,
     Filter,
     Glob,
@@ -20,7 +20,7 @@ from slowpath.commands.diff.filters import (
     parse_sort,
     sort_rows,
 )
-from slowpath.commands.diff.pairs import Pair
+from slowpath.diff.pairs import Pair
 from support import make_bound, make_result
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {

@@ -7,16 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from slowpath.cli.errors import InputError
-from slowpath.cli.printable import one_line
-from slowpath.commands.diff.cells import also_changed, cell, format_percent, summary
-from slowpath.commands.diff.columns import change_of, make_row
-from slowpath.commands.diff.filters import parse_comparison
-from slowpath.commands.diff.gates import Gate, failures
-from slowpath.commands.diff.lines import changed_lines
-from slowpath.commands.diff.pairs import Pair, match_programs
-from slowpath.commands.diff.report import Report, markdown, table
-from slowpath.schema.results import Profile, ProfileLine, Result, failed_result
+from slowpath.core.errors import InputError
+from slowpath.core.printable import one_line
+from slowpath.core.schema.results import Profile, ProfileLine, Result, failed_result
+from slowpath.diff.columns import also_changed, cell, change_of, format_percent, make_row, summary
+from slowpath.diff.filters import Gate, failures, parse_comparison
+from slowpath.diff.lines import changed_lines
+from slowpath.diff.pairs import Pair, match_programs
+from slowpath.diff.report import Report, markdown, table
 from support import make_bound, make_profile, make_result
 
 

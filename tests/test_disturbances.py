@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from slowpath.measurements import disturbances, environment
-from slowpath.measurements.environment import Environment
-from slowpath.measurements.machine.files import Files
+from slowpath.measure import disturbances, environment
+from slowpath.measure.environment import Environment
+from slowpath.measure.machine.files import Files
 
 CALM_TIME = {
     "user": 0.1,

@@ -11,11 +11,11 @@ import pytest
 
 import slowpath
 from slowpath import _core
-from slowpath.analysis.progress import describe
-from slowpath.engine import analyses, objects, targets
-from slowpath.engine.analyses import Options, Outcome, Progress, Run, messages
-from slowpath.engine.objects import Subject
-from slowpath.work.stopping import heeding_signals
+from slowpath.bound.progress import describe
+from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine.analyses import Options, Outcome, Progress, Run, messages
+from slowpath.core.engine.objects import Subject
+from slowpath.core.jobs.stopping import heeding_signals
 from support import ROOT, heed_interrupts
 
 FEATURES = "crates/bpf/tests/data/features.bpf.o"

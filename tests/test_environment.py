@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.measurements import environment
-from slowpath.measurements.machine.counters import (
+from slowpath.measure import environment
+from slowpath.measure.machine.counters import (
     parse_interrupts,
     parse_load,
     parse_ticks,
     read_counters,
 )
-from slowpath.measurements.machine.files import (
+from slowpath.measure.machine.files import (
     Files,
     chosen,
     parse_cpus,
@@ -25,14 +25,10 @@ from slowpath.measurements.machine.files import (
     parse_size,
     show_cpus,
 )
-from slowpath.measurements.machine.host import host
-from slowpath.measurements.machine.kernel import (
-    debugging_options,
-    kernel_facts,
-    relevant_parameters,
-)
-from slowpath.measurements.machine.processor import frequency_now, processor
-from slowpath.measurements.machine.run import between
+from slowpath.measure.machine.host import host
+from slowpath.measure.machine.kernel import debugging_options, kernel_facts, relevant_parameters
+from slowpath.measure.machine.processor import frequency_now, processor
+from slowpath.measure.machine.run import between
 
 CPU = "sys/devices/system/cpu"
 TREE = {

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from slowpath.analysis.options import choose_target
-from slowpath.analysis.requirement import Decision, decide, explain, hold_against
-from slowpath.cli.calibration import calibration_file, keep_calibration
-from slowpath.commands.sweep.sweeping import swept_result
-from slowpath.engine import targets
-from slowpath.report.counts import CountTable
-from slowpath.schema.rates import Rate
-from slowpath.schema.results import Estimate, Result
+from slowpath.bound.default_target import calibration_file, keep_calibration
+from slowpath.bound.options import choose_target
+from slowpath.bound.report_counts import CountTable
+from slowpath.bound.requirement import Decision, decide, explain, hold_against
+from slowpath.core.engine import targets
+from slowpath.core.schema.rates import Rate
+from slowpath.core.schema.results import Estimate, Result
+from slowpath.sweep.sweeping import swept_result
 from support import ROOT, make_bound, make_result, slowpath
 from test_schema import check
 

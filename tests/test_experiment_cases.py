@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.engine import estimates, objects
-from slowpath.engine.kernel import stations
-from slowpath.experiments.overriding import with_range
-from slowpath.experiments.shipped import shipped_experiment
-from slowpath.experiments.specification.points import points_of
-from slowpath.experiments.testbeds import xdp_cases
-from slowpath.experiments.testbeds.bed import Job
-from slowpath.experiments.testbeds.compiler import Compiler
-from slowpath.experiments.testbeds.xdp_cases import Cases, Room
+from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.calibrate.experiments.specification import points_of, with_range
+from slowpath.calibrate.testbeds import xdp_cases
+from slowpath.calibrate.testbeds.bed import Job
+from slowpath.calibrate.testbeds.xdp_cases import Cases, Room
+from slowpath.calibrate.testbeds.xdp_files import Compiler
+from slowpath.core.engine import estimates, kernel, objects
 
 
 @pytest.fixture
@@ -28,20 +26,20 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         assert len(bytes.fromhex(found["packet"])) == found["length"]
         return f"{subject.file} with {json.dumps(found['maps'])}"
 
-    monkeypatch.setattr(stations, "prepare_case", prepare)
+    monkeypatch.setattr(kernel, "prepare_case", prepare)
     monkeypatch.setattr(estimates, "flow", lambda _case: None)
     return asked
 
 
 def cases_of(folder: Path) -> Cases:
     experiment = with_range(shipped_experiment("table-exact-entries"), 1, 100, 3)
-    station: stations.Station = None  # type: ignore[assignment] # the engine is not asked
+    station: kernel.Station = None  # type: ignore[assignment] # the engine is not asked
     folder.mkdir(exist_ok=True)
     job = Job(experiment, "ns", points_of(experiment), folder, lambda _text: None)
     return Cases(station, Compiler("linux-xdp"), job, Room())
 
 
-def blocks(cases: Cases, count: int) -> list[list[stations.Case]]:
+def blocks(cases: Cases, count: int) -> list[list[kernel.Case]]:
     found = []
     for _ in range(count):
         assert cases.prepare(lambda _text: None, lambda: False)

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath.engine import objects
-from slowpath.engine.kernel import stations
-from slowpath.experiments.programs.entries import address_of, prefix_of, prefix_shape
-from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, xdp_program
-from slowpath.experiments.specification.reading import read_experiment
-from slowpath.programs.clang import compile_c
-from slowpath.programs.sources import Clang
+from slowpath.calibrate.experiments.reading import read_experiment
+from slowpath.calibrate.programs.packet import address_of, prefix_of, prefix_shape
+from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, xdp_program
+from slowpath.core.clang import compile_c
+from slowpath.core.engine import kernel, objects
+from slowpath.core.sources import Clang
 
 WIDTHS = st.sampled_from([4, 8, 12, 16])
 
@@ -96,9 +95,9 @@ def action(folder: Path, program: XdpProgram, maps: str) -> int:
         "unknowns": [],
         "environment": [],
     }
-    station = stations.open_station(stations.open_kernel(), None)
+    station = kernel.open_station(kernel.open_kernel(), None)
     subject = objects.Subject(str(file), found, number, None)
-    return stations.prepare_case(station, subject, json.dumps(witness), None).action
+    return kernel.prepare_case(station, subject, json.dumps(witness), None).action
 
 
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)

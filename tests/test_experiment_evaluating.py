@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.cli.errors import InputError
-from slowpath.experiments import evaluating
-from slowpath.experiments.evaluating import evaluate_all
-from slowpath.experiments.results.documents import Measurement, Sample
-from slowpath.experiments.results.folder import ExperimentFolder
-from slowpath.experiments.shipped import shipped_experiment
+from slowpath.calibrate.experiments import evaluation
+from slowpath.calibrate.experiments.documents import Measurement, Sample
+from slowpath.calibrate.experiments.evaluation import evaluate_all
+from slowpath.calibrate.experiments.folder import ExperimentFolder
+from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.core.errors import InputError
 
 FILES = ("model.json", "points.csv", "plot.svg")
 
@@ -44,17 +44,17 @@ def measured(path: Path, factor: float) -> ExperimentFolder:
 
 
 def test_processes_come_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluating, "_FEW", 1)
+    monkeypatch.setattr(evaluation, "_FEW", 1)
     folders = [measured(tmp_path / f"{number}", number + 1.5) for number in range(2)]
     several = evaluate_all(folders)
     read = [(folder.path / name).read_bytes() for folder in folders for name in FILES]
-    monkeypatch.setattr(evaluating, "_FEW", 2)
+    monkeypatch.setattr(evaluation, "_FEW", 2)
     assert evaluate_all(folders) == several
     assert [(folder.path / name).read_bytes() for folder in folders for name in FILES] == read
 
 
 def test_an_error_passes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluating, "_FEW", 1)
+    monkeypatch.setattr(evaluation, "_FEW", 1)
     folders = [measured(tmp_path / f"{number}", 2.0) for number in range(2)]
     (folders[1].path / "samples.csv").write_text("other")
     with pytest.raises(InputError, match="is not what was measured"):

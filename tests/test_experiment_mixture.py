@@ -2,8 +2,8 @@
 
 import pytest
 
-from slowpath.experiments.programs.mixture import kinds, mixture
-from slowpath.experiments.specification.components import MIXES
+from slowpath.calibrate.experiments.components import MIXES
+from slowpath.calibrate.programs.mixture import kinds, mixture
 
 
 @pytest.mark.parametrize("mix", MIXES)

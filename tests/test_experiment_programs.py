@@ -7,17 +7,19 @@ import pytest
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath.cli.errors import InputError
-from slowpath.engine import objects
-from slowpath.engine.kernel import stations
-from slowpath.experiments.programs.template import TemplateError, expand
-from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
-from slowpath.experiments.shipped import shipped_experiment, shipped_names
-from slowpath.experiments.specification.components import COMPONENTS
-from slowpath.experiments.specification.points import points_of
-from slowpath.experiments.specification.reading import read_experiment
-from slowpath.programs.clang import compile_c
-from slowpath.programs.sources import Clang
+from slowpath.calibrate.experiments.components import COMPONENTS
+from slowpath.calibrate.experiments.reading import (
+    read_experiment,
+    shipped_experiment,
+    shipped_names,
+)
+from slowpath.calibrate.experiments.specification import points_of
+from slowpath.calibrate.programs.template import TemplateError, expand
+from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
+from slowpath.core.clang import compile_c
+from slowpath.core.engine import kernel, objects
+from slowpath.core.errors import InputError
+from slowpath.core.sources import Clang
 from support import GOLDEN, check_golden
 
 EXPECTED = [
@@ -69,7 +71,7 @@ def written(folder: Path, program: XdpProgram) -> objects.Subject:
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
     """Of the fewest and the most, with and without the component: no look-up fails."""
     needs_kernel()
-    station = stations.open_station(stations.open_kernel(), None)
+    station = kernel.open_station(kernel.open_kernel(), None)
     experiment = shipped_experiment(name)
     points = [value for value in points_of(experiment) if value <= 3000]
     counted = []
@@ -85,7 +87,7 @@ def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_pat
                 "environment": [],
             }
             subject = written(tmp_path, program)
-            case = stations.prepare_case(station, subject, json.dumps(witness), None)
+            case = kernel.prepare_case(station, subject, json.dumps(witness), None)
             assert case.action == (3 if experiment["component"]["kind"] == "forward" else 2)
             instructions.append(case.instructions)
         assert instructions[0] <= instructions[1], "the component takes instructions"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.cli.errors import InputError
-from slowpath.experiments.evaluation import evaluate
-from slowpath.experiments.results.documents import Measurement, Sample
-from slowpath.experiments.results.folder import ExperimentFolder, RunFolder
-from slowpath.experiments.results.samples import (
+from slowpath.calibrate.experiments.documents import Measurement, Sample
+from slowpath.calibrate.experiments.evaluation import evaluate
+from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
+from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.calibrate.experiments.samples import (
     points_csv,
     points_from,
     read_samples,
@@ -22,8 +22,8 @@ from slowpath.experiments.results.samples import (
     shared_spread,
     standard_error,
 )
-from slowpath.experiments.shipped import shipped_experiment
-from slowpath.experiments.specification.points import points_of
+from slowpath.calibrate.experiments.specification import points_of
+from slowpath.core.errors import InputError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SAMPLES = st.lists(st.builds(Sample, st.integers(0), st.integers(1), FLOATS, FLOATS))

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowpath.experiments.results.documents import Sample
-from slowpath.experiments.results.folder import RunFolder
-from slowpath.experiments.running import Audience, blocks_left, run, run_settings
-from slowpath.experiments.shipped import shipped_experiment
-from slowpath.experiments.specification.documents import Experiment, Metric
-from slowpath.experiments.testbeds.bed import Job, Limits, Measured
-from slowpath.measurements import environment
-from slowpath.measurements.environment import Environment
-from slowpath.measurements.timing.pace import Paced
-from slowpath.work.stopping import Stopping
+from slowpath.calibrate.experiments.documents import Sample
+from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.experiments.reading import shipped_experiment
+from slowpath.calibrate.experiments.running import Audience, blocks_left, run, run_settings
+from slowpath.calibrate.experiments.specification import Experiment, Metric
+from slowpath.calibrate.testbeds.bed import Job, Limits, Measured
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure import environment
+from slowpath.measure.bench import Paced
+from slowpath.measure.environment import Environment
 
 LIMITS = Limits(0.01, 1.0, None)
 EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]

@@ -8,14 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from slowpath.cli.errors import InputError, OptionError
-from slowpath.experiments.overriding import with_range
-from slowpath.experiments.shipped import shipped_experiment, shipped_names
-from slowpath.experiments.specification.components import COMPONENTS
-from slowpath.experiments.specification.documents import Scale, Sweep
-from slowpath.experiments.specification.points import points_of, settings_at, values_of
-from slowpath.experiments.specification.reading import read_experiment
-from slowpath.schema.json_schema import schema
+from slowpath.calibrate.experiments.components import COMPONENTS
+from slowpath.calibrate.experiments.reading import (
+    read_experiment,
+    shipped_experiment,
+    shipped_names,
+)
+from slowpath.calibrate.experiments.specification import (
+    Scale,
+    Sweep,
+    points_of,
+    settings_at,
+    values_of,
+    with_range,
+)
+from slowpath.core.errors import InputError, OptionError
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 
 GOOD = """\

@@ -9,20 +9,17 @@ import pytest
 
 import oracles
 from calibrating import calibrated, fewest_samples, needs_dpdk
-from slowpath.cli.errors import InputError
-from slowpath.experiments.overriding import with_range
-from slowpath.experiments.programs.swx.expected import sent
-from slowpath.experiments.programs.swx.pipelines import (
-    Pipelines,
-    kinds,
-    swx_driver,
-    swx_pipelines,
+from slowpath.calibrate.experiments.components import COMPONENTS
+from slowpath.calibrate.experiments.reading import (
+    read_experiment,
+    shipped_experiment,
+    shipped_names,
 )
-from slowpath.experiments.shipped import shipped_experiment, shipped_names
-from slowpath.experiments.specification.components import COMPONENTS
-from slowpath.experiments.specification.points import points_of, settings_at
-from slowpath.experiments.specification.reading import read_experiment
-from slowpath.experiments.testbeds import dpdk_swx
+from slowpath.calibrate.experiments.specification import points_of, settings_at, with_range
+from slowpath.calibrate.programs.swx import Pipelines, kinds, swx_driver, swx_pipelines
+from slowpath.calibrate.programs.swx_expected import sent
+from slowpath.calibrate.testbeds import dpdk_swx
+from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
 SWX = [name for name in shipped_names() if "dpdk-swx" in shipped_experiment(name)["testbeds"]]

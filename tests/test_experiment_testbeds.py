@@ -9,18 +9,20 @@ import pytest
 import oracles
 from calibrating import LIMITS, bed_of, calibrated, fewest_samples, needs_dpdk
 from running_kernel import needs_kernel
-from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.experiments.evaluation import evaluate
-from slowpath.experiments.overriding import with_range
-from slowpath.experiments.programs import dpdk, p4, xdp
-from slowpath.experiments.results.folder import RunFolder
-from slowpath.experiments.running import Audience, metric_on, run, run_settings
-from slowpath.experiments.shipped import shipped_experiment, shipped_names
-from slowpath.experiments.specification.documents import Experiment
-from slowpath.experiments.specification.reading import read_experiment
-from slowpath.experiments.testbeds import dpdk as dpdk_bed
-from slowpath.models.evaluation import evaluate as predict
-from slowpath.work.stopping import Stopping
+from slowpath.calibrate.experiments.evaluation import evaluate
+from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.experiments.reading import (
+    read_experiment,
+    shipped_experiment,
+    shipped_names,
+)
+from slowpath.calibrate.experiments.running import Audience, metric_on, run, run_settings
+from slowpath.calibrate.experiments.specification import Experiment, with_range
+from slowpath.calibrate.programs import dpdk, p4, xdp
+from slowpath.calibrate.testbeds import dpdk as dpdk_bed
+from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.fit.evaluation import evaluate as predict
 from support import GOLDEN, check_golden
 
 # --- computed: what each step of the sweep adds, worked out by hand -------------------------------

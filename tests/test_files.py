@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from slowpath.app import ROOT as COMMANDS
-from slowpath.cli import inputs
-from slowpath.cli.command import Command, Group, load
-from slowpath.cli.errors import InputError
-from slowpath.programs.sources import known_as
+from slowpath.core import inputs
+from slowpath.core.command import Command, Group, load
+from slowpath.core.errors import InputError
+from slowpath.core.sources import known_as
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"

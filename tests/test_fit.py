@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.analysis import progress
 from slowpath.app import app
+from slowpath.bound import progress
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_schema import check
 

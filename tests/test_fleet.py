@@ -21,12 +21,12 @@ from fleet_work import (
     waits_for_a_file,
     waits_to_be_asked,
 )
-from slowpath.cli.errors import OptionError, UnavailableError
-from slowpath.fleet import ordered
-from slowpath.fleet.cluster import ClusterPool, connected
-from slowpath.fleet.local import LocalPool
-from slowpath.fleet.ordered import Audience, Undone
-from slowpath.fleet.pool import Pool, open_pool
+from slowpath.core.errors import OptionError, UnavailableError
+from slowpath.core.jobs import ordered
+from slowpath.core.jobs.cluster_pool import ClusterPool, connected
+from slowpath.core.jobs.local_pool import LocalPool
+from slowpath.core.jobs.ordered import PoolObserver, Undone
+from slowpath.core.jobs.pool import Pool, open_pool
 from support import ROOT, slowpath
 
 FLEET = ROOT / "examples/fleet/fleet.yaml"
@@ -38,14 +38,14 @@ class Gone(Exception):  # noqa: N818 - nothing is wrong
     """Nobody waits any more."""
 
 
-def gone_once_two_work(folder: Path) -> Audience:
+def gone_once_two_work(folder: Path) -> PoolObserver:
     """Who waits until two are at work."""
 
     def look(_done: int) -> None:
         if len(list(folder.glob("begun *"))) == 2:
             raise Gone
 
-    return Audience(look=look)
+    return PoolObserver(look=look)
 
 
 def awaited(happened: Callable[[], bool]) -> None:
@@ -116,7 +116,7 @@ def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Pat
 
 def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path) -> None:
     told = list[int]()
-    begun = Audience(lambda: len(list(tmp_path.glob("begun *"))) >= 2, told.append)
+    begun = PoolObserver(lambda: len(list(tmp_path.glob("begun *"))) >= 2, told.append)
     found = list(pool.each(waits_to_be_asked, str(tmp_path), list(range(50)), begun))
     ended = len(list(tmp_path.glob("ended *")))
     assert found == ["ended"] * ended + [Undone(died=False)] * (50 - ended)
@@ -141,7 +141,7 @@ def test_work_ends_when_whoever_asked_for_it_is_gone(
 ) -> None:
     """As if the process was killed, which then says nothing to workers."""
     with connected(scheduler) as pool:
-        monkeypatch.setattr("slowpath.fleet.cluster._Workers.end", lambda _self: None)
+        monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):
             list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
     awaited(lambda: len(list(tmp_path.glob("ended *"))) == 2)
@@ -158,7 +158,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
         pytest.fail("Dask tries for a long time")
 
     monkeypatch.setattr("distributed.Client", client)
-    monkeypatch.setattr("slowpath.fleet.cluster._STARTING", 0.0)
+    monkeypatch.setattr("slowpath.core.jobs.cluster_pool._STARTING", 0.0)
     with pytest.raises(OptionError, match="--scheduler: ") as wrong, open_pool(NOBODY):
         pass
     assert wrong.value.reason == f"{NOBODY!r}: nobody listens there: Connection refused"
@@ -191,7 +191,7 @@ def test_a_scheduler_that_is_starting_is_awaited(
             raise ConnectionRefusedError(111, "Connection refused")
         return real(*of)
 
-    monkeypatch.setattr("slowpath.fleet.cluster.socket.create_connection", refused_once)
+    monkeypatch.setattr("slowpath.core.jobs.cluster_pool.socket.create_connection", refused_once)
     with open_pool(scheduler) as found:
         assert found.map(squared, 3, [2]) == [12]
 

@@ -6,10 +6,9 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from slowpath.html.elements import element
-from slowpath.html.flow import Arrow, Box, Flow, column, picture, shape
-from slowpath.html.lanes import lanes
-from slowpath.html.layered import Gaps, Node, layered
+from slowpath.core.html.elements import element
+from slowpath.core.html.flow import Arrow, Box, Flow, column, lanes, picture, shape
+from slowpath.core.html.layered import Gaps, Node, layered
 from test_html import HOSTILE, parsed, texts
 
 GAPS = Gaps(7, 9, 1)

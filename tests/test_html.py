@@ -6,11 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from slowpath.html.chart import Chart, Curve, Points, draw, spark
-from slowpath.html.elements import Html, element, join, prose
-from slowpath.html.page import download, facts, page
-from slowpath.html.scale import Scale, linear_scale, scale_of, tick_text, with_room
-from slowpath.html.tables import Column, table
+from slowpath.core.html.chart import (
+    Chart,
+    Curve,
+    Points,
+    Scale,
+    draw,
+    linear_scale,
+    scale_of,
+    spark,
+    tick_text,
+    with_room,
+)
+from slowpath.core.html.elements import Column, Html, element, join, prose, table
+from slowpath.core.html.page import download, facts, page
 
 HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 

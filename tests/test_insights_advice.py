@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is, trace
-from slowpath.insights.blocks.traced.rows import Ran
-from slowpath.schema.json_schema import schema
+from slowpath.core.schema.validation import schema
+from slowpath.insights.blocks.traced import Ran
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_html import parsed, texts
 

@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from slowpath.commands.insights.blocks.report import blocks_text
-from slowpath.engine import analyses, objects, targets
+from slowpath.core.clang import compile_c
+from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks.block_map import Placed, layout, linked
+from slowpath.insights.blocks.card import OF_ANY_KIND, depth, is_call, stands_in
 from slowpath.insights.blocks.counted import count, load
-from slowpath.insights.blocks.exact.card import OF_ANY_KIND
-from slowpath.insights.blocks.exact.elf import Code
-from slowpath.insights.blocks.exact.layout import Placed, layout, linked
-from slowpath.insights.blocks.exact.replacing import depth, is_call, stands_in
-from slowpath.insights.blocks.exact.steps import language, lowered
-from slowpath.insights.blocks.predictions.question import TARGET, Question
-from slowpath.programs.clang import compile_c
-from slowpath.programs.sources import Clang
-from slowpath.work.stopping import Stopping
+from slowpath.insights.blocks.documents import TARGET, Question
+from slowpath.insights.blocks.elf import Code
+from slowpath.insights.blocks.report import blocks_text
+from slowpath.insights.blocks.steps import language, lowered
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")

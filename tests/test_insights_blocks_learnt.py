@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
-from slowpath.insights.blocks.language.program import Language
-from slowpath.insights.blocks.learnt.model import Model, group, shipped
-from slowpath.insights.blocks.learnt.tree import shipped as grown_tree
-from slowpath.insights.blocks.learnt.words import Describer
-from slowpath.insights.preparation.functions import functions_of
+from slowpath.insights.blocks.learnt import Model, group, shipped_model
+from slowpath.insights.blocks.learnt import shipped_tree as grown_tree
+from slowpath.insights.blocks.pointers import Language
+from slowpath.insights.blocks.tokens import Describer
+from slowpath.insights.source.functions import functions_of
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -105,9 +105,9 @@ def test_weights_are_added_up() -> None:
 
 
 def test_shipped_model_is_small_and_knows_words() -> None:
-    file = ROOT / "python/slowpath/insights/blocks/learnt/model.json"
+    file = ROOT / "python/slowpath/insights/blocks/models/additive.json"
     assert file.stat().st_size < 1 << 20
-    model = shipped()
+    model = shipped_model()
     assert all(weight >= 0 for weight in model.weights.values())
     guess = model.predict(said()["read"][0])
     assert 0 <= guess.low <= guess.instructions <= guess.high

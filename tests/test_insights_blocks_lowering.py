@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
-from slowpath.cli.errors import StoppedError
-from slowpath.insights.blocks.exact.steps import language, lowered
-from slowpath.insights.blocks.learnt.tree import NOTHING, Taken, Tree, shipped
-from slowpath.insights.blocks.lowering import backend
-from slowpath.insights.blocks.lowering.backend import assembler
-from slowpath.insights.blocks.lowering.calls import legal
-from slowpath.insights.blocks.lowering.machine import lower, symbols
-from slowpath.insights.blocks.lowering.modules import Prepared
-from slowpath.insights.blocks.machine.assembler import assembled
-from slowpath.insights.blocks.machine.words import Described
-from slowpath.programs.sources import Clang
+from slowpath.core.errors import StoppedError
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks import backend
+from slowpath.insights.blocks.backend import assembler
+from slowpath.insights.blocks.learnt import NOTHING, Taken, Tree, shipped_tree
+from slowpath.insights.blocks.lowering import Prepared, legal, lower, symbols
+from slowpath.insights.blocks.machine.instructions import assembled
+from slowpath.insights.blocks.machine.tokens import Described
+from slowpath.insights.blocks.steps import language, lowered
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -134,13 +132,13 @@ def test_the_tree_knows_as_much_as_was_seen() -> None:
 
 
 def test_shipped_tree_is_small_and_takes_nothing_less_than_nothing() -> None:
-    file = ROOT / "python/slowpath/insights/blocks/learnt/tree.json"
+    file = ROOT / "python/slowpath/insights/blocks/models/tree.json"
     assert file.stat().st_size < 1 << 18
     saved = json.loads(file.read_text())
     assert all(
         min(taken) >= 0 or words.startswith("copy") for words, taken in saved["nodes"].items()
     )
-    tree = shipped()
+    tree = shipped_tree()
     assert tree.taken(["move", "register 64"]).instructions == 2
     assert tree.taken(["load", "packet", "shared", "32", "0", "bare"]) == Taken(1, 0, 0, 0)
 

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.insights.blocks.learnt.tree import shipped
-from slowpath.insights.blocks.machine.assembler import Assembled, assembled
-from slowpath.insights.blocks.machine.frames import Frame, frame, touched
-from slowpath.insights.blocks.machine.instructions import Instruction, parsed
+from slowpath.insights.blocks.learnt import shipped_tree
+from slowpath.insights.blocks.machine.frames import Frame, access, call, frame, touched
+from slowpath.insights.blocks.machine.instructions import Assembled, Instruction, assembled, parsed
+from slowpath.insights.blocks.machine.interprocedural import traced
 from slowpath.insights.blocks.machine.packets import packets
-from slowpath.insights.blocks.machine.stack import access, call
-from slowpath.insights.blocks.machine.through import traced
+from slowpath.insights.blocks.machine.tokens import described
 from slowpath.insights.blocks.machine.values import (
     NUMBER,
     Context,
@@ -22,7 +21,6 @@ from slowpath.insights.blocks.machine.values import (
     constant,
 )
 from slowpath.insights.blocks.machine.widths import needed
-from slowpath.insights.blocks.machine.words import described
 
 XDP = Given(
     (Value("context", Context(), 0), *[NUMBER] * 4),
@@ -407,7 +405,7 @@ def test_narrow_products_take_the_same_in_any_width() -> None:
         bits = "32" if register_ == "w" else "64"
         assert found[2] == ("*", "half", bits, "register")
         assert found[4] == ("*", "word", bits, "register")
-        assert [shipped().taken(found[at]).instructions for at in (2, 4)] == [4, 7]
+        assert [shipped_tree().taken(found[at]).instructions for at in (2, 4)] == [4, 7]
 
 
 def words(*lines: str) -> list[tuple[str, ...]]:

@@ -11,12 +11,12 @@ import pytest
 
 from compiler import needs_clang
 from insights_counted import EXAMPLES
-from slowpath.cli.errors import StoppedError
-from slowpath.insights.blocks import examination
-from slowpath.insights.blocks.predictions.question import Question
-from slowpath.programs.compilers import usable_compilers
-from slowpath.programs.sources import Clang
-from slowpath.work.stopping import Stopping
+from slowpath.core.compilers import usable_compilers
+from slowpath.core.errors import StoppedError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks import run as blocks_run
+from slowpath.insights.blocks.documents import Question
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 
@@ -342,10 +342,10 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
 
 def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the process that predicts, nothing came."""
-    monkeypatch.setattr(examination, "attempt", lambda *_: "total deadline")
+    monkeypatch.setattr(blocks_run, "attempt", lambda *_: "total deadline")
     asked = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
-        examination.examine(asked, 1.0, None, Stopping())
+        blocks_run.examine(asked, 1.0, None, Stopping())
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.insights.preparation.brackets import enclosed, separated
+from slowpath.insights.source.modules import enclosed, separated
 
 NAMES = st.text(st.sampled_from("ab,()[]{}<> .\\"), max_size=8).map(lambda name: f'%"{name}"')
 """As of C++ templates: whatever is in them is no structure."""

@@ -17,13 +17,21 @@ from jsonschema import Draft202012Validator
 
 from compiler import needs_clang
 from oracles import compared, folder
-from slowpath.insights.coalescing.advising import advise
-from slowpath.insights.coalescing.clusters import access_vectors, clustered, clusters
-from slowpath.insights.coalescing.layout import Order, accesses, offsets, size_of, weighted
-from slowpath.insights.coalescing.optimum import by_clusters, layout
-from slowpath.insights.coalescing.problem import Block, Element, Variable, natural_alignment
-from slowpath.insights.coalescing.reading import Described, read_elements
-from slowpath.schema.json_schema import schema
+from slowpath.core.schema.validation import schema
+from slowpath.insights.layout.heuristics import access_vectors, clustered, clusters
+from slowpath.insights.layout.problem import (
+    Block,
+    Element,
+    Order,
+    Variable,
+    accesses,
+    natural_alignment,
+    offsets,
+    size_of,
+    weighted,
+)
+from slowpath.insights.layout.reading import Described, read_elements
+from slowpath.insights.layout.run import advise, by_clusters, layout
 from support import GOLDEN, check_golden, slowpath
 
 EXAMPLE = Path("examples/insights/connection.json")

@@ -10,13 +10,23 @@ import pytest
 
 import oracles
 from insights_tables import drawn, group_rows, plain, published_groups, write_lines
-from slowpath.insights.colocation import saved
-from slowpath.insights.colocation.evaluation import agreement, taken, truth, without_solo
-from slowpath.insights.colocation.groups import PAIRS, Groups, read_groups, read_measured
-from slowpath.insights.colocation.learning import favour, learn
-from slowpath.insights.colocation.model import predicted, shared
-from slowpath.insights.colocation.scores import NAMES, friendlier, loss, overlap, scores, totals
-from slowpath.insights.network.closed import Array
+from slowpath.insights.cores.groups import PAIRS, Groups, read_groups, read_measured
+from slowpath.insights.cores.pairs import (
+    SHIPPED,
+    agreement,
+    favour,
+    groups_at,
+    learn,
+    predicted,
+    read,
+    shared,
+    shipped,
+    truth,
+    without_solo,
+    written,
+)
+from slowpath.insights.cores.queueing import Array
+from slowpath.insights.cores.scores import NAMES, friendlier, loss, overlap, scores, totals
 from support import slowpath
 
 ORDER = (2, 0, 3, 1)
@@ -30,7 +40,7 @@ def groups_of(folder: Path, count: int, seed: int) -> Groups:
 
 def measured(groups: Groups, file: Path, seed: int, favoured: float = 0.0) -> Path:
     """A file of groups as the shipped model has them, with a little noise."""
-    found = shared(saved.shipped(), groups)
+    found = shared(shipped(), groups)
     random = np.random.default_rng(seed)
     alone = np.stack([found.alone, found.alone_latency], -1)
     pairs = np.stack([found.pairs, found.pairs_latency], -1)
@@ -83,14 +93,14 @@ def test_the_order_of_functions_carries_no_signal(tmp_path: Path, solo: bool) ->
     for row in rows:
         row["functions"] = [row["functions"][at] for at in ORDER]
     mixed = read_groups(str(write_lines(tmp_path / "mixed.jsonl", rows)))
-    model = saved.shipped()
+    model = shipped()
     for one, other in zip(predicted(model, straight), predicted(model, mixed), strict=True):
         assert reordered(other) == pytest.approx(one, rel=1e-9)
 
 
 def test_one_in_a_pair_is_not_faster_than_alone(tmp_path: Path) -> None:
     groups = groups_of(tmp_path, 30, 5)
-    found = predicted(saved.shipped(), groups)
+    found = predicted(shipped(), groups)
     assert (found.throughput_total < 1).all()
     assert (found.throughput_average < 2).all()
     assert (found.throughput_total > 0.3).all()
@@ -100,7 +110,7 @@ def test_with_solo_functions_do_alone_what_was_measured(tmp_path: Path) -> None:
     groups = groups_of(tmp_path, 20, 6)
     file = measured(groups, tmp_path / "measured.jsonl", 6)
     known, pairs = read_measured(str(file))
-    model = saved.shipped()
+    model = shipped()
     # The truth is the model: nothing is left to scale.
     found = predicted(model, known)
     assert found.throughput_total == pytest.approx(truth(known, pairs).throughput_total, rel=0.01)
@@ -129,7 +139,7 @@ def test_training_finds_the_truth_again(tmp_path: Path) -> None:
     again = learn(known, pairs)
     assert np.array_equal(model.parameters, again.parameters)
     others = groups_of(tmp_path, 30, 10)
-    true, found = predicted(saved.shipped(), others), predicted(model, others)
+    true, found = predicted(shipped(), others), predicted(model, others)
     assert np.abs(found.throughput_total - true.throughput_total).mean() < 0.03
     assert agreement(true, found, "throughput_total").overlap[:, 0].mean() > 0.5
 
@@ -144,7 +154,7 @@ def test_a_query_is_answered_pair_by_pair(tmp_path: Path) -> None:
     assert list(rows[0]) == ["group", "first", "second", *NAMES]
     wanted = [(str(at), str(a + 1), str(b + 1)) for at in range(3) for a, b in PAIRS]
     assert [(row["group"], row["first"], row["second"]) for row in rows] == wanted
-    found = predicted(saved.shipped(), groups)
+    found = predicted(shipped(), groups)
     for name in NAMES:
         said = [float(row[name]) for row in rows]
         assert said == pytest.approx(getattr(found, name).ravel(), rel=1e-5)
@@ -175,10 +185,10 @@ def test_a_file_to_learn_from_can_be_named(tmp_path: Path) -> None:
 
 
 def test_the_shipped_model_is_small_and_holds_parameters_only() -> None:
-    assert saved.SHIPPED.stat().st_size < 10_000
-    assert json.loads(saved.SHIPPED.read_text()).keys() == {"groups", "network", "latency"}
-    model = saved.shipped()
-    again = saved.read(saved.written(model))
+    assert SHIPPED.stat().st_size < 10_000
+    assert json.loads(SHIPPED.read_text()).keys() == {"groups", "network", "latency"}
+    model = shipped()
+    again = read(written(model))
     assert np.array_equal(model.parameters, again.parameters)
 
 
@@ -186,8 +196,8 @@ def test_published_groups_that_were_left_out() -> None:
     """The targets of cross-validation, on one part of the groups."""
     groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
-    model = learn(*taken(groups, pairs, np.sort(order[:200])))
-    left = taken(groups, pairs, np.sort(order[200:]))
+    model = learn(*groups_at(groups, pairs, np.sort(order[:200])))
+    left = groups_at(groups, pairs, np.sort(order[200:]))
     true = truth(*left)
     for asked, least in ((left[0], (0.74, 0.83, 0.91)), (without_solo(left[0]), (0.68, 0.8, 0.89))):
         found = agreement(true, predicted(model, asked), "throughput_total")

@@ -18,13 +18,22 @@ from insights_tables import (
     query_rows,
     write_csv,
 )
-from slowpath.insights.cores import saved
 from slowpath.insights.cores.curves import read_asked, read_curves
-from slowpath.insights.cores.evaluation import compared, taken
+from slowpath.insights.cores.functions import functions_of
 from slowpath.insights.cores.knee import CORES, advise, at_cores, knees
-from slowpath.insights.cores.learning import learn, spread
-from slowpath.insights.cores.model import advised, predict
-from slowpath.insights.functions.functions import functions_of
+from slowpath.insights.cores.model import (
+    TRAFFIC,
+    advised,
+    compared,
+    curves_of,
+    learn,
+    predict,
+    read,
+    shipped,
+    shipped_file,
+    spread,
+    written,
+)
 from support import slowpath
 
 
@@ -107,7 +116,7 @@ def test_throughput_between_points_is_on_lines() -> None:
 def made_up(folder: Path, count: int = 60) -> tuple[list[Function], Path]:
     """A table of curves from the model that is shipped, with a little noise."""
     functions = drawn(count, 11)
-    points = predict(saved.shipped("hit"), functions_of(functions), CORES)
+    points = predict(shipped("hit"), functions_of(functions), CORES)
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(points.throughput.shape))
     rows = curve_rows(functions, points.throughput * noise, points.latency * noise)
     return functions, write_csv(folder / "curves.csv.gz", rows)
@@ -176,7 +185,7 @@ def test_training_finds_the_truth_again_and_is_repeatable(tmp_path: Path) -> Non
     again = learn(curves, members=2)
     assert all(np.array_equal(a, b) for a, b in zip(model.members, again.members, strict=True))
     others = functions_of(drawn(40, 12))
-    truth = predict(saved.shipped("hit"), others, CORES)
+    truth = predict(shipped("hit"), others, CORES)
     found = predict(model, others, CORES)
     # 48 functions for each member and 200 parameters: what is typical has to do for many.
     assert np.abs(found.throughput / truth.throughput - 1).mean() < 0.12
@@ -195,11 +204,11 @@ def test_a_table_to_learn_from_can_be_named(tmp_path: Path) -> None:
 
 
 def test_shipped_models_are_small_and_hold_parameters_only() -> None:
-    for traffic in saved.TRAFFIC:
-        file = saved.shipped_file(traffic)
+    for traffic in TRAFFIC:
+        file = shipped_file(traffic)
         assert file.stat().st_size < 40_000
-        model = saved.shipped(traffic)
-        again = saved.read(json.loads(json.dumps(saved.written(model))))
+        model = shipped(traffic)
+        again = read(json.loads(json.dumps(written(model))))
         assert all(np.array_equal(a, b) for a, b in zip(model.members, again.members, strict=True))
         assert np.linalg.eigvalsh(model.spread).min() > -1e-6
         assert json.loads(file.read_text()).keys() == {"functions", "members", "latency", "spread"}
@@ -210,8 +219,8 @@ def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: f
     """The targets of cross-validation, on one part of the functions and two members."""
     curves = published_curves(traffic)
     order = np.random.default_rng(0).permutation(len(curves.names))
-    left = taken(curves, np.sort(order[seen:]))
-    model = learn(taken(curves, np.sort(order[:seen])), members=2)
+    left = curves_of(curves, np.sort(order[seen:]))
+    model = learn(curves_of(curves, np.sort(order[:seen])), members=2)
     found = compared(model, left, 0.9)
     assert found.knee.mean() <= knee
     assert found.throughput.mean() <= 0.035
@@ -232,9 +241,9 @@ def test_labels_of_published_functions_are_those_described() -> None:
 
 
 def test_the_shipped_model_knows_its_functions() -> None:
-    for traffic in saved.TRAFFIC:
+    for traffic in TRAFFIC:
         curves = published_curves(traffic)
-        found = compared(saved.shipped(traffic), curves, 0.9)
+        found = compared(shipped(traffic), curves, 0.9)
         assert found.knee.mean() < 1.1
         assert found.throughput.mean() < 0.016
         oracles.compared("insights", len(curves.names), f"shipped predictions ({traffic})")
@@ -243,7 +252,7 @@ def test_the_shipped_model_knows_its_functions() -> None:
 def test_what_is_advised_is_read_off_the_curve(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "query.csv", query_rows(drawn(5, 3), (24,)))
     asked = read_asked(str(file))
-    model = saved.shipped("hit")
+    model = shipped("hit")
     found = advised(model, asked.functions, 0.9)
     for at in range(5):
         cores = int(found.advice.cores[at])

@@ -22,9 +22,9 @@ from insights_counted import (
     trace,
 )
 from oracles import missing
-from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.porting import execution
-from slowpath.insights.porting.running import run
+from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.trace import execution
+from slowpath.insights.trace.running import run
 from support import GOLDEN, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")

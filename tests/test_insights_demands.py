@@ -18,26 +18,24 @@ from insights_tables import (
     write_csv,
     write_lines,
 )
-from slowpath.cli.errors import InputError
-from slowpath.insights.advising.card.counted import work_of
-from slowpath.insights.colocation.evaluation import taken as grouped
-from slowpath.insights.cores.evaluation import taken
+from slowpath.core.errors import InputError
+from slowpath.insights.advice.card import work_of
+from slowpath.insights.cores.functions import functions_of
 from slowpath.insights.cores.knee import CORES
+from slowpath.insights.cores.model import curves_of
+from slowpath.insights.cores.network import TIMES
+from slowpath.insights.cores.pairs import groups_at as grouped
 from slowpath.insights.demands.assessment import assess, card
 from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
 from slowpath.insights.demands.draws import PLACES, Draws, drawn, throughput
 from slowpath.insights.demands.evaluation import Way, beside_others, chosen, compared, left_out
 from slowpath.insights.demands.neighbours import typical
-from slowpath.insights.demands.packets import packets_of
 from slowpath.insights.demands.prices import EMEM, IMEM, prices_of, shipped_fits
-from slowpath.insights.demands.published import ELEMENTS, HALF, published
+from slowpath.insights.demands.published import ELEMENTS, HALF, packets_of, published
 from slowpath.insights.demands.reading import numbered, read_neighbours
-from slowpath.insights.demands.scaling import EVERY, LIMITS, advise, curve
-from slowpath.insights.demands.sharing import beside
-from slowpath.insights.functions.functions import functions_of
-from slowpath.insights.network.parameters import TIMES
-from slowpath.insights.porting.running import run
-from slowpath.insights.porting.setting import Setting
+from slowpath.insights.demands.sharing import EVERY, LIMITS, advise, beside, curve
+from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.running import run
 from support import ROOT
 
 KNOWN = card()
@@ -228,7 +226,7 @@ def test_instructions_of_elements_are_those_of_their_twins() -> None:
 def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
     """Training functions, as if nobody knew their elements, or even had no prices of one."""
     every = published_curves(traffic)
-    curves, fits = taken(every, np.arange(0, len(every.names), 8)), shipped_fits()
+    curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()
     found = compared(fits, curves, Way(0.9, 60))
     # From 24 to 60 would have all of them.
     assert found.covered.mean() > 0.8
@@ -236,7 +234,7 @@ def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str
     assert found.knee.mean() < 5
     assert found.share.mean() > 0.9
     assert abs(np.median(found.throughput)) < 0.2
-    few = taken(curves, np.arange(0, len(curves.names), 4))
+    few = curves_of(curves, np.arange(0, len(curves.names), 4))
     unknown = left_out(fits, few, Way(0.9, 40))
     assert np.concatenate([one.covered for one in unknown.values()]).mean() > 0.75
     oracles.compared("insights", len(curves.names), "cores from counts")

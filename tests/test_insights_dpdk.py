@@ -15,7 +15,7 @@ import oracles
 from calibrating import needs_dpdk
 from compiler import needs_clang
 from insights_counted import EXAMPLES, calls, counted, structures, trace
-from slowpath.insights.preparation.framework import FIND
+from slowpath.insights.source.framework import FIND
 from support import ROOT, slowpath
 from test_insights_counts import frames_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, counted, trace
-from slowpath.insights.preparation.framework import FIND, HEADERS, address_form
+from slowpath.insights.source.framework import FIND, HEADERS, address_form
 from support import ROOT, slowpath
 from test_insights_counts import frames_of
 from test_insights_dpdk import compiler

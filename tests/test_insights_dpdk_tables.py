@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.engine.captures import Captured
-from slowpath.insights.porting.execution import Execution
-from slowpath.insights.porting.setting import Setting
-from slowpath.insights.preparation.entry import choose
-from slowpath.insights.preparation.sources import load_source
-from slowpath.insights.program import Program
-from slowpath.programs.sources import Clang
+from slowpath.core.engine.objects import Captured
+from slowpath.core.sources import Clang
+from slowpath.insights.source.entry import choose
+from slowpath.insights.source.sources import load_source
+from slowpath.insights.trace.execution import Execution
+from slowpath.insights.trace.request import Setting
+from slowpath.insights.unit import Program
 from support import ROOT
 
 pytest.importorskip("llvmlite.binding")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, counted, structures, trace
-from slowpath.engine.captures import captured
-from slowpath.insights.preparation.framework import aliases
+from slowpath.core.engine.objects import captured
+from slowpath.insights.source.framework import aliases
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")

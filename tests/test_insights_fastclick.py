@@ -10,8 +10,8 @@ import pytest
 
 from insights_counted import EXAMPLES, counted, structures, trace
 from insights_native import native
-from slowpath.engine.captures import captured
-from slowpath.insights.preparation.framework import companions, package_flags
+from slowpath.core.engine.objects import captured
+from slowpath.insights.source.framework import companions, package_flags
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from insights_counted import EXAMPLES, counted, trace
-from slowpath.schema.json_schema import schema
+from slowpath.core.schema.validation import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_accelerators import examined
 from test_insights_counts import frames_of

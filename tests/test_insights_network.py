@@ -4,22 +4,26 @@ import numpy as np
 import pytest
 
 from insights_tables import drawn, plain
-from slowpath.insights.functions.functions import Array, functions_of
-from slowpath.insights.network import latency, saved
-from slowpath.insights.network.closed import THREADS, Demands, busy, solve
-from slowpath.insights.network.fitting import Measured, fit
-from slowpath.insights.network.parameters import (
+from slowpath.insights.cores import network
+from slowpath.insights.cores.functions import Array, functions_of
+from slowpath.insights.cores.network import (
+    COMPUTING,
     COUNT,
+    LINE,
+    RESOURCES,
+    SHARED,
     TIMES,
+    WAITING,
     Amounts,
     amounts,
     demands,
     sensitivity,
     taken,
     throughput,
+    works,
 )
-from slowpath.insights.network.resources import COMPUTING, LINE, RESOURCES, SHARED, WAITING
-from slowpath.insights.network.work import works
+from slowpath.insights.cores.network_fitting import Measured, fit
+from slowpath.insights.cores.queueing import THREADS, Demands, busy, solve
 
 IMEM = 0
 
@@ -148,10 +152,12 @@ def test_a_fit_predicts_functions_that_it_has_not_seen() -> None:
 
 def test_parameters_and_weights_are_the_same_after_a_file() -> None:
     parameters = made_up()
-    again = saved.read(saved.written(parameters))
+    again = network.read(network.written(parameters))
     assert again == pytest.approx(parameters, rel=1e-5)
-    weights = np.linspace(-5, 7, latency.COUNT)
-    assert saved.read_latency(saved.written_latency(weights)) == pytest.approx(weights, rel=1e-5)
+    weights = np.linspace(-5, 7, network.LATENCY_COUNT)
+    assert network.read_latency(network.written_latency(weights)) == pytest.approx(
+        weights, rel=1e-5
+    )
 
 
 def test_the_line_is_where_its_place_says() -> None:
@@ -165,15 +171,15 @@ def test_latencies_of_a_linear_truth_are_found() -> None:
     work = amounts(works(functions))
     cores = np.full((200, 1), 30.0)
     rates = throughput(made_up(), work, cores)
-    times = latency.times((made_up(),), work, cores, rates)
+    times = network.times((made_up(),), work, cores, rates)
     assert (times.line >= 0).all()
     assert (times.line < times.packet).all()
     cycles = 0.9 * (times.packet - times.line) + 300 + 5 * known["rules"]
     wild = cycles.copy()
     wild[::40] *= 3
-    weights = latency.fit(known, times, wild)
+    weights = network.fit(known, times, wild)
     usual = np.arange(200) % 40 > 0
-    off = latency.latency(weights, known, times)[usual] / cycles[usual] - 1
+    off = network.latency(weights, known, times)[usual] / cycles[usual] - 1
     assert np.abs(off).mean() < 0.02
 
 

@@ -20,16 +20,14 @@ from jsonschema import Draft202012Validator
 
 from insights_files import small, write
 from oracles import compared, folder
-from slowpath.insights.placement.descending import descended
-from slowpath.insights.placement.eliminating import least
-from slowpath.insights.placement.fixing import limited, relaxed
-from slowpath.insights.placement.improving import first_fit, fits, improved
+from slowpath.core.schema.validation import schema
+from slowpath.insights.placement.bounds import least, limited, relaxed
+from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, value
+from slowpath.insights.placement.heuristics import descended, first_fit, fits, improved
+from slowpath.insights.placement.integer_program import programme
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread, Structure
-from slowpath.insights.placement.programme import programme
 from slowpath.insights.placement.solving import OutOfTime, place
 from slowpath.insights.placement.units import Units, units
-from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, value
-from slowpath.schema.json_schema import schema
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = ROOT / "examples/insights/udp_counter.json"

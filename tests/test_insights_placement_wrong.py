@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from insights_files import refusal, small, write
-from slowpath.insights.placement.advice.advising import Rules, advise
 from slowpath.insights.placement.reading import read_cases
+from slowpath.insights.placement.run import Rules, advise
 from support import slowpath
 
 Found = dict[str, Any]

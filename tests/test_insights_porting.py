@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from insights_counted import FOLDER
 from insights_native import native
-from slowpath.engine.captures import captured
-from slowpath.packet.pcap import write_pcap
+from slowpath.core.engine.objects import captured
+from slowpath.core.packet import write_pcap
 
 llvm = pytest.importorskip("llvmlite.binding")
 np = pytest.importorskip("numpy")
 
-from slowpath.cli.errors import InputError  # noqa: E402
-from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
-from slowpath.insights.porting.instrumentation.instrumenting import BEGINS, CALLS, RETURNS, Site  # noqa: E402
-from slowpath.insights.porting.instrumentation.operands import Touch, called, touches  # noqa: E402
-from slowpath.insights.porting.memory import Area, Memory, Structure  # noqa: E402
-from slowpath.insights.porting.recording import RECORDS, Recorder  # noqa: E402
-from slowpath.insights.preparation.layouts import Field, Spot, Type, descend, locate  # noqa: E402
+from slowpath.core.errors import InputError  # noqa: E402
+from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
+from slowpath.insights.source.layouts import Field, Spot, Type, descend, locate  # noqa: E402
+from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, Site  # noqa: E402
+from slowpath.insights.trace.memory import Area, Memory, Structure  # noqa: E402
+from slowpath.insights.trace.operands import Touch, called, touches  # noqa: E402
+from slowpath.insights.trace.recording import RECORDS, Recorder  # noqa: E402
 
 
 def size(kind: str) -> str:

@@ -5,18 +5,26 @@ from pathlib import Path
 import pytest
 
 llvm = pytest.importorskip("llvmlite.binding")
-preparation = pytest.importorskip("slowpath.insights.program")
+preparation = pytest.importorskip("slowpath.insights.unit")
 
-from slowpath.cli.errors import InputError  # noqa: E402
+from slowpath.core.errors import InputError  # noqa: E402
+from slowpath.core.sources import Clang  # noqa: E402
 from slowpath.insights.accelerators import candidates  # noqa: E402
-from slowpath.insights.accelerators.harness.noise import noise_of  # noqa: E402
-from slowpath.insights.preparation.calls import find_entry, reached, recursive, roots  # noqa: E402
-from slowpath.insights.preparation.entry import choose  # noqa: E402
-from slowpath.insights.preparation.functions import Block, Function  # noqa: E402
-from slowpath.insights.preparation.graph import loops  # noqa: E402
-from slowpath.insights.preparation.kernel import is_for_kernel, is_xdp, may_have_programs  # noqa: E402
-from slowpath.insights.preparation.sources import Source, load_source  # noqa: E402
-from slowpath.programs.sources import Clang  # noqa: E402
+from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
+from slowpath.insights.source.calls import find_entry, reached, recursive, roots  # noqa: E402
+from slowpath.insights.source.entry import choose  # noqa: E402
+from slowpath.insights.source.functions import (  # noqa: E402
+    Block,
+    Function,
+    loops,
+)
+from slowpath.insights.source.sources import (  # noqa: E402  # noqa: E402
+    Source,
+    is_for_kernel,
+    is_xdp,
+    load_source,
+    may_have_programs,
+)
 
 SOURCE = """
 #include <stdint.h>

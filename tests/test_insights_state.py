@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from insights_counted import EXAMPLES, FOLDER, counted, reported, structures, trace
-from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.bench import noise_of
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")

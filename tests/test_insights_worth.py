@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is
-from slowpath.schema.json_schema import schema
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 from test_accelerators import examined
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from insights_tables import curve_rows, drawn, group_rows, plain, query_rows, write_csv, write_lines
-from slowpath.cli.errors import InputError
-from slowpath.insights.colocation.groups import read_groups, read_measured
+from slowpath.core.errors import InputError
 from slowpath.insights.cores.curves import read_asked, read_curves
+from slowpath.insights.cores.groups import read_groups, read_measured
 from support import slowpath
 
 Rows = list[dict[str, Any]]

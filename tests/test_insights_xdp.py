@@ -8,11 +8,11 @@ import pytest
 from insights_counted import EXAMPLES, calls, counted, structures, trace
 from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
-from slowpath.engine.errors import MapsFile
-from slowpath.insights.porting.xdp.filling import made_up
-from slowpath.insights.porting.xdp.sources import load_runnable
-from slowpath.packet.pcap import write_pcap
-from slowpath.programs.sources import Clang
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.packet import write_pcap
+from slowpath.core.sources import Clang
+from slowpath.insights.trace.xdp_map_contents import made_up
+from slowpath.insights.trace.xdp_sources import load_runnable
 from support import ROOT, slowpath
 from xdp_compared import EVICTING, compare
 

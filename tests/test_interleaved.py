@@ -2,11 +2,11 @@
 
 import csv
 
-from slowpath.analysis.requirement import Decision, hold_against, parse_requirement
-from slowpath.report import single
-from slowpath.report.counts import guarantee_lines
-from slowpath.report.csv import COLUMNS, csv_row
-from slowpath.schema.results import Bound, Result
+from slowpath.bound import report_rates
+from slowpath.bound.report_counts import guarantee_lines
+from slowpath.bound.report_csv import COLUMNS, csv_row
+from slowpath.bound.requirement import Decision, hold_against, parse_requirement
+from slowpath.core.schema.results import Bound, Result
 from support import make_bound, make_result
 
 _CONDITION = "no other CPU changes bucket meanwhile"
@@ -71,7 +71,7 @@ def test_both_rates_are_printed() -> None:
     alone = make_bound(bitrate_bps=9e9, packetrate_pps=8e6, verdict="conditional", exact=False)
     others = make_bound(bitrate_bps=4e9, packetrate_pps=2e6, verdict="bound", stopped="deadline")
     result = make_result(guarantee=alone, interleaved=others, assumptions=[_CONDITION], paths=[])
-    lines = "\n".join(line.text for line in single.guarantee_lines(result, alone))
+    lines = "\n".join(line.text for line in report_rates.guarantee_lines(result, alone))
     assert "any cores" in lines
     assert "4.00 Gbit/s while other cores write to these maps (a lower bound" in lines
     row = dict(zip(COLUMNS, next(csv.reader([csv_row(result)])), strict=True))

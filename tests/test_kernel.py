@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from oracles import compared, missing
-from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.engine.kernel import stations
+from slowpath.core.engine import kernel
+from slowpath.core.errors import InputError, UnavailableError
 
 OPEN = """
 from slowpath.engine.kernel import stations
@@ -46,7 +46,7 @@ assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
     """What a process says that a command starts; skips where there is nothing to compare with."""
     try:
-        stations.open_kernel()
+        kernel.open_kernel()
     except UnavailableError as problem:
         missing("kernel", str(problem))
     if command and shutil.which(command[0]) is None:

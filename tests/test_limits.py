@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from assemble import hashes, rounds, shifts, small, straight, write_object
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.report.single import full_report
-from slowpath.schema.results import NO_DETAIL
-from slowpath.work.memory import default_limit, parse_size
+from slowpath.bound.report_rates import full_report
+from slowpath.core.errors import ExitCode
+from slowpath.core.jobs.memory import default_limit, parse_size
+from slowpath.core.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_bound, make_path, make_result, slowpath
 
 COUNT = ("--target", "ebpf")

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from slowpath.cli.printable import json_line
-from slowpath.engine.kernel import live_packets
-from slowpath.measurements import live as measurements
-from slowpath.measurements.programs import PreparedProgram
-from slowpath.measurements.timing.live import LiveSample, measure_live
-from slowpath.measurements.timing.sampling import Progress, Quota, Told
+from slowpath.core.engine import kernel
+from slowpath.core.printable import json_line
+from slowpath.measure import live as measurements
+from slowpath.measure.live import LiveSample, measure_live
+from slowpath.measure.programs import PreparedProgram
+from slowpath.measure.sampling import Progress, Quota, Told
 
 ROUNDS, SUBJECTS = 3, 4
 
@@ -65,7 +65,7 @@ def test_who_asks_to_end_waits_for_one_round() -> None:
 def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
     """A program with one path, which is measured on a bench."""
     case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
-    monkeypatch.setattr(live_packets, "prepare_live_case", lambda *_: case)
+    monkeypatch.setattr(kernel, "prepare_live_case", lambda *_: case)
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
     path = {"rank": 1, "action": "XDP_DROP", "live": None, "error": None}
     record = {"file": "a.o", "paths": [path], "error": None}
@@ -97,6 +97,6 @@ def test_what_found_no_room_is_a_share_of_all_packets(
 
 def test_who_asked_to_end_has_nothing_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
-    monkeypatch.setattr(live_packets, "prepare_live_case", None)
+    monkeypatch.setattr(kernel, "prepare_live_case", None)
     record = measured(prepared, Told(lambda *_: False, lambda _: True))
     assert path["error"] == record["error"] == "interrupted before it was measured"

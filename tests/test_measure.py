@@ -19,8 +19,8 @@ import pytest
 
 import oracles
 from running_kernel import held, needs_kernel, paths_of, stayed
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.schema.json_schema import schema
+from slowpath.core.errors import ExitCode
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import oracles
-from slowpath.cli.errors import UnavailableError
-from slowpath.commands.measure.reports.cold import cell, is_shown
-from slowpath.engine.kernel import stations
-from slowpath.measurements.cold import last_level
+from slowpath.core.engine.kernel import open_kernel
+from slowpath.core.errors import UnavailableError
+from slowpath.measure.cold import last_level
+from slowpath.measure.report import cell, is_shown
 from support import ROOT, slowpath
 
 EXAMPLES = ("firewall", "flow_monitor", "dns_cache", "ipv6_lb")
@@ -20,7 +20,7 @@ EXAMPLES = ("firewall", "flow_monitor", "dns_cache", "ipv6_lb")
 @pytest.fixture
 def kernel() -> None:
     try:
-        stations.open_kernel()
+        open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.measure.gate import decide, is_decided, parse_gate
-from slowpath.measurements.documents import ComparedPath
+from slowpath.core.errors import ExitCode
+from slowpath.measure.documents import ComparedPath
+from slowpath.measure.settings import decide, is_decided, parse_gate
 
 
 def row(value: float | None, low: float | None, high: float | None) -> ComparedPath:

@@ -19,11 +19,9 @@ import pytest
 import oracles
 from compiler import needs_clang
 from running_kernel import held, needs_kernel, paths_of, stayed
-from slowpath.cli.errors import InputError
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.engine import objects
-from slowpath.engine.kernel import live_packets, stations
-from slowpath.schema.json_schema import schema
+from slowpath.core.engine import kernel, objects
+from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
@@ -150,16 +148,16 @@ def test_csv_has_a_row_for_each_path() -> None:
     assert all(row.count(",") == header.count(",") for row in rows)
 
 
-def live_case(station: stations.Station) -> tuple[stations.Station, str, stations.Case, int]:
+def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:
     """What it takes to prepare a path live, such that it lasts: each packet is sent by itself."""
     found = objects.read_object(str(FIREWALL), FIREWALL.read_bytes())
     subject = objects.Subject(str(FIREWALL), found, 0, None)
     witness = json.dumps({"packet": "00" * 64, "maps": {}})
-    return station, str(FIREWALL), stations.prepare_case(station, subject, witness, None), 1
+    return station, str(FIREWALL), kernel.prepare_case(station, subject, witness, None), 1
 
 
 def test_signals_are_heeded_while_the_kernel_works() -> None:
-    station = stations.open_station(stations.open_kernel(), None)
+    station = kernel.open_station(kernel.open_kernel(), None)
     asked = live_case(station)
     handled = 0
 
@@ -174,7 +172,7 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
     try:
         # If nobody looked for them meanwhile, they would be one signal, heeded afterwards.
         with pytest.raises(InterruptedError):
-            live_packets.prepare_live_case(*asked)
+            kernel.prepare_live_case(*asked)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -182,12 +180,12 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
 
 
 def test_work_that_lasts_is_not_waited_for_once_asked_to_end() -> None:
-    station = stations.open_station(stations.open_kernel(), None)
+    station = kernel.open_station(kernel.open_kernel(), None)
     asked = live_case(station)
     station.stop()
     time.sleep(1.2)
     with pytest.raises(InputError, match="interrupted before it was done"):
-        live_packets.prepare_live_case(*asked)
+        kernel.prepare_live_case(*asked)
     oracles.compared("kernel", 1, "paths that are not waited for")
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from slowpath.cli.terminal import Line
-from slowpath.commands.measure.reports.live import live_csv_report
-from slowpath.commands.measure.reports.paths import csv_report, text_report
-from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
-from slowpath.measurements.trace.conclusions import conclude_trace
-from slowpath.measurements.trace.documents import MeasuredTrace
+from slowpath.core.terminal import Line
+from slowpath.measure.conclusions import conclude_trace
+from slowpath.measure.documents import MeasuredPath, MeasuredProgram, MeasuredTrace
+from slowpath.measure.report import csv_report, text_report
+from slowpath.measure.report_live import live_csv_report
 
 WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18"}}
 

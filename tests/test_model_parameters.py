@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from slowpath.models.evaluation import evaluate
-from slowpath.models.fitting import fit
-from slowpath.models.options import Options
-from slowpath.models.points import Points, PointsError, points_of
-from slowpath.models.templates.batch import Batch, Curve, Floats, pieces_of
-from slowpath.models.templates.cap import Cap
-from slowpath.models.templates.catalogue import BY_NAME, TEMPLATES
-from slowpath.models.templates.template import Template
+from slowpath.fit.evaluation import evaluate
+from slowpath.fit.fitting import fit
+from slowpath.fit.parts import Options
+from slowpath.fit.points import Points, PointsError, points_of
+from slowpath.fit.templates.catalogue import BY_NAME, TEMPLATES
+from slowpath.fit.templates.template import Batch, Cap, Curve, Floats, Template, pieces_of
 
 CUTS = [(0, 12), (5, 25), (12, 40), (0, 40)]
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.cli.errors import InputError
-from slowpath.experiments.cores.models import models_text
-from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
-from slowpath.models.files.saved import read, written
-from slowpath.models.fitting import fit
-from slowpath.models.metrics import error
-from slowpath.models.options import Options
-from slowpath.models.points import Points, points_of
-from slowpath.models.reports.text import text_report
-from slowpath.models.residuals.walk import Noise, Walk, expected, most_likely
-from slowpath.models.templates.batch import Floats
+from slowpath.calibrate.core_model.derivation import models_text
+from slowpath.core.errors import InputError
+from slowpath.fit.documents import FittedModel
+from slowpath.fit.evaluation import evaluate
+from slowpath.fit.files import read, written
+from slowpath.fit.fitting import fit
+from slowpath.fit.metrics import error
+from slowpath.fit.parts import Options
+from slowpath.fit.points import Points, points_of
+from slowpath.fit.report import text_report
+from slowpath.fit.residuals import Noise, Walk, expected, most_likely
+from slowpath.fit.templates.template import Floats
 
 QUICK = Options(hold_out=False)
 SIZE = 60

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.analysis.defaults import CARD
-from slowpath.analysis.options import (
+from slowpath.bound.cli import BOUND
+from slowpath.bound.default_target import CARD
+from slowpath.bound.options import (
     WrittenOptions,
     choose_metric,
     parse_paths,
     parse_unroll,
     read_request,
 )
-from slowpath.analysis.plan import Request
-from slowpath.cli.errors import InputError, OptionError
-from slowpath.commands.bound.command import BOUND
-from slowpath.engine import analyses, targets
-from slowpath.schema.rates import Rate
+from slowpath.bound.plan import Request
+from slowpath.core.engine import analyses, targets
+from slowpath.core.errors import InputError, OptionError
+from slowpath.core.schema.rates import Rate
 
 PLAIN = WrittenOptions(
     target=None,

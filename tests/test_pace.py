@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.measurements import environment
-from slowpath.measurements.machine.files import Files
-from slowpath.measurements.timing import pace
-from slowpath.measurements.timing.pace import Additions, Paced, PaceMeter
+from slowpath.measure import bench, environment
+from slowpath.measure.bench import Additions, Paced, PaceMeter
+from slowpath.measure.machine.files import Files
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "_EVERY", 0.0)
+    monkeypatch.setattr(bench, "_EVERY", 0.0)
 
 
 def test_clock_and_width_are_medians() -> None:
@@ -44,7 +43,7 @@ def test_too_few_and_impossible_times_tell_nothing() -> None:
 
 
 def test_it_is_not_read_more_often_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "_EVERY", 3600.0)
+    monkeypatch.setattr(bench, "_EVERY", 3600.0)
     calls = list[int]()
 
     def additions(runs: int) -> Additions:

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.packet.headers import Header, find_headers
-from slowpath.packet.witness import hex_dump, memory_dump, wire_bytes, witness_bytes
+from slowpath.core.packet import (
+    Header,
+    find_headers,
+    hex_dump,
+    memory_dump,
+    wire_bytes,
+    witness_bytes,
+)
 from support import make_path
 
 

@@ -17,9 +17,9 @@ import pytest
 
 from contention_tables import MEMORY
 from slowpath import app as cli
-from slowpath.cli.command import Command, Group, load
-from slowpath.cli.parser import command_parser, read
-from slowpath.cli.printable import aligned_line, csv_line, json_ascii, json_line, one_line
+from slowpath.core.command import Command, Group, load
+from slowpath.core.parser import command_parser, read
+from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_line, one_line
 from support import ROOT, make_result
 
 HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"

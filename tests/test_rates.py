@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.schema.rates import (
+from slowpath.core.schema.rates import (
     METRICS,
     Metric,
     Rate,

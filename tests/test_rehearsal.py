@@ -4,11 +4,10 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.cli.errors import InputError
-from slowpath.engine import objects
-from slowpath.engine.kernel import rehearsals, stations
-from slowpath.engine.kernel.refusals import RewrittenRefusedError
-from slowpath.work.stopping import Stopping
+from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine.kernel import RewrittenRefusedError
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.stopping import Stopping
 from support import ROOT
 
 OBJECTS = ROOT / "crates/slowpath/tests/objects"
@@ -34,7 +33,7 @@ def _rehearsed(
     stages = [rehearsals.Stage(first, 0, [2])] if upstream else []
     chain = rehearsals.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
     rehearsing = rehearsals.Rehearsing(packets=3000, rounds=rounds)
-    return rehearsals.rehearse(stations.open_kernel(), chain, rehearsing, Stopping())
+    return rehearsals.rehearse(kernel.open_kernel(), chain, rehearsing, Stopping())
 
 
 _NAMES = ("chain_first", "chain_second")

@@ -11,11 +11,10 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.engine import objects
-from slowpath.engine.kernel import rehearsals, stations
-from slowpath.programs.loading import load_program
-from slowpath.programs.sources import Clang
-from slowpath.work.stopping import Stopping
+from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.loading import load_program
+from slowpath.core.sources import Clang
 from support import ROOT, slowpath
 from test_schema import check
 
@@ -91,7 +90,7 @@ def rehearsed(chain: Path, rewritten: bytes) -> rehearsals.RehearsalReport:
     stages = [rehearsals.Stage(front, 0, [2])]
     both = rehearsals.Rehearsed(stages, (trailer, 0), rewritten, [SEED])
     how = rehearsals.Rehearsing(packets=1000, rounds=0, frames=300)
-    return rehearsals.rehearse(stations.open_kernel(), both, how, Stopping())
+    return rehearsals.rehearse(kernel.open_kernel(), both, how, Stopping())
 
 
 def test_a_program_that_is_right_in_test_runs_only_is_found(chain: Path, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.report.lines import Group, Node, Part, fold, source_lines
-from slowpath.schema.results import Stretch
+from slowpath.bound.report_path import Group, Node, Part, fold, source_lines
+from slowpath.core.schema.results import Stretch
 from support import make_path
 
 

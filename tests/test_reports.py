@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from slowpath.cli.command import load
-from slowpath.cli.printable import one_line
-from slowpath.commands.bound.command import FORMATS
-from slowpath.report.csv import COLUMNS
-from slowpath.report.single import format_cycles, full_report
-from slowpath.schema.derived import is_capped, own_rate
-from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
+from slowpath.bound.cli import FORMATS
+from slowpath.bound.report_csv import COLUMNS
+from slowpath.bound.report_rates import format_cycles, full_report
+from slowpath.core.command import load
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import is_capped, own_rate
+from slowpath.core.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
 DETAIL: Detail = {

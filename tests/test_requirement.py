@@ -4,17 +4,11 @@ import shlex
 
 import pytest
 
-from slowpath.analysis.requirement import (
-    Decision,
-    decide,
-    explain,
-    parse_requirement,
-    reproduce,
-)
-from slowpath.cli.exit_codes import ExitCode, worst
-from slowpath.schema.derived import metric_rate
-from slowpath.schema.rates import Most, Rate, Requirement
-from slowpath.schema.results import Result
+from slowpath.bound.requirement import Decision, decide, explain, parse_requirement, reproduce
+from slowpath.core.errors import ExitCode, worst
+from slowpath.core.schema.derived import metric_rate
+from slowpath.core.schema.rates import Most, Rate, Requirement
+from slowpath.core.schema.results import Result
 from support import make_bound, make_path, make_result
 
 LOWER = make_bound(exact=False, stopped="deadline")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from slowpath.measurements.timing.sampling import (
+from slowpath.measure.sampling import (
     Load,
     Measured,
     Outcome,
@@ -18,7 +18,7 @@ from slowpath.measurements.timing.sampling import (
     measure,
     ratio,
 )
-from slowpath.measurements.timing.statistics import Estimate
+from slowpath.measure.statistics import Estimate
 
 EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.cli.errors import InputError
-from slowpath.commands.diff.columns import make_row
-from slowpath.commands.diff.filters import parse_comparison
-from slowpath.commands.diff.gates import Gate, failures
-from slowpath.commands.diff.lines import changed_lines
-from slowpath.commands.diff.machine import csv_lines, json_lines
-from slowpath.commands.diff.pairs import match_programs
-from slowpath.commands.diff.report import Report, markdown, table
-from slowpath.schema.results import Result
-from slowpath.schema.saved import looks_saved, read_saved
+from slowpath.core.errors import InputError
+from slowpath.core.schema.results import Result
+from slowpath.core.schema.saved import looks_saved, read_saved
+from slowpath.diff.columns import make_row
+from slowpath.diff.filters import Gate, failures, parse_comparison
+from slowpath.diff.lines import changed_lines
+from slowpath.diff.machine_readable import csv_lines, json_lines
+from slowpath.diff.pairs import match_programs
+from slowpath.diff.report import Report, markdown, table
 from support import make_bound, make_result, slowpath
 
 GOOD = {"slowpath": "0", "results": [make_result(), make_result(guarantee=None, error="no")]}

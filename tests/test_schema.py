@@ -10,12 +10,16 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from document_schemas import DOCUMENTS, SCALARS, document_schema
 from schema_tables import MARKS, fill_in, tables_needed
-from slowpath.schema.compiled import Compiled, Verification
-from slowpath.schema.instructions import Instruction
-from slowpath.schema.json_schema import schema, schema_names, schema_text
-from slowpath.schema.results import Detail, Result
-from slowpath.schema.shapes import ShapeError, check_shape
-from slowpath.schema.shown import BpfObject
+from slowpath.core.schema.compiled import Compiled, Verification
+from slowpath.core.schema.results import Detail, Instruction, Result
+from slowpath.core.schema.shown import BpfObject
+from slowpath.core.schema.validation import (
+    ShapeError,
+    check_shape,
+    schema,
+    schema_names,
+    schema_text,
+)
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
 WRAPPING = {"slowpath", "compiler", "target", "verification"}
@@ -127,7 +131,7 @@ def described(part: object, place: str = "") -> list[str]:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_schemas_of_what_python_shapes_are_current(name: str) -> None:
     text = json.dumps(document_schema(name), indent=2) + "\n"
-    check_golden(ROOT / f"python/slowpath/schema/documents/{name}.json", text)
+    check_golden(ROOT / f"python/slowpath/core/schema/documents/{name}.json", text)
 
 
 def test_tables_of_the_page_are_current() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.engine.objects import ProgramInfo
-from slowpath.programs.selection import Selection, choose
+from slowpath.core.engine.objects import ProgramInfo
+from slowpath.core.selection import Selection, choose
 from support import ROOT, slowpath
 
 OBJECT = ROOT / "examples/count_min.1.bpf.o"

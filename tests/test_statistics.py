@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slowpath.measurements.timing.statistics import (
+from slowpath.measure.statistics import (
     estimate,
     mean_interval,
     quantile,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from slowpath import app as cli
-from slowpath.cli.command import Command, Group, load
+from slowpath.core.command import Command, Group, load
 from support import ROOT, make_bound, make_result, slowpath, without_progress
 
 LISTING = "examples/two_protocols.asm"

@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 
 import oracles
-from slowpath.cli.errors import UnavailableError
-from slowpath.engine.kernel import stations
-from slowpath.measurements.stretches.conclusions import conclude_where
-from slowpath.measurements.stretches.differences import Beginnings, take_apart
-from slowpath.measurements.stretches.documents import Breakdown, MeasuredStretch
-from slowpath.schema.json_schema import schema
+from slowpath.core.engine import kernel
+from slowpath.core.errors import UnavailableError
+from slowpath.core.schema.validation import schema
+from slowpath.measure.conclusions import conclude_where
+from slowpath.measure.documents import Breakdown, MeasuredStretch
+from slowpath.measure.stretches import Beginnings, take_apart
 from support import ROOT, slowpath
 
 
@@ -83,7 +83,7 @@ def test_the_largest_stretch_is_said_only_where_it_is_sure() -> None:
 @pytest.fixture
 def _kernel() -> None:
     try:
-        stations.open_kernel()
+        kernel.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

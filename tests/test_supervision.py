@@ -8,16 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath.analysis import progress
-from slowpath.analysis.progress import Watch
-from slowpath.cli.errors import InputError
-from slowpath.engine.analyses import Run
-from slowpath.work.companion import Companion
-from slowpath.work.errand import Errand
-from slowpath.work.jobs import Doer, Message, Send
-from slowpath.work.stopping import Stopping, heeding_signals
-from slowpath.work.supervision import Ending, await_job
-from slowpath.work.worker import Worker
+from slowpath.bound import progress
+from slowpath.bound.progress import Watch
+from slowpath.core.engine.analyses import Run
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Doer, Message, Send
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs.supervision import Ending, Worker, await_job
+from slowpath.core.jobs.thread_worker import Companion
 from support import heed_interrupts
 
 

@@ -17,16 +17,16 @@ import oracles
 from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath import app as cli
-from slowpath.cli.errors import UnavailableError
-from slowpath.commands.sweep.definitions import (
+from slowpath.core import clang
+from slowpath.core.engine import kernel
+from slowpath.core.errors import UnavailableError
+from slowpath.sweep.definitions import (
     Definition,
     check_definitions,
     flags,
     parse_definition,
     points,
 )
-from slowpath.engine.kernel import stations
-from slowpath.programs import clang
 from support import ROOT, heed_interrupts, refuses_pictures, slowpath
 from test_schema import check
 
@@ -350,7 +350,7 @@ def test_a_kernel_that_measures_nothing_is_told_and_the_rest_is_there(
     def refuse() -> None:
         raise UnavailableError("the kernel runs no programs for us")
 
-    monkeypatch.setattr(stations, "open_kernel", refuse)
+    monkeypatch.setattr(kernel, "open_kernel", refuse)
     monkeypatch.chdir(ROOT)
     words = ["sweep", COUNT_MIN, "-D", "HASHES=1,2", "--target", "ebpf", "--measure"]
     assert cli.app(words) == 3

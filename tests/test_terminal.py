@@ -8,8 +8,8 @@ from io import StringIO
 
 import pytest
 
-from slowpath.analysis.progress import Watch, cut
-from slowpath.engine.analyses import Run
+from slowpath.bound.progress import Watch, cut
+from slowpath.core.engine.analyses import Run
 from support import ROOT
 
 COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.asm"]

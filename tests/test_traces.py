@@ -16,15 +16,13 @@ import pytest
 
 import oracles
 from compiler import needs_clang
-from slowpath.cli.errors import UnavailableError
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.engine.kernel import stations
-from slowpath.measurements.timing.sampling import Measured
-from slowpath.measurements.timing.statistics import estimate
-from slowpath.measurements.trace.plot import distribution, draw
-from slowpath.measurements.traces import mixed
-from slowpath.packet.pcap import pcap_bytes
-from slowpath.schema.json_schema import schema
+from slowpath.core.engine.kernel import open_kernel
+from slowpath.core.errors import ExitCode, UnavailableError
+from slowpath.core.packet import pcap_bytes
+from slowpath.core.schema.validation import schema
+from slowpath.measure.sampling import Measured
+from slowpath.measure.statistics import estimate
+from slowpath.measure.traces import distribution, draw, mixed
 from support import ROOT, slowpath
 
 HEADER_PARSER = ROOT / "examples/header_parser.bpf.o"
@@ -38,7 +36,7 @@ DISTURBED = "the CPU was slowed down whenever it was timed"
 @pytest.fixture
 def kernel() -> None:
     try:
-        stations.open_kernel()
+        open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
 

@@ -9,7 +9,7 @@ import pytest
 
 from compiler import needs_clang
 from running_kernel import needs_kernel
-from slowpath.cli.exit_codes import ExitCode
+from slowpath.core.errors import ExitCode
 from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"

@@ -7,16 +7,16 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from slowpath.cli.errors import InputError
+from slowpath.core.errors import InputError
+from slowpath.core.sources import Clang
 from slowpath.insights.accelerators.candidates import own, works
-from slowpath.insights.accelerators.execution.confinement import leave_network
+from slowpath.insights.accelerators.classifier import features
+from slowpath.insights.accelerators.harness.confinement import leave_network
 from slowpath.insights.accelerators.identify import Identification
-from slowpath.insights.accelerators.recognition.features import features
-from slowpath.insights.accelerators.recognition.sequences import sequences
-from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.sources import load_source
-from slowpath.insights.program import Program
-from slowpath.programs.sources import Clang
+from slowpath.insights.accelerators.sequences import sequences
+from slowpath.insights.source.calls import reached
+from slowpath.insights.source.sources import load_source
+from slowpath.insights.unit import Program
 
 _SECONDS = 420.0
 

@@ -8,7 +8,7 @@ from corpus import Labelled, rows
 from expected import catalogue, differs
 from learning import KINDS, Row, learn, predicted, read_model
 
-from slowpath.insights.accelerators.recognition.classifier import MODEL
+from slowpath.insights.accelerators.classifier import MODEL
 
 _FOLDS = 5
 Found = dict[str, Any]

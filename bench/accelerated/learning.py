@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.svm import LinearSVC
 
-from slowpath.insights.accelerators.recognition.classifier import Model, probability, read_model
-from slowpath.insights.accelerators.recognition.mining import occurs, telling
+from slowpath.insights.accelerators.classifier import Model, probability, read_model
+from slowpath.insights.accelerators.sequences import occurs, telling
 
 KINDS = ("crc", "checksum", "hash", "cipher", "lpm")
 _PATTERNS = 14

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from blocks.generator import KINDS, program
-from slowpath.insights.blocks.exact.steps import language
-from slowpath.insights.preparation.functions import functions_of
-from slowpath.programs.sources import Clang
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks.steps import language
+from slowpath.insights.source.functions import functions_of
 
 _MORE = 8.0
 _SOURCES = 2

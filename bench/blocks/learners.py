@@ -18,7 +18,7 @@ from blocks import networks
 from blocks.convolution import Convolution
 from blocks.lstm import Lstm
 from blocks.usual import usual
-from slowpath.insights.blocks.learnt.model import Model, group
+from slowpath.insights.blocks.learnt import Model, group
 
 Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]

@@ -4,24 +4,23 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.cli.errors import InputError
-from slowpath.engine.objects import ProgramInfo
+from slowpath.core.engine.objects import ProgramInfo
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.loading import KernelBtf
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks import card
 from slowpath.insights.blocks.counted import UNREACHED, Module, count, load
-from slowpath.insights.blocks.exact import card
-from slowpath.insights.blocks.exact.counting import counted
-from slowpath.insights.blocks.exact.elf import Code
-from slowpath.insights.blocks.exact.maps import with_known_maps
-from slowpath.insights.blocks.exact.steps import language, lowered
-from slowpath.insights.blocks.learnt.words import Describer
-from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, symbols, value
-from slowpath.insights.blocks.lowering.modules import Prepared
-from slowpath.insights.blocks.machine.assembler import assembled
+from slowpath.insights.blocks.counting import counted
+from slowpath.insights.blocks.documents import Question
+from slowpath.insights.blocks.elf import Code
+from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, symbols, value
+from slowpath.insights.blocks.machine.instructions import assembled
+from slowpath.insights.blocks.machine.tokens import Described, described
 from slowpath.insights.blocks.machine.values import NUMBER, Given
-from slowpath.insights.blocks.machine.words import Described, described
-from slowpath.insights.blocks.predictions.question import Question
-from slowpath.programs.kernel_btf import KernelBtf
-from slowpath.programs.sources import Clang
-from slowpath.work.stopping import Stopping
+from slowpath.insights.blocks.map_types import with_known_maps
+from slowpath.insights.blocks.steps import language, lowered
+from slowpath.insights.blocks.tokens import Describer
 
 
 class Pair(NamedTuple):

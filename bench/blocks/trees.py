@@ -1,4 +1,4 @@
-"""Grows the tree that is shipped (`slowpath.insights.blocks.learnt.tree`) from instructions."""
+"""Grows the tree that is shipped (`slowpath.insights.blocks.learnt`) from instructions."""
 
 from collections import defaultdict
 from collections.abc import Iterable

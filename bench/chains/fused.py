@@ -14,11 +14,10 @@ from figures import Column, Row
 
 from chains import tail_calls
 from chains.description import median, slowpath, write
-from slowpath.engine import objects
-from slowpath.engine.kernel import rehearsals, stations
-from slowpath.packet.witness import wire_bytes
-from slowpath.schema.results import Witness
-from slowpath.work.stopping import Stopping
+from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.packet import wire_bytes
+from slowpath.core.schema.results import Witness
 
 CHAINS = (
     ("counter", "blocklist"),
@@ -101,7 +100,7 @@ def _rehearse(
         [], (read, first.number), fused, [wire_bytes(witness)], json.dumps(maps)
     )
     how = rehearsals.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
-    said = rehearsals.rehearse(stations.open_kernel(), both, how, Stopping())
+    said = rehearsals.rehearse(kernel.open_kernel(), both, how, Stopping())
     if said["difference"] or said["undetermined"] or not said["rate"]:
         raise SystemExit(f"error: {chained.name}: {json.dumps(said)}")
     return said

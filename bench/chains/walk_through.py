@@ -10,10 +10,9 @@ from typing import Any
 from figures import Column, Row
 
 from chains.description import EXAMPLES, ROOT, median, slowpath
-from slowpath.engine import objects
-from slowpath.engine.kernel import rehearsals, stations
-from slowpath.packet.witness import wire_bytes
-from slowpath.work.stopping import Stopping
+from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.packet import wire_bytes
 
 VARIANTS = ("load_balancer", "load_balancer_rolled", "load_balancer_card")
 MODES = {"guarded": [], "trusting": ["--trust"]}
@@ -118,7 +117,7 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
         maps,
     )
     how = rehearsals.Rehearsing(packets=1, rounds=ROUNDS)
-    said = rehearsals.rehearse(stations.open_kernel(), subject, how, Stopping())
+    said = rehearsals.rehearse(kernel.open_kernel(), subject, how, Stopping())
     rate = said["rate"]
     if rate is None or rate["restored"]:
         raise SystemExit(f"error: {chain.name}: the packet does not repeat: {said['notes']}")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from slowpath.experiments.cores.observations import observations
-from slowpath.experiments.results.folder import RunFolder
+from slowpath.calibrate.core_model.observations import observations
+from slowpath.calibrate.experiments.folder import RunFolder
 
 Model = Callable[[str], float]
 """Nanoseconds of a path, by the text of its flow."""

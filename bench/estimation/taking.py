@@ -10,18 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from estimation.stored import NEARLY, Program, contenders, is_undecided, read
-from slowpath.analysis.analyst import Audience
-from slowpath.analysis.options import WrittenOptions, read_request
-from slowpath.analysis.outcomes import Analysed
-from slowpath.analysis.session import Session
-from slowpath.cli.errors import InputError
-from slowpath.engine import estimates
-from slowpath.engine.kernel import stations
-from slowpath.measurements.paths import slowest
-from slowpath.measurements.programs import PreparedProgram, prepare_program
-from slowpath.measurements.timing.bench import KernelBench
-from slowpath.measurements.timing.sampling import Measured, Quota, measure
-from slowpath.work.stopping import Stopping
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.bound.outcomes import Analysed
+from slowpath.core.engine import estimates, kernel
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure.bench import KernelBench
+from slowpath.measure.programs import PreparedProgram, prepare_program, slowest
+from slowpath.measure.sampling import Measured, Quota, measure
 
 
 class Plan(NamedTuple):
@@ -45,7 +42,7 @@ def take(out: Path, files: Sequence[str], plan: Plan) -> None:
     if out.exists():
         known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
     cpu = max(os.sched_getaffinity(0)) if plan.cpu is None else plan.cpu
-    station = stations.open_station(stations.open_kernel(), cpu)
+    station = kernel.open_station(kernel.open_kernel(), cpu)
     for file in objects(files):
         try:
             for program in programs(file, station, known, plan):
@@ -67,11 +64,11 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 
 
 def programs(
-    file: str, station: stations.Station, known: Mapping[tuple[str, str], Program], plan: Plan
+    file: str, station: kernel.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
     """Those of a file of which something was left to measure."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
-    for analysed in Session(read_request([file], options)).analyse(Audience(Stopping())):
+    for analysed in Session(read_request([file], options)).analyse(RunContext(Stopping())):
         name = analysed.result["program"]
         before = known.get((file, name))
         if before is not None and not is_undecided(before):
@@ -96,7 +93,7 @@ def programs(
 
 
 def first(
-    station: stations.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
+    station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
     """All paths of a program: the limit of disturbance, and what each takes."""
     quota = Quota(0.01, max(1.0, seconds * len(chosen.cases)))
@@ -122,14 +119,14 @@ def first(
     return outcome.limit, rows
 
 
-def flow_of(case: stations.Case) -> str | None:
+def flow_of(case: kernel.Case) -> str | None:
     """The text of what the models see of a path."""
     flow = estimates.flow(case)
     return None if flow is None else flow.text()
 
 
 def decide(
-    station: stations.Station, cases: Sequence[stations.Case], paths: Sequence[dict[str, Any]]
+    station: kernel.Station, cases: Sequence[kernel.Case], paths: Sequence[dict[str, Any]]
 ) -> None:
     """Measures those paths together that may be the slowest, and adds what they take.
 
@@ -140,7 +137,7 @@ def decide(
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]
-    asked = list[tuple[dict[str, Any], stations.Case]]()
+    asked = list[tuple[dict[str, Any], kernel.Case]]()
     for path in several:
         key = (path["instructions"], path["flow"])
         if key in flows:

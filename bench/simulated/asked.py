@@ -8,7 +8,7 @@ import numpy as np
 
 from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
-from slowpath.contention.simulated.runs import function
+from slowpath.contention.simulated import function
 
 SIZES = (2, 3, 4)
 """Functions of a mix: each beside up to three others (paper, 7.2)."""

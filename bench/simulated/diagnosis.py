@@ -14,19 +14,19 @@ from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
 from simulated.resources import Level, queued, regex_bench, request_time
-from slowpath.contention.competitors import together
+from slowpath.contention.composition import together
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
-from slowpath.contention.simulated.profiling import levels_of
-from slowpath.contention.simulated.runs import (
+from slowpath.contention.simulated import (
     MemBench,
     Settings,
     competitors,
     contention_of,
     function,
+    levels_of,
     run_all,
 )
 from slowpath.contention.tables.profiles import Query
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.core.engine.simulations import SimulatedClient
 
 PAPER = {
     "FlowStats": (100.0, 100.0),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from simulated.asked import Mix
 from simulated.functions import TRAFFIC
 from simulated.learnt import Known
-from slowpath.contention.beside import query_beside
-from slowpath.contention.methods.selected import Method, predict_by
+from slowpath.contention.methods import Method, predict_by
+from slowpath.contention.prediction import query_beside
 from slowpath.contention.tables.profiles import Query
 
 Floats = NDArray[np.float64]

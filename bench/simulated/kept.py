@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.contention.simulated.runs import Settings, run_all
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.contention.simulated import Settings, run_all
+from slowpath.core.engine.simulations import SimulatedClient
 
 Mix = Sequence[SimulatedClient]
 

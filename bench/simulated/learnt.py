@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from simulated.kept import Kept
 from simulated.profiled import ROWS, Profile, profile, solo
-from slowpath.cli.errors import InputError
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.methods.baselines import Slomo, fit_slomo
+from slowpath.contention.memory.recipes import RECIPES
+from slowpath.contention.methods import Slomo, fit_slomo
 from slowpath.contention.model import FunctionModel, Profiles, choose, learn
 from slowpath.contention.saved import read, written
 from slowpath.contention.tables.reading import read_accelerator, read_memory, read_own_contention
+from slowpath.core.errors import InputError
 
 
 class Known(NamedTuple):

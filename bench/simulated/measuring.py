@@ -7,12 +7,10 @@ import numpy as np
 
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
-from slowpath.contention.placement.known.fleet import Fleet
-from slowpath.contention.placement.known.measured import Measured, measured
-from slowpath.contention.placement.known.possible import possible_mixes
-from slowpath.contention.placement.known.truth import Mix
+from slowpath.contention.placement.fleet import Fleet, Mix, possible_mixes
+from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.placement.suggesting import suggest
-from slowpath.contention.simulated.runs import function
+from slowpath.contention.simulated import function
 
 ROUNDS = 6
 """After each, what was measured tells what to measure next."""

@@ -12,16 +12,24 @@ from numpy.typing import NDArray
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from slowpath.contention.accelerator.completion import Accelerator, beside_all, completion
-from slowpath.contention.accelerator.identification import CoRun, identify
 from slowpath.contention.accelerator.round_robin import throughputs
+from slowpath.contention.accelerator.service import CoRun, identify
 from slowpath.contention.accelerator.waiting import Others, beside, measured_waits
 from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.recipes import fit_stage
 from slowpath.contention.model import choose, rows_of
-from slowpath.contention.simulated.profiling import MemoryRun, levels_of, memory_table
-from slowpath.contention.simulated.runs import Bench, MemBench, Settings, competitors, function
+from slowpath.contention.simulated import (
+    Bench,
+    MemBench,
+    MemoryRun,
+    Settings,
+    competitors,
+    function,
+    levels_of,
+    memory_table,
+)
 from slowpath.contention.tables.reading import read_memory
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 

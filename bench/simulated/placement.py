@@ -14,16 +14,15 @@ from simulated.functions import CORES, DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known
 from simulated.measuring import Campaign, campaign
-from slowpath.contention.beside import query_beside
 from slowpath.contention.mixes import Kind
-from slowpath.contention.placement.known.fleet import Fleet, Function
-from slowpath.contention.placement.known.shares import Predicted, Shares, measured_shares
-from slowpath.contention.placement.known.truth import Mix, Truth
+from slowpath.contention.placement.fleet import Fleet, Function, Mix, Truth
 from slowpath.contention.placement.running import Drawn, Fleets, run_drawn, summary
-from slowpath.contention.simulated.runs import function
+from slowpath.contention.placement.shares import Predicted, Shares, measured_shares
+from slowpath.contention.prediction import query_beside
+from slowpath.contention.simulated import function
 from slowpath.contention.tables.profiles import Query
-from slowpath.fleet.local import LocalPool
-from slowpath.fleet.pool import Pool
+from slowpath.core.jobs.local_pool import LocalPool
+from slowpath.core.jobs.pool import Pool
 
 NIC_CORES = 8
 PROMISES = tuple(round(0.80 + 0.01 * at, 2) for at in range(16))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulated.kept import Kept
-from slowpath.contention.host import score
-from slowpath.contention.simulated.runs import Bench, MemBench, competitors
+from slowpath.contention.profiling import bubble_score
+from slowpath.contention.simulated import Bench, MemBench, competitors
 
 if TYPE_CHECKING:
-    from slowpath.engine.simulations import SimulatedClient
+    from slowpath.core.engine.simulations import SimulatedClient
 
 Set = tuple[Bench, ...]
 
@@ -32,22 +32,22 @@ class Scores(NamedTuple):
     added: dict[Set, float]  # added up from each bench alone, as predictions do of functions
 
 
-PROBE = score.probe_bytes(CACHE, PRIVATE)
+PROBE = bubble_score.probe_bytes(CACHE, PRIVATE)
 """As large as hosts have it: a third of the cache, twice what two cores have for themselves."""
 
 
 def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
     """Calibrates a probe of a size in bytes, and measures all sets and each bench of them."""
-    sizes = score.levels(CACHE, _LEVELS)
+    sizes = bubble_score.levels(CACHE, _LEVELS)
     bubbles = [
-        (MemBench("stream", each / score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
+        (MemBench("stream", each / bubble_score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
         for each in sizes
     ]
     singles = list(dict.fromkeys((_single(one),) for some in sets for one in some))
     felt = _slowdowns(kept, size, [*bubbles, *sets, *singles])
-    curve = score.calibrated(
+    curve = bubble_score.calibrated(
         [
-            score.Level(each / score.MEGABYTE, felt[bubble])
+            bubble_score.Level(each / bubble_score.MEGABYTE, felt[bubble])
             for each, bubble in zip(sizes, bubbles, strict=True)
         ]
     )

@@ -13,15 +13,19 @@ import numpy as np
 
 from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
 from simulated.kept import Kept
-from slowpath.contention.simulated.profiling import (
+from slowpath.contention.simulated import (
+    Bench,
     Levels,
+    MemBench,
     MemoryRun,
+    PacketBench,
+    Traffic,
+    function,
     levels_of,
     memory_table,
     own_table,
     request_table,
 )
-from slowpath.contention.simulated.runs import Bench, MemBench, PacketBench, Traffic, function
 
 ROWS = 200
 """Of each memory table; the published ones have 50 of one packet size."""

@@ -12,19 +12,19 @@ from simulated.kept import Kept
 from simulated.learnt import Known
 from slowpath.contention.accelerator.round_robin import throughputs
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
-from slowpath.contention.competitors import together
-from slowpath.contention.simulated.profiling import levels_of
-from slowpath.contention.simulated.runs import (
+from slowpath.contention.composition import together
+from slowpath.contention.simulated import (
     Bench,
     MemBench,
     Traffic,
     competitors,
     contention_of,
     function,
+    levels_of,
     run_all,
 )
 from slowpath.contention.tables.profiles import AcceleratorProfile, Origin, Query
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.core.engine.simulations import SimulatedClient
 
 PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
 """MAPE of SLOMO and Tomur there, in %."""

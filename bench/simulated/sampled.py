@@ -14,29 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulated.kept import Kept
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.rows import Rows
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.features import Rows
+from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.model import rows_of
-from slowpath.contention.sampling.active import active
-from slowpath.contention.sampling.adaptive import adaptive
-from slowpath.contention.sampling.asking import Plan, measured
-from slowpath.contention.sampling.plain import full, random
-from slowpath.contention.sampling.space import Attribute, Point, Sample, Space, point
-from slowpath.contention.simulated.profiling import Levels, levels_of
-from slowpath.contention.simulated.runs import (
+from slowpath.contention.profiling.adaptive import active, adaptive
+from slowpath.contention.profiling.sampling import (
+    Attribute,
+    Plan,
+    Point,
+    Sample,
+    Space,
+    full,
+    measured,
+    point,
+    random,
+)
+from slowpath.contention.simulated import (
     COLUMNS,
     Bench,
+    Levels,
     MemBench,
     Settings,
     Traffic,
     competitors,
     function,
+    levels_of,
     run_all,
+    written,
 )
-from slowpath.contention.simulated.tables import written
 from slowpath.contention.tables.reading import read_memory
-from slowpath.engine.simulations import SimulatedClient
+from slowpath.core.engine.simulations import SimulatedClient
 
 Floats = NDArray[np.float64]
 

@@ -16,16 +16,12 @@ from scipy.stats import spearmanr
 from simulated.kept import Kept
 from simulated.probed import CACHE, Scores, Set, scores
 from simulated.profiled import QUIET, any_traffic, drawn, levels, memory_alone, profile
-from slowpath.contention.memory.conformal import conformal
-from slowpath.contention.memory.errors import relative
-from slowpath.contention.memory.folds import grouped_folds
-from slowpath.contention.memory.learning.features import pressure
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.rows import Columns, Rows
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.features import Columns, Rows, pressure
+from slowpath.contention.memory.folds import grouped_folds, relative
+from slowpath.contention.memory.intervals import conformal
+from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.model import rows_of
-from slowpath.contention.simulated.profiling import MemoryRun, memory_table
-from slowpath.contention.simulated.runs import Traffic, competitors, function
+from slowpath.contention.simulated import MemoryRun, Traffic, competitors, function, memory_table
 from slowpath.contention.tables.reading import read_memory
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,7 @@ from simulated.functions import REGEX
 from simulated.judged import COLUMNS, PAPER_COLUMNS, Row, judged, summary
 from simulated.kept import Kept
 from simulated.learnt import Known
-from slowpath.contention.simulated.profiling import levels_of
-from slowpath.contention.simulated.runs import MemBench, Traffic, competitors, function
+from slowpath.contention.simulated import MemBench, Traffic, competitors, function, levels_of
 from slowpath.contention.tables.profiles import Query
 
 PAPER = {

@@ -7,24 +7,24 @@ asked for, so that the command line, which is in `slowpath.app`, starts quickly.
 
 TYPE_CHECKING = False  # as type checkers know it; the module `typing` is long to import
 if TYPE_CHECKING:
-    from slowpath.api.bound import bound as bound
-    from slowpath.api.fit import fit as fit
-    from slowpath.api.model import Model as Model
-    from slowpath.api.results import Program as Program
-    from slowpath.api.results import Results as Results
-    from slowpath.cli.errors import InputError as InputError
-    from slowpath.cli.errors import OptionError as OptionError
+    from slowpath.bound.api import Program as Program
+    from slowpath.bound.api import Results as Results
+    from slowpath.bound.api import bound as bound
+    from slowpath.core.errors import InputError as InputError
+    from slowpath.core.errors import OptionError as OptionError
+    from slowpath.fit.api import Model as Model
+    from slowpath.fit.api import fit as fit
 
     __version__: str
 
 _PLACES = {
-    "bound": "slowpath.api.bound",
-    "fit": "slowpath.api.fit",
-    "Model": "slowpath.api.model",
-    "Program": "slowpath.api.results",
-    "Results": "slowpath.api.results",
-    "InputError": "slowpath.cli.errors",
-    "OptionError": "slowpath.cli.errors",
+    "bound": "slowpath.bound.api",
+    "fit": "slowpath.fit.api",
+    "Model": "slowpath.fit.api",
+    "Program": "slowpath.bound.api",
+    "Results": "slowpath.bound.api",
+    "InputError": "slowpath.core.errors",
+    "OptionError": "slowpath.core.errors",
 }
 """Where the public names are."""
 __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", "fit"]
@@ -33,7 +33,7 @@ __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", 
 def __getattr__(name: str) -> object:
     """A public name, imported when it is first used (PEP 562)."""
     if name == "__version__":
-        from slowpath.engine import identity
+        from slowpath.core.engine import identity
 
         return identity.version()
     if name not in _PLACES:

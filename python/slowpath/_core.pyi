@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
-from slowpath.schema.instructions import Refusal
+from slowpath.core.schema.results import Refusal
 
 @final
 class Bound:

@@ -6,16 +6,16 @@ Nothing heavy is imported before a command runs.
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from slowpath.cli.command import Command, Group, load, option
-from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.parser import GENERAL, Say, command_parser, group_parser, read
-from slowpath.cli.terminal import error, note, tell
+from slowpath.core.command import Command, Group, load, option
+from slowpath.core.errors import ExitCode
+from slowpath.core.parser import GENERAL, Say, command_parser, group_parser, read
+from slowpath.core.terminal import error, note, tell
 
 _HELP = ("-h", "--help")
 
 
 def _version(_parser: ArgumentParser) -> str:
-    from slowpath.engine import identity
+    from slowpath.core.engine import identity
 
     return f"slowpath {identity.version()}"
 
@@ -36,20 +36,20 @@ ROOT = Group(
         ),
     ),
     {
-        "bound": "slowpath.commands.bound.command:BOUND",
-        "sweep": "slowpath.commands.sweep.command:SWEEP",
-        "measure": "slowpath.commands.measure.command:MEASURE",
-        "fit": "slowpath.commands.fit.command:FIT",
-        "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",
-        "chain": "slowpath.commands.chain.command:CHAIN",
-        "contention": "slowpath.commands.contention.command:CONTENTION",
-        "insights": "slowpath.commands.insights.command:INSIGHTS",
-        "annotate": "slowpath.commands.annotate.command:ANNOTATE",
-        "diff": "slowpath.commands.diff.command:DIFF",
-        "compile": "slowpath.commands.compile.command:COMPILE",
-        "show": "slowpath.commands.show.command:SHOW",
-        "schema": "slowpath.commands.schema.command:SCHEMA",
-        "targets": "slowpath.commands.targets.command:TARGETS",
+        "bound": "slowpath.bound.cli:BOUND",
+        "sweep": "slowpath.sweep.cli:SWEEP",
+        "measure": "slowpath.measure.cli:MEASURE",
+        "fit": "slowpath.fit.cli:FIT",
+        "calibrate": "slowpath.calibrate.cli:CALIBRATE",
+        "chain": "slowpath.chain.cli:CHAIN",
+        "contention": "slowpath.contention.cli:CONTENTION",
+        "insights": "slowpath.insights.cli:INSIGHTS",
+        "annotate": "slowpath.annotate.cli:ANNOTATE",
+        "diff": "slowpath.diff.cli:DIFF",
+        "compile": "slowpath.compile.cli:COMPILE",
+        "show": "slowpath.show.cli:SHOW",
+        "schema": "slowpath.core.schema.cli:SCHEMA",
+        "targets": "slowpath.targets.cli:TARGETS",
     },
 )
 
@@ -93,8 +93,8 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = command_parser(path, command)
     given = read(parser, words)
-    from slowpath.cli.errors import InputError, OptionError
-    from slowpath.cli.inputs import check_written
+    from slowpath.core.errors import InputError, OptionError
+    from slowpath.core.inputs import check_written
 
     try:
         check_written(command.options, given)

@@ -1,8 +1,14 @@
 """The entry point: whatever happens, the user reads a line and not a traceback."""
 
+import gc
 import os
 import signal
+import sys
 from types import FrameType
+
+from slowpath.app import app
+from slowpath.core.errors import ExitCode
+from slowpath.core.terminal import note, prepare_streams
 
 _INTERRUPTED = 130
 
@@ -15,12 +21,6 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)
 
-import gc  # noqa: E402 - as said
-import sys  # noqa: E402
-
-from slowpath.app import app  # noqa: E402
-from slowpath.cli.exit_codes import ExitCode  # noqa: E402
-from slowpath.cli.terminal import note, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
 

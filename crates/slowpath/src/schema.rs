@@ -82,9 +82,9 @@ fn schema<T: JsonSchema>() -> String {
 fn the_schemas_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (file, expected) in [
-        ("python/slowpath/schema/documents/bound.json", schema::<BoundDocument>()),
-        ("python/slowpath/schema/documents/show.json", schema::<ShowDocument>()),
-        ("python/slowpath/schema/documents/compile.json", schema::<CompileDocument>()),
+        ("python/slowpath/core/schema/documents/bound.json", schema::<BoundDocument>()),
+        ("python/slowpath/core/schema/documents/show.json", schema::<ShowDocument>()),
+        ("python/slowpath/core/schema/documents/compile.json", schema::<CompileDocument>()),
         // No document: only Python reads it.
         ("tests/golden/schema/detail.json", schema::<Detail>()),
     ] {

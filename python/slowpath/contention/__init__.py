@@ -1,5 +1,5 @@
-"""How fast a network function runs beside others: resources modelled one by one, then composed.
+"""The slice `contention`: network functions beside others, resource by resource.
 
 Source: Wu et al., "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with
-Multi-Resource Contention" (later named Yala). Where we go another way, the file says so.
+Multi-Resource Contention" (later named Yala). Files name their deviations from it.
 """

@@ -1,4 +1,4 @@
-"""The shape of a saved model: what `slowpath contention train` writes."""
+"""Shape of saved models."""
 
 from typing import Literal, NotRequired, TypedDict
 

@@ -1,4 +1,4 @@
-"""Many mixes of functions at once: each function of a mix is predicted beside all others in it.
+"""Mixes of functions; each function is predicted beside all others.
 
 What `beside.py` asks for one function under the traffic of all, this asks for every function of
 every mix, each under its own traffic. The others send requests to the accelerator as fast as their
@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.round_robin import throughputs
-from slowpath.contention.beside import check_together, contention_of
-from slowpath.contention.competitors import contention_at, together_by_row
+from slowpath.contention.composition import contention_at, together_by_row
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.prediction import predict
+from slowpath.contention.prediction import check_together, contention_of, predict
 from slowpath.contention.tables.profiles import Clients, Query
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""A network function as a whole: what was learnt of each resource, and how they act together."""
+"""The model of a network function: its resources, and how they act together."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,15 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.contention.accelerator.service import RequestTime, fit_request_time
-from slowpath.contention.accelerator.waiting import Waits
+from slowpath.contention.accelerator.waiting import Waits, waits_by
 from slowpath.contention.composition import Pattern
-from slowpath.contention.detection import Reason
-from slowpath.contention.memory.conformal import Conformal, conformal, residual_quantile
-from slowpath.contention.memory.learning.features import CACHE_MB
-from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.learning.rows import Columns, Rows
-from slowpath.contention.memory.learning.stage import Kernels, Stage, fit_stage
-from slowpath.contention.memory.ranges import Range, range_of
+from slowpath.contention.execution_pattern import Reason
+from slowpath.contention.memory.features import CACHE_MB, Columns, Rows
+from slowpath.contention.memory.intervals import (
+    Conformal,
+    Range,
+    conformal,
+    range_of,
+    residual_quantile,
+)
+from slowpath.contention.memory.recipes import Kernels, Recipe, Stage, fit_stage
 from slowpath.contention.memory.selection import Score, select
 from slowpath.contention.tables.columns import TRAFFIC_NAMES
 from slowpath.contention.tables.profiles import (
@@ -24,7 +27,6 @@ from slowpath.contention.tables.profiles import (
     MemoryProfile,
     OwnContention,
 )
-from slowpath.contention.waits import waits_by
 
 Floats = NDArray[np.float64]
 

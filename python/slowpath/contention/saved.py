@@ -1,4 +1,4 @@
-"""Models in files: the rows they were learnt from, the recipe, and the parameters of kernels.
+"""Models in files, and required packages (extra `contention`).
 
 A model is learnt again when it is read, which needs no trust in foreign code, as pickled objects
 would. The search for kernel parameters of Gaussian processes, which takes nearly all of the time,
@@ -6,19 +6,18 @@ is not repeated. Predictions for some rows stand beside it: when what is learnt 
 says something else, the file is refused.
 """
 
+import importlib.util
 import json
 import math
+import os
+from collections.abc import Mapping
 from typing import NoReturn
 
 import numpy as np
 
-from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_text
-from slowpath.cli.printable import json_line
-from slowpath.contention.detection import Detected, Reason
 from slowpath.contention.documents import Checked, SavedDetection, SavedModel, SavedReason
-from slowpath.contention.memory.learning.recipes import RECIPES
-from slowpath.contention.memory.learning.stage import Kernels
+from slowpath.contention.execution_pattern import Detected, Reason
+from slowpath.contention.memory.recipes import RECIPES, Kernels
 from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import Choice, FunctionModel, Profiles, learn
 from slowpath.contention.saved_rows import (
@@ -32,9 +31,11 @@ from slowpath.contention.saved_rows import (
     saved_rows,
 )
 from slowpath.contention.tables.reading import SAME
-from slowpath.engine import identity
-from slowpath.schema.json_schema import schema
-from slowpath.schema.shapes import ShapeError, check_shape
+from slowpath.core.engine import identity
+from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.inputs import read_text
+from slowpath.core.printable import json_line
+from slowpath.core.schema.validation import ShapeError, check_shape, schema
 
 VERSION = 1
 MOST_QUEUES = 4096
@@ -232,3 +233,51 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
             if not math.isclose(now, then, rel_tol=_SAME):
                 reason = f"row {model.memory.rows[at]} is now {now:g}, and was {then:g}"
                 raise InputError(file, f"predicts otherwise than when it was trained: {reason}")
+
+
+_NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SOLVER = {"ortools": "ortools"}
+_PARQUET = {"pyarrow": "pyarrow"}
+
+
+def need() -> None:
+    """Finds out whether the packages are installed, and keeps them to one thread.
+
+    Matrices are of some tens of rows: further threads wait for work, and take CPU time for it. The
+    libraries read these variables when they are imported; what the user has set, stays.
+
+    Raises:
+        UnavailableError: which are not, and what to install.
+    """
+    _find(_NEEDED)
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+
+
+def need_solver() -> None:
+    """The same of the solver for placements.
+
+    Raises:
+        UnavailableError: when it is not installed.
+    """
+    _find(_SOLVER)
+
+
+def need_parquet() -> None:
+    """The same of what reads and writes Parquet (the extra `parquet`).
+
+    Raises:
+        UnavailableError: when it is not installed.
+    """
+    _find(_PARQUET, "parquet")
+
+
+def _find(packages: Mapping[str, str], extra: str = "contention") -> None:
+    missing = [
+        name for module, name in packages.items() if importlib.util.find_spec(module) is None
+    ]
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[{extra}]"
+        raise UnavailableError(reason)

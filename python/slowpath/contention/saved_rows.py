@@ -1,4 +1,4 @@
-"""Rows in model files: written as they were read from tables, and checked as tables are."""
+"""Rows in model files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from slowpath.cli.errors import InputError
 from slowpath.contention.documents import SavedOrigin, SavedRows
 from slowpath.contention.tables.columns import (
     ALL,
@@ -22,6 +21,7 @@ from slowpath.contention.tables.columns import (
     THROUGHPUT,
     TRAFFIC,
     WORKING_SET,
+    wrong,
 )
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
@@ -31,7 +31,7 @@ from slowpath.contention.tables.profiles import (
     OwnContention,
 )
 from slowpath.contention.tables.reading import FEWEST, FEWEST_REQUESTS
-from slowpath.contention.tables.values import wrong
+from slowpath.core.errors import InputError
 
 _BY_NAME = {one.name: one for one in ALL}
 _CONTENTION = tuple(

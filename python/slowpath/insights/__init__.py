@@ -1,1 +1,1 @@
-"""What a network function will need on a SmartNIC before it is ported, and how to port it."""
+"""The slice `insights`: needs of an unported network function on a SmartNIC."""

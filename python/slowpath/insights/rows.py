@@ -1,4 +1,4 @@
-"""Rows of files: CSV or JSON lines, as they are or compressed with gzip.
+"""Rows of CSV and JSON lines files.
 
 What columns mean is not known here. An error names the file and the line, counted in what was
 compressed.
@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
-from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_program, text_of
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_program, text_of
+from slowpath.core.spanned import Marked, called, items, text, words_of
 
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = ".gz"
@@ -144,3 +145,21 @@ def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
+
+
+def named(found: Marked, kind: str, above: str = "") -> list[Marked]:
+    """A list of tables with names; from here on, their places are called by these.
+
+    Raises:
+        InputError: when it is none, or two have the same name.
+    """
+    known = dict[str, Marked]()
+    for one in items(found):
+        name = words_of(one).get("name")
+        if name is None:
+            one.place.refuse("lacks name")
+        said = text(name)
+        if said in known:
+            name.place.refuse(f"there is {said!r} already")
+        known[said] = called(one, f"{above}{kind} {said}")
+    return [*known.values()]

@@ -7,7 +7,7 @@ use slowpath_oracle::Oracle;
 
 /// The rule that finds the compiler, which the package and the Makefiles follow, too.
 const RULE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/programs/compilers.py");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/compilers.py");
 
 /// The begin of random programs in C. `WORK(n)` takes a number of instructions that grows with `n`.
 pub const PRELUDE: &str = r#"

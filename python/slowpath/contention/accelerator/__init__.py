@@ -1,1 +1,1 @@
-"""Accelerators with request queues that are served round robin: white-box models (paper, 4.1.1)."""
+"""Contention for accelerators that serve their clients round-robin."""

@@ -1,4 +1,4 @@
-"""Functions that run to completion and ask several accelerators: what they wait for, together.
+"""Functions that run to completion and ask several accelerators.
 
 While such a function waits at one accelerator, or memory makes it slow, it comes back to the others
 later, and finds them at another point of what they do meanwhile. Assumed is:
@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.accelerator import renewal
-from slowpath.contention.accelerator.identification import CoRun, IdentificationError
-from slowpath.contention.accelerator.several import UnsettledError
+from slowpath.contention.accelerator import waiting
+from slowpath.contention.accelerator.round_robin import UnsettledError
+from slowpath.contention.accelerator.service import CoRun, IdentificationError
 from slowpath.contention.accelerator.waiting import Others, Waits, taken, waited, waits_of
 
 Floats = NDArray[np.float64]
@@ -111,16 +111,16 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     elsewhere = np.maximum(elsewhere, 0.0)
     alone = 1 / function.solo + elsewhere
     theirs = [taken(one) for one in others]
-    step = _SPAN / renewal.STEPS * (alone + sum(theirs))
+    step = _SPAN / waiting.STEPS * (alone + sum(theirs))
     requests = [_requests(*pair, step) for pair in zip(function.accelerators, others, strict=True)]
     waits = np.zeros((len(others), len(alone)))
-    spread = [renewal.fixed(np.zeros_like(alone)) for _ in others]
+    spread = [waiting.fixed(np.zeros_like(alone)) for _ in others]
     for turn in range(_TURNS):
         before, part = waits.copy(), 1.0 if turn < _WHOLE_TURNS else _PART
         for at, one in enumerate(function.accelerators):
-            left = renewal.left(_away(function, at, elsewhere, spread, step), requests[at])
+            left = waiting.left(_away(function, at, elsewhere, spread, step), requests[at])
             rest = function.rest[at].at(theirs[at])
-            full = np.maximum(renewal.mean(left) * step + rest, 0.0)
+            full = np.maximum(waiting.mean(left) * step + rest, 0.0)
             without = alone + waits.sum(axis=0) - waits[at]
             new = waited(without, np.full_like(alone, one.own), full, others[at])
             waits[at] += part * (new - waits[at])
@@ -135,12 +135,12 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
     """Its wait at one accelerator in co-runs there, nobody being anywhere else."""
     time = measured.taken
-    step = _SPAN / renewal.STEPS * (1 / function.solo + time)
+    step = _SPAN / waiting.STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
-    requests = renewal.counted(time / step, one.least / step, one.grain / step)
-    nowhere = [renewal.fixed(np.zeros_like(time)) for _ in function.accelerators]
+    requests = waiting.counted(time / step, one.least / step, one.grain / step)
+    nowhere = [waiting.fixed(np.zeros_like(time)) for _ in function.accelerators]
     away = _away(function, at, np.zeros_like(time), nowhere, step)
-    return renewal.mean(renewal.left(away, requests)) * step
+    return waiting.mean(waiting.left(away, requests)) * step
 
 
 def _away(
@@ -148,22 +148,22 @@ def _away(
 ) -> Floats:
     """How long the function is away from an accelerator."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
-    found = renewal.scattered(itself / step, function.scatter * itself / step)
+    found = waiting.scattered(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
         if number != at:
-            own = renewal.counted(one.own / step, one.least / step, one.grain / step)
-            found = renewal.together(renewal.together(found, own), waits[number])
+            own = waiting.counted(one.own / step, one.least / step, one.grain / step)
+            found = waiting.together(waiting.together(found, own), waits[number])
     return found
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
     """A round of others' requests; of nobody's, any time."""
     there = np.where(others.rate > 0, others.queues, 0.0)
-    found = renewal.fixed(np.where(there.any(axis=-1), 0.0, 1.0))
+    found = waiting.fixed(np.where(there.any(axis=-1), 0.0, 1.0))
     for client in range(there.shape[-1]):
         number = there[:, client]
         time = number * others.request_time[:, client]
         least = np.minimum(number * accelerator.least, time)
-        each = renewal.counted(time / step, least / step, accelerator.grain / step)
-        found = renewal.together(found, each)
+        each = waiting.counted(time / step, least / step, accelerator.grain / step)
+        found = waiting.together(found, each)
     return found

@@ -1,4 +1,4 @@
-"""Throughput of clients of a round-robin accelerator at any arrival rates, exactly.
+"""Throughput of clients of round-robin accelerators.
 
 Queues are visited in turn; a visit serves one request, or none and takes no time where the queue is
 empty. Let x be how many rounds there are per unit of time while something waits. A queue whose
@@ -12,6 +12,15 @@ or every client gets what arrives, if that takes no more than all the time. The 
 continuous, rises with x and is piecewise linear, so x is found by sorting. Means over long times
 depend on nothing but mean rates and times (as in polling systems with one request per visit).
 With all rates infinite it is Eq. 2 of the paper, with one finite rate below x its Eq. 8.
+
+Times are of one request, in any unit; throughputs are in its reciprocal. The paper writes the last
+form of Eq. 2, and Eq. 6, with squares of queue numbers; they follow from its Eq. 1 (a round takes
+sum n_j t_j, in which each queue is served once) only without the squares, since T_solo = 1 / t
+whatever n is. For one queue each, as in all its measurements, both are the same. We take Eq. 1.
+
+What arrives at an accelerator is what the other stages let through, so the accelerators depend on
+each other; the rounds of each are found in turn, given those of the others, until nothing changes.
+The paper has one accelerator at a time, and all clients saturating it.
 """
 
 import numpy as np
@@ -54,3 +63,67 @@ def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
     first = np.argmax(waits, axis=-1)[..., None]
     found = np.take_along_axis(levels, first, axis=-1)[..., 0]
     return np.asarray(np.where(waits.any(axis=-1), found, np.inf))
+
+
+def round_time(queues: Floats, request_time: Floats) -> Floats:
+    """How long a round takes when no queue is ever empty (Eq. 1); clients are the last axis."""
+    return np.asarray((queues * request_time).sum(axis=-1))
+
+
+def equilibrium(queues: Floats, request_time: Floats) -> Floats:
+    """Throughput of each client when no queue is ever empty (Eq. 2, 6); shape of the arguments."""
+    return np.asarray(queues / round_time(queues, request_time)[..., None])
+
+
+def beside_one(request_time: Floats, other_time: Floats, other_rate: Floats) -> Floats:
+    """Throughput beside a client that is not saturating (Eq. 8)."""
+    return np.asarray((1 - other_rate * other_time) / request_time)
+
+
+_ROUNDS = 1000
+_SAME = 1e-12
+
+
+class UnsettledError(ArithmeticError):
+    """Accelerators whose loads depend on each other and do not settle."""
+
+
+def pipelines(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
+    """Throughput of pipelines.
+
+    Args:
+        queues: `[accelerator, client]`; 0 where a client does not use an accelerator.
+        request_time: `[accelerator, client]`, per packet.
+        rate: `[client]`, what its other stages let through; infinite if they limit nothing.
+
+    Returns:
+        Packets per unit of time, `[client]`.
+
+    Raises:
+        UnsettledError: when no state is found in which all loads agree.
+    """
+    level = np.full(len(queues), np.inf)
+    for _ in range(_ROUNDS):
+        before = level.copy()
+        for at in range(len(queues)):
+            level[at] = _rounds(at, queues, request_time, rate, level)
+        if np.isclose(level, before, rtol=_SAME, atol=0).all():
+            return np.minimum(rate, _allowed(queues, level))
+    raise UnsettledError(f"{len(queues)} accelerators do not settle within {_ROUNDS} rounds")
+
+
+def _rounds(at: int, queues: Floats, request_time: Floats, rate: Floats, level: Floats) -> float:
+    """Rounds of one accelerator, given those of the others."""
+    used = queues[at] > 0
+    if not used.any():
+        return np.inf
+    others = np.arange(len(queues)) != at
+    arriving = np.minimum(rate, _allowed(queues[others], level[others]))
+    return float(rounds(queues[at, used], request_time[at, used], arriving[used]))
+
+
+def _allowed(queues: Floats, level: Floats) -> Floats:
+    """What accelerators let through of each client."""
+    served = np.full(queues.shape, np.inf)
+    np.multiply(queues, level[:, None], out=served, where=queues > 0)
+    return np.asarray(served.min(axis=0, initial=np.inf))

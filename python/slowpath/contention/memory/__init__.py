@@ -1,1 +1,1 @@
-"""The memory subsystem: black-box models, chosen by cross-validation (paper, 4.1.2 and 5.1.2)."""
+"""Contention for caches and memory: models learnt from profiles."""

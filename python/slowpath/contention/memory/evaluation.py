@@ -1,4 +1,4 @@
-"""How well recipes, and the selection itself, predict: nested cross-validation with groups.
+"""Quality of recipes and of their selection, by nested cross-validation.
 
 In each outer fold everything is done without the rows held out: the selection with its own inner
 folds, the fit, the intervals. What is reported of `chosen` is thus what a user gets, the luck of
@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.conformal import conformal
-from slowpath.contention.memory.errors import Errors, errors_of, relative
-from slowpath.contention.memory.folds import grouped_folds, groups
-from slowpath.contention.memory.learning.recipes import Recipe
-from slowpath.contention.memory.learning.rows import Rows
-from slowpath.contention.memory.learning.stage import fit_stage
+from slowpath.contention.memory.features import Rows
+from slowpath.contention.memory.folds import Errors, errors_of, grouped_folds, groups, relative
+from slowpath.contention.memory.intervals import conformal
+from slowpath.contention.memory.recipes import Recipe, fit_stage
 from slowpath.contention.memory.selection import end_errors, select
 
 Floats = NDArray[np.float64]

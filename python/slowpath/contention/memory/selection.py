@@ -1,4 +1,7 @@
-"""Which recipe is taken for some rows: the one that predicts held-out rows best.
+"""Selection of the recipe that predicts held-out and outer rows best.
+
+Cross-validation says how models do among their rows; queries may be beyond them, with competitors
+of other kinds, or several at once.
 
 Two kinds of rows are held out: groups at random, which says how a recipe does among the rows, and
 the ends of each axis, which says how it does beyond them. Both count, by `END_WEIGHT`.
@@ -9,20 +12,41 @@ recipes have in common is learnt once.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.memory.ends import held_out_ends
-from slowpath.contention.memory.errors import relative
-from slowpath.contention.memory.folds import Mask, grouped_folds, groups
-from slowpath.contention.memory.learning.recipes import RECIPES, Member, Recipe
-from slowpath.contention.memory.learning.rows import Rows, columns_of
-from slowpath.contention.memory.learning.stage import fit_stage, sees
+from slowpath.contention.memory.features import Rows, accesses, columns_of
+from slowpath.contention.memory.folds import Mask, grouped_folds, groups, relative
+from slowpath.contention.memory.recipes import RECIPES, Member, Recipe, fit_stage, sees
 
 Floats = NDArray[np.float64]
+
+_SHARE = 0.2
+_FEWEST_HELD_OUT = 2
+_LEFT = 5
+
+
+def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
+    """The lowest and the highest fifth of rows by each axis: the name, and which rows."""
+    for name, values in _axes(columns):
+        for end, held_out in (
+            ("low", values < np.quantile(values, _SHARE)),
+            ("high", values > np.quantile(values, 1 - _SHARE)),
+        ):
+            if held_out.sum() >= _FEWEST_HELD_OUT and (~held_out).sum() >= _LEFT:
+                yield f"{end} {name}", held_out
+
+
+def _axes(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Floats]]:
+    for name in ("flow_count", "packet_size_bytes", "score", "ipc", "wss_mb"):
+        if name in columns:
+            yield name, columns[name]
+    if "l2crd" in columns:
+        yield "accesses", accesses(columns)
+
 
 FOLDS = 5
 REPETITIONS = 2

@@ -1,1 +1,1 @@
-"""Where functions go that arrive at a fleet of NICs (paper, 7.5.1)."""
+"""Placement of network functions on a fleet of NICs."""

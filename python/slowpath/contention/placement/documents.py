@@ -1,4 +1,4 @@
-"""The shape of placements: what `slowpath contention place --format json` writes."""
+"""Shape of placements."""
 
 from typing import TypedDict
 

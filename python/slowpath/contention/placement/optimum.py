@@ -1,4 +1,4 @@
-"""The fewest NICs on which everybody keeps what is promised, knowing all arrivals beforehand.
+"""The fewest NICs that keep all promises, with arrivals known.
 
 The paper searches exhaustively. Here a plan says how many NICs have each mix. Who keeps more than
 somebody was promised keeps that, too, so promises of a function are nested: its places in all NICs
@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.known.fleet import Arrivals
-from slowpath.contention.placement.known.shares import Shares
-from slowpath.contention.placement.known.truth import Mix
+from slowpath.contention.placement.fleet import Arrivals, Mix
 from slowpath.contention.placement.policies import Placement
+from slowpath.contention.placement.shares import Shares
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

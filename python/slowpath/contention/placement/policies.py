@@ -1,4 +1,4 @@
-"""Online policies: each arrival is placed for good, knowing nothing of later ones (paper, 7.5.1).
+"""Online placement policies (paper, 7.5.1).
 
 - `monopolise`: a NIC for each function.
 - `greedy`: the NIC with the most free cores that has enough of them.
@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.known.fleet import Arrivals, Fleet
-from slowpath.contention.placement.known.possible import possible_mixes
-from slowpath.contention.placement.known.shares import Predicted
+from slowpath.contention.placement.fleet import Arrivals, Fleet, possible_mixes
 from slowpath.contention.placement.prices import Demand, Prices
+from slowpath.contention.placement.shares import Predicted
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

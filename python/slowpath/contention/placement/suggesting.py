@@ -1,4 +1,4 @@
-"""Which mixes a fleet should measure next: those whose measurement saves most NICs.
+"""Mixes whose measurement would save most NICs.
 
 Whoever has to be sure (`--sure`) counts on little in a mix that nobody measured, and a fleet uses
 few of all mixes. So a plan is made (`covering.py`) for arrivals as the fleet declares them, as if
@@ -13,13 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.contention.placement.covering import Column, Cover, cover
-from slowpath.contention.placement.known.fleet import Fleet
-from slowpath.contention.placement.known.measured import Measured, Nearby
-from slowpath.contention.placement.known.possible import possible_mixes
-from slowpath.contention.placement.known.shares import Predicted
-from slowpath.contention.placement.known.truth import Mix, counts_of
-from slowpath.contention.placement.prices import Demand
+from slowpath.contention.placement.fleet import Fleet, Mix, counts_of, possible_mixes
+from slowpath.contention.placement.measured import Measured, Nearby
+from slowpath.contention.placement.prices import Column, Cover, Demand, cover
+from slowpath.contention.placement.shares import Predicted
 
 Floats = NDArray[np.float64]
 

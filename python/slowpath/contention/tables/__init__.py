@@ -1,1 +1,1 @@
-"""Profiles: measurements of a function on a device beside competitors, as tables in files."""
+"""Tables of profiles, queries and mixes."""

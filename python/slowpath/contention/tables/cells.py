@@ -1,21 +1,74 @@
-"""Tables of texts and numbers, from CSV, JSON or Parquet; nothing is known yet of columns' meaning.
+"""Tables of texts and numbers from CSV, JSON or Parquet.
 
 CSV: the first line names the columns; lines that begin with `#` are remarks, of which
 `# key: value` above the columns says something about all rows. JSON (`json_rows.py`) has remarks
 beside its rows, Parquet (`parquet.py`) in its metadata.
+
+What stands beside the rows is said of all of them, as lines above a header of CSV are.
 """
 
 import codecs
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_program, text_of
-from slowpath.contention.tables import json_rows, parquet
+from slowpath.contention.tables import parquet
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_program, text_of
+
+_ROWS = "rows"
+Row = Mapping[str, object]
+
+
+class Rows(NamedTuple):
+    """What a file has."""
+
+    remarks: Mapping[str, str]
+    rows: tuple[Row, ...]
+
+
+def read_rows(file: str, text: str) -> Rows:
+    """The rows of a file.
+
+    Raises:
+        InputError: when it is no JSON, or has no rows.
+    """
+    try:
+        document = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(file, f"is not JSON: {problem}") from None
+    rows = document.get(_ROWS) if isinstance(document, dict) else None
+    if not isinstance(rows, list):
+        raise InputError(file, 'has no "rows", a list of objects with a number for each column')
+    for at, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InputError(file, f"row {at}: is no object with a number for each column")
+    said = {key: one for key, one in document.items() if key != _ROWS and one is not None}
+    return Rows({key.lower(): _remark(file, key, one) for key, one in said.items()}, tuple(rows))
+
+
+def _remark(file: str, key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(file, f'"{key[:40]}": is neither a text nor a number')
+    return str(value).strip()
+
+
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has {twice[:40]!r} twice")
+    return found
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
 
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
@@ -164,7 +217,7 @@ def _check_header(file: str, header: Sequence[str], place: str = "") -> None:
 
 
 def _json(file: str, text: str) -> Table:
-    remarks, rows = json_rows.read_rows(file, text)
+    remarks, rows = read_rows(file, text)
     header = tuple(dict.fromkeys(name for row in rows for name in row))
     return Table(file, remarks, header, _numbered(rows), rows)
 

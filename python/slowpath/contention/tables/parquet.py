@@ -1,4 +1,4 @@
-"""Tables as Parquet, by pyarrow (the extra `parquet`), which is imported where there is one.
+"""Tables as Parquet, by pyarrow (extra `parquet`).
 
 What CSV says in lines above the header, Parquet says in the metadata of its schema.
 """
@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.cli.inputs import write_bytes
+from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.inputs import write_bytes
 
 MAGIC = b"PAR1"
 """What a Parquet file begins with."""

@@ -1,4 +1,4 @@
-"""What was measured of a function on a device, and what is asked: arrays with one entry per row."""
+"""Profiles of a function on a device, and queries, as arrays with one entry per row."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,18 +1,32 @@
-"""Profiles and queries from files; an error names file, row and column."""
+"""Profiles, queries and mixes from files; errors name file, row and column.
 
+Keys: `function`, `device`, `source` (how it was measured), `unit throughput`, `cache mb` (size of
+the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per MB), and `unit
+COLUMN`, which then has to be the one that profiles have. All can be left out.
+
+Source: repository NetX-lab/Yala, `profile/flowmon`, in the form of our validation data. FlowMonitor
+runs on two cores, competitors (`mem-bench`) on others; the last-level cache that they share has
+6 MB (paper, 7.1).
+
+`slowpath contention profile` writes such a table (`mixes.csv`). Memory profiles have the rows with
+competitors for memory alone; what the others tell is which execution pattern the function has, and
+how long it waits at the accelerator.
+"""
+
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from slowpath.cli.errors import InputError
-from slowpath.contention.tables import bluefield2, own
 from slowpath.contention.tables.cells import Table, read_cells
 from slowpath.contention.tables.columns import (
     ALL,
     ALONE,
+    CLIENT_QUEUES,
     CLIENT_TIME,
+    CLIENTS,
     COUNTERS,
     DEVICES,
     MTBR,
@@ -22,16 +36,117 @@ from slowpath.contention.tables.columns import (
     SIZE,
     THROUGHPUT,
     TRAFFIC,
+    WORKING_SET,
     Column,
+    column_of,
+    columns_of,
+    has,
+    optional_column,
 )
 from slowpath.contention.tables.profiles import (
     AcceleratorProfile,
     MemoryProfile,
+    Mixes,
     Origin,
     OwnContention,
     Query,
 )
-from slowpath.contention.tables.values import column_of, columns_of, has
+from slowpath.core.errors import InputError
+
+CACHE = "cache mb"
+UNIT = "unit"
+_ONE = ("packet", "pkt")
+"""What is counted, and can be left out."""
+_OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
+
+
+def stated_origin(table: Table) -> Origin:
+    """What a table says of itself.
+
+    Raises:
+        InputError: when a number is none, or something is in another unit.
+    """
+    said = table.remarks
+    for other in _OTHER_CACHES:
+        if other in said:
+            raise table.remark_error(other, f"has to be in MB, as `{CACHE}: N`")
+    known = {one.name for one in ALL} | {*table.header}
+    for key in said:
+        of, _, name = key.partition(" ")
+        if of == UNIT and name not in known:
+            raise table.remark_error(key, "there is no such column")
+    unit = said.get(f"{UNIT} {THROUGHPUT.name}")
+    check_times(table, unit)
+    return Origin(
+        files=(table.file,),
+        function=said.get("function"),
+        device=said.get("device"),
+        unit=unit,
+        source=said.get("source"),
+        cache_mb=_number(table, CACHE, 1e-3, WORKING_SET.most),
+        mtbr=_number(table, MTBR.name, 0, MTBR.most),
+    )
+
+
+def check_times(table: Table, unit: str | None) -> None:
+    """Finds out whether times are in the reciprocal of a unit of throughput, as far as is known.
+
+    Raises:
+        InputError: when they are in another one.
+    """
+    for column in (REQUEST_TIME, QUEUED, CLIENT_TIME):
+        key = f"{UNIT} {column.name}"
+        time = table.remarks.get(key)
+        if unit is not None and time is not None and not reciprocal(unit, time):
+            reason = f"is in {time[:40]}; it is 1 / throughput, which is in {unit[:40]}"
+            raise table.remark_error(key, reason)
+
+
+def reciprocal(unit: str, other: str) -> bool:
+    """Whether a unit is that of 1 / another, as people write it: packets/s and s/packet, or s."""
+    above, _, below = (_plain(one) for one in unit.partition("/"))
+    known = {f"{below}/{above}", f"1/{_plain(unit)}", below if above in _ONE else ""}
+    return _plain(other) in known - {""}
+
+
+def _plain(unit: str) -> str:
+    """Without spaces, brackets, and what tells one from several."""
+    parts = unit.translate({ord(one): "" for one in " ()"}).split("/")
+    return "/".join(part if len(part) == 1 else part.removesuffix("s") for part in parts)
+
+
+def _number(table: Table, key: str, least: float, most: float) -> float | None:
+    text = table.remarks.get(key)
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise table.remark_error(key, f"{text[:40]!r} is no number from {least:g} to {most:g}")
+    return number
+
+
+_MEMORY = {"row", *(one.name for one in (*TRAFFIC, *COUNTERS, THROUGHPUT))}
+_REGEX = {"row", MTBR.name, REQUEST_TIME.name}
+
+
+def is_published(table: Table) -> bool:
+    """Whether a table has the columns of the published ones, and no remarks of its own."""
+    return not table.remarks and set(table.header) in (_MEMORY, _REGEX)
+
+
+def published_origin(table: Table) -> Origin:
+    """What is known of them; the unit of throughput is not stated there."""
+    return Origin(
+        files=(table.file,),
+        function="FlowMonitor",
+        device="bluefield-2",
+        source="NetX-lab/Yala, profile/flowmon",
+        cache_mb=6.0,
+    )
+
 
 FEWEST = 10
 """Rows that a memory model takes at least."""
@@ -121,7 +236,7 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
     origin = origin_of(table)
     if beside is not None:
         check_same(beside, origin)
-        own.check_times(table, beside.unit)
+        check_times(table, beside.unit)
     different = len(np.unique(mtbr))
     if different < FEWEST_REQUESTS:
         reason = f"column {MTBR.name}: has {different} different values; a line takes two"
@@ -174,8 +289,8 @@ def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
     """
     table = read_cells(file)
     wanted = [one for one in (*TRAFFIC, *COUNTERS, DEVICES, *SCORE) if one.name in like.columns]
-    check_same(like.origin, own.origin(table))
-    own.check_times(table, like.origin.unit)
+    check_same(like.origin, stated_origin(table))
+    check_times(table, like.origin.unit)
     columns = columns_of(table, wanted)
     solo = column_of(table, ALONE) if has(table, ALONE) else None
     if accelerator:
@@ -202,7 +317,7 @@ def _contention(table: Table) -> Sequence[Column]:
 
 def origin_of(table: Table) -> Origin:
     """What a table says of itself, or what is known of the published ones."""
-    return bluefield2.origin(table) if bluefield2.recognised(table) else own.origin(table)
+    return published_origin(table) if is_published(table) else stated_origin(table)
 
 
 def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
@@ -217,3 +332,35 @@ def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
             what = name.replace("_", " ")
             reason = f"is of {what} {second!r}; {one.files[0]} is of {first!r}"
             raise InputError(other.files[0], reason)
+
+
+def read_mixes(file: str, like: MemoryProfile) -> Mixes:
+    """The mixes of a function, with the columns of its memory profile.
+
+    Raises:
+        InputError: when the file cannot be used, or is of another function or device.
+    """
+    table = read_cells(file)
+    origin = origin_of(table)
+    check_same(like.origin, origin)
+    check_times(table, like.origin.unit)
+    queues, request_time, rate = (optional_column(table, one) for one in CLIENTS)
+    there = np.isfinite(queues)
+    for at in np.flatnonzero(there != np.isfinite(request_time)):
+        lacks, has = CLIENT_TIME, CLIENT_QUEUES
+        if not there[at]:
+            lacks, has = has, lacks
+        reason = f"there is no value, and one of {has.name}; a client has both"
+        raise table.error(int(at), lacks.name, reason)
+    return Mixes(
+        origin,
+        table.names(),
+        columns_of(table, [one for one in ALL if one.name in like.columns]),
+        column_of(table, MTBR),
+        np.where(there, queues, 0.0),
+        np.where(there, request_time, 0.0),
+        np.where(there, np.where(np.isfinite(rate), rate, np.inf), 0.0),
+        column_of(table, QUEUED),
+        column_of(table, ALONE),
+        column_of(table, THROUGHPUT),
+    )

@@ -1,19 +1,46 @@
-"""Which functions are worth being run: those that compute, of the user's own and of libraries."""
+"""Functions that are worth examining."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.accelerators.execution.externals import is_allowed
-from slowpath.insights.accelerators.execution.native import callable_function
-from slowpath.insights.accelerators.libraries import Use
-from slowpath.insights.blocks.plain.framework import framework
-from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.framework import SUPPORT, is_ours
-from slowpath.insights.preparation.functions import Function
-from slowpath.insights.preparation.graph import loops
-from slowpath.insights.preparation.modules import Module
+from slowpath.insights.accelerators.harness.externals import is_allowed
+from slowpath.insights.accelerators.harness.native import callable_function
+from slowpath.insights.accelerators.library_calls import Use
+from slowpath.insights.accelerators.sequences import innermost, words
+from slowpath.insights.blocks.wrapping import framework
+from slowpath.insights.source.calls import reached
+from slowpath.insights.source.framework import SUPPORT, is_ours
+from slowpath.insights.source.functions import Function, loops
+from slowpath.insights.source.metadata import Metadata
+from slowpath.insights.source.modules import Module
+
+
+def without(function: Function, metadata: Metadata, others: Collection[str]) -> Function | None:
+    """The function without the instructions of others, by symbols, that were inlined.
+
+    None: it had loops, and has none of its own.
+    """
+    names = frozenset(others) - {function.name}
+    blocks = tuple(
+        block._replace(
+            instructions=tuple(
+                one
+                for one in block.instructions
+                if one.place is None or not metadata.around(one.place) & names
+            )
+        )
+        for block in function.blocks
+    )
+    if blocks == function.blocks:
+        return function
+    left = function._replace(blocks=blocks)
+    by_name = {block.name: block for block in blocks}
+    inner = innermost(loops(function))
+    own = any(words([by_name[name] for name in loop.blocks]) for loop in inner)
+    return left if own or not inner else None
+
 
 _MIXING = frozenset({"xor", "shl", "lshr", "ashr", "mul", "and", "or", "urem", "srem"})
 _MUCH = 12

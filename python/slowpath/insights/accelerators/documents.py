@@ -1,4 +1,4 @@
-"""The shape of what `slowpath insights accelerators --format json` writes."""
+"""Shape of accelerator findings."""
 
 from typing import Literal, NotRequired, TypedDict
 

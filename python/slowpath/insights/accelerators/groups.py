@@ -1,13 +1,12 @@
-"""Functions that are something together: a state that one prepares and others use."""
+"""Groups of functions that share a state."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from slowpath.insights.accelerators.harness.bench import Bench
-from slowpath.insights.accelerators.harness.stage import kinds
-from slowpath.insights.accelerators.proofs.routing.ways import Roles, entry_layout
-from slowpath.insights.preparation.functions import Function
+from slowpath.insights.accelerators.harness.bench import Bench, kinds
+from slowpath.insights.accelerators.proofs.routing import Roles, entry_layout
+from slowpath.insights.source.functions import Function
 
 _MOST = 48
 """Groups of a kind that are tried; a module with more has more than one subject."""
@@ -238,7 +237,7 @@ def _distance(bench: Bench, names: Sequence[str]) -> int:
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Functions that work for one that is proved, and which that is."""
     from slowpath.insights.accelerators.candidates import toils
-    from slowpath.insights.preparation.calls import reached
+    from slowpath.insights.source.calls import reached
 
     seen = set(proved)
     for name in proved:

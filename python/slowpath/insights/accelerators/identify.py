@@ -1,4 +1,4 @@
-"""Identifies what accelerators could do in a module: candidates, proofs, and what is left.
+"""Identification of accelerator functions in a module.
 
 This runs in a process of its own, and runs code of the module only in further ones.
 """
@@ -17,21 +17,19 @@ from slowpath.insights.accelerators.candidates import (
     why_not,
     works,
 )
-from slowpath.insights.accelerators.execution.trials import Attempt, Fates, Series
 from slowpath.insights.accelerators.groups import akin, pairs, parts, sensible, streams, tables
 from slowpath.insights.accelerators.harness.bench import Bench
-from slowpath.insights.accelerators.libraries import uses
-from slowpath.insights.accelerators.proofs import blocks
-from slowpath.insights.accelerators.proofs import streams as stream_ciphers
+from slowpath.insights.accelerators.harness.trials import Attempt, Fates, Series
+from slowpath.insights.accelerators.library_calls import uses
+from slowpath.insights.accelerators.proofs import block_ciphers, stream_ciphers
 from slowpath.insights.accelerators.proofs.digests import stream_attempts
-from slowpath.insights.accelerators.proofs.routing.lookups import lookup_attempts
-from slowpath.insights.accelerators.proofs.routing.ways import Roles
-from slowpath.insights.accelerators.proofs.streams import rc4_attempts
-from slowpath.insights.accelerators.scope import left_out, unfound, unproved
-from slowpath.insights.accelerators.singles import attempts
-from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.metadata import Metadata
-from slowpath.insights.program import Program
+from slowpath.insights.accelerators.proofs.routing import Roles
+from slowpath.insights.accelerators.proofs.routing_tables import lookup_attempts
+from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
+from slowpath.insights.accelerators.singles import attempts, left_out, unfound, unproved
+from slowpath.insights.source.calls import reached
+from slowpath.insights.source.metadata import Metadata
+from slowpath.insights.unit import Program
 
 _SECONDS = 8.0
 """CPU seconds of a function, all attempts together."""
@@ -91,7 +89,7 @@ class Identification:
 
     def run(self) -> Iterator[Found]:
         """What is proved, as it is found."""
-        blocks.prepare()
+        block_ciphers.prepare()
         stream_ciphers.prepare()
         before = self._beginnings()
         for one in self._found(before):
@@ -206,17 +204,17 @@ class Identification:
             if work in self._proved or not self._fit((begin, work)):
                 continue
             attempts_of = list(
-                blocks.pair_attempts(self._bench, begin, work, starts[begin])
+                block_ciphers.pair_attempts(self._bench, begin, work, starts[begin])
             ) + list(rc4_attempts(self._bench, begin, work))
             named = [work] if begin in self._proved else [begin, work]
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
         """Ways to call a function that makes something of a key."""
-        tried = list(blocks.start_attempts(self._bench, name))
+        tried = list(block_ciphers.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
         series = Series(tried, _GROUP_SECONDS, self._until, prepare)
-        return blocks.distinct(one for _, one in series.successes())
+        return block_ciphers.distinct(one for _, one in series.successes())
 
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
         yield from self._routes(tables(self._bench, self._unproved()), before)

@@ -1,15 +1,17 @@
-"""What one function may be by itself: everything that is tried with it, likely things first."""
+"""Attempts on a single function, and their scope."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from slowpath.insights.accelerators.execution.trials import Attempt
+from slowpath.core.terminal import first_few
+from slowpath.insights.accelerators.candidates import looks_up, outside, toils
 from slowpath.insights.accelerators.harness.bench import Bench, Bound
 from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
-from slowpath.insights.accelerators.harness.slots import (
+from slowpath.insights.accelerators.harness.signatures import (
+    MOST_PARAMETERS,
     Reading,
     Slot,
     number_for,
@@ -24,25 +26,88 @@ from slowpath.insights.accelerators.harness.steps import (
     table_oracles,
     words_oracles,
 )
-from slowpath.insights.accelerators.proofs.blocks import (
+from slowpath.insights.accelerators.harness.trials import Attempt
+from slowpath.insights.accelerators.library_calls import Use, told
+from slowpath.insights.accelerators.proofs.block_ciphers import (
     direct_attempts,
     number_attempts,
     schedule_attempts,
 )
 from slowpath.insights.accelerators.proofs.crc import prove_crc
 from slowpath.insights.accelerators.proofs.digests import block_attempts, prove_whole
-from slowpath.insights.accelerators.proofs.hashing import prove_hash
-from slowpath.insights.accelerators.proofs.keyed import keyed_attempts
-from slowpath.insights.accelerators.proofs.routing.entries import entries_attempts
-from slowpath.insights.accelerators.proofs.streams import (
+from slowpath.insights.accelerators.proofs.hashes import keyed_attempts, prove_hash
+from slowpath.insights.accelerators.proofs.routing import entries_attempts
+from slowpath.insights.accelerators.proofs.stream_ciphers import (
     cipher_attempts,
     core_attempts,
     rc4_attempts,
 )
-from slowpath.insights.accelerators.proofs.sums import prove_sum
-from slowpath.insights.accelerators.proofs.updates import prove_update
-from slowpath.insights.accelerators.references.crc import reverse
-from slowpath.insights.preparation.functions import Function
+from slowpath.insights.accelerators.proofs.sums import prove_sum, prove_update
+from slowpath.insights.accelerators.references.sums import reverse
+from slowpath.insights.source.framework import SUPPORT
+from slowpath.insights.source.functions import Function
+
+_SEVERAL = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
+"""What functions of libraries are called that take several things at once."""
+_FEW = 3
+"""Functions that a reason names."""
+_NO_REFERENCE = "agrees with no reference in any way of calling it"
+_ROW = "takes several of what it looks up at once, which is not tried"
+_FRAMEWORK = "needs packets, ports or tables that are not there when it is run by itself"
+_GIVEN_UP = "was given up: calls took too long, or too many of them ended their process"
+
+
+def unproved(
+    functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
+) -> str:
+    """Why a function is not proved to be anything."""
+    return _cannot(functions, name, refused, known) or _NO_REFERENCE
+
+
+def left_out(
+    functions: Mapping[str, Function],
+    name: str,
+    refused: str | None,
+    known: frozenset[str],
+    hopeless: Collection[str],
+) -> str | None:
+    """Why a function of a source was not run in all ways; None: it was, or has nothing to do.
+
+    What inline assembly does, nobody knows, so it may be much.
+    """
+    if not toils(functions[name]) and functions[name].assembly is False:
+        return None
+    why = _cannot(functions, name, refused, known)
+    return _GIVEN_UP if why is None and name in hopeless else why
+
+
+def unfound(
+    function: Function, refused: str | None, uses: Sequence[Use], proved: Collection[str]
+) -> str | None:
+    """Why a look-up of a library is not proved; None: it is none, or a part of what is proved."""
+    mine = [use for use in uses if function.name in use.symbols]
+    if not looks_up(function) or all(told(use, proved) is not None for use in mine):
+        return None
+    if refused is not None:
+        return f"was not run: it {refused}"
+    return _ROW if _SEVERAL.search(function.shown) else _NO_REFERENCE
+
+
+def _cannot(
+    functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
+) -> str | None:
+    """What stands in the way of running a function; None: nothing that is known."""
+    if refused is not None:
+        return f"was not run: it {refused}"
+    count = len(functions[name].parameters)
+    if count > MOST_PARAMETERS:
+        return f"takes {count} arguments, where at most {MOST_PARAMETERS} are tried"
+    missing = outside(functions, name, known)
+    others = [one for one in missing if not one.startswith(SUPPORT)]
+    if others:
+        return f"calls {first_few(others, _FEW)}, which is not there"
+    return _FRAMEWORK if missing else None
+
 
 _NUMBER = re.compile(r"(?<![\w%.@-])(-?\d{3,})\b")
 _MOST_NUMBERS = 24

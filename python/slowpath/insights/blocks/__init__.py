@@ -1,1 +1,1 @@
-"""Instructions and memory accesses on the card, by block of LLVM's intermediate language."""
+"""Card instructions and memory accesses, block by block."""

@@ -1,4 +1,4 @@
-"""The programs of a source, counted block by block."""
+"""Exact counts of the programs of a source, by block."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -7,29 +7,27 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.cli.errors import InputError, StoppedError
-from slowpath.engine import objects
-from slowpath.insights.blocks.exact import card
-from slowpath.insights.blocks.exact.counting import Counted, counted
-from slowpath.insights.blocks.exact.elf import Code
-from slowpath.insights.blocks.exact.layout import Placed, layout
-from slowpath.insights.blocks.exact.maps import with_known_maps
-from slowpath.insights.blocks.exact.steps import alone, lowered, programs
-from slowpath.insights.blocks.language import accesses
-from slowpath.insights.blocks.language.program import Language, Traced
-from slowpath.insights.blocks.language.provenance import Kind
-from slowpath.insights.blocks.predictions.documents import (
+from slowpath.core.engine import objects
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.loading import KernelBtf
+from slowpath.core.selection import UNKNOWN
+from slowpath.insights.blocks import accesses, card
+from slowpath.insights.blocks.block_map import Placed, layout
+from slowpath.insights.blocks.counting import Counted, counted
+from slowpath.insights.blocks.documents import (
     PredictedBlock,
     PredictedFunction,
     PredictedProgram,
+    Question,
     Times,
     Uncounted,
 )
-from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.functions import Block, functions_of
-from slowpath.programs.kernel_btf import KernelBtf
-from slowpath.programs.selection import UNKNOWN
-from slowpath.work.stopping import Stopping
+from slowpath.insights.blocks.elf import Code
+from slowpath.insights.blocks.map_types import with_known_maps
+from slowpath.insights.blocks.pointers import Kind, Language, Traced
+from slowpath.insights.blocks.steps import alone, lowered, programs
+from slowpath.insights.source.functions import Block, functions_of
 
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"

@@ -1,36 +1,24 @@
-"""Plain functions and methods of elements, counted block by block as XDP programs."""
+"""Exact counts of plain functions and of elements, wrapped as XDP programs."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.cli.errors import InputError, StoppedError
-from slowpath.engine import objects
+from slowpath.core.engine import objects
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.insights.blocks.block_map import Placed, layout, linked
+from slowpath.insights.blocks.card import is_call, stands_in
 from slowpath.insights.blocks.counted import Made, Module, check, count
-from slowpath.insights.blocks.exact.elf import Code
-from slowpath.insights.blocks.exact.layout import Placed, layout, linked
-from slowpath.insights.blocks.exact.replacing import is_call, stands_in
-from slowpath.insights.blocks.exact.steps import lowered
-from slowpath.insights.blocks.language.program import Language
-from slowpath.insights.blocks.language.provenance import Kind
-from slowpath.insights.blocks.plain.framework import RECEIVING
-from slowpath.insights.blocks.plain.heads import APART
-from slowpath.insights.blocks.plain.steps import optimised, packed, read
-from slowpath.insights.blocks.plain.wrapping import Wrapped, wrapped
-from slowpath.insights.blocks.predictions.documents import PredictedProgram, Uncounted
-from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.entry import (
-    WAYS,
-    Entry,
-    Role,
-    choose,
-    wanted,
-    with_given,
-)
-from slowpath.insights.preparation.functions import functions_of
-from slowpath.insights.preparation.modules import variables_of
-from slowpath.work.stopping import Stopping
+from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
+from slowpath.insights.blocks.elf import Code
+from slowpath.insights.blocks.pointers import Kind, Language
+from slowpath.insights.blocks.steps import lowered, optimised, packed, read
+from slowpath.insights.blocks.wrapping import APART, RECEIVING, Wrapped, wrapped
+from slowpath.insights.source.entry import WAYS, Entry, Role, choose, wanted, with_given
+from slowpath.insights.source.functions import functions_of
+from slowpath.insights.source.modules import variables_of
 
 POINTS: dict[Role, Kind] = {
     "bytes": "packet",

@@ -1,4 +1,4 @@
-"""The learnt way: blocks as a model predicts them, from instructions of BPF that are made."""
+"""Predicted counts, by a learnt model."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,29 +6,24 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.insights.blocks.functions import POINTS, Plain, as_program
-from slowpath.insights.blocks.language import accesses
-from slowpath.insights.blocks.language.program import Language, Traced
-from slowpath.insights.blocks.language.provenance import Kind
-from slowpath.insights.blocks.learnt import tree
-from slowpath.insights.blocks.learnt.model import Model, shipped
-from slowpath.insights.blocks.learnt.tree import Tree
-from slowpath.insights.blocks.learnt.words import Describer, Said
-from slowpath.insights.blocks.lowering.machine import Machine, blocks, lower, value
-from slowpath.insights.blocks.lowering.modules import Prepared, prepared
-from slowpath.insights.blocks.machine.values import Context, Value
-from slowpath.insights.blocks.machine.words import Described
-from slowpath.insights.blocks.plain.framework import RECEIVING
-from slowpath.insights.blocks.plain.heads import APART
-from slowpath.insights.blocks.predictions.documents import (
+from slowpath.insights.blocks import accesses, learnt
+from slowpath.insights.blocks.documents import (
     PredictedBlock,
     PredictedFunction,
     PredictedProgram,
+    Question,
 )
-from slowpath.insights.blocks.predictions.question import Question
-from slowpath.insights.preparation.calls import find_entry
-from slowpath.insights.preparation.entry import Entry, wanted
-from slowpath.insights.preparation.functions import Block, Function, Parameter, functions_of
+from slowpath.insights.blocks.functions import POINTS, Plain, as_program
+from slowpath.insights.blocks.learnt import Model, Tree, shipped_model
+from slowpath.insights.blocks.lowering import Machine, Prepared, blocks, lower, prepared, value
+from slowpath.insights.blocks.machine.tokens import Described
+from slowpath.insights.blocks.machine.values import Context, Value
+from slowpath.insights.blocks.pointers import Kind, Language, Traced
+from slowpath.insights.blocks.tokens import Describer, Said
+from slowpath.insights.blocks.wrapping import APART, RECEIVING
+from slowpath.insights.source.calls import find_entry
+from slowpath.insights.source.entry import Entry, wanted
+from slowpath.insights.source.functions import Block, Function, Parameter, functions_of
 
 _ROUNDED = 2
 _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
@@ -70,7 +65,7 @@ def predicted_programs(asked: Question) -> Iterator[PredictedProgram]:
 
 def models() -> Models:
     """What comes along."""
-    return Models(tree.shipped(), shipped())
+    return Models(learnt.shipped_tree(), shipped_model())
 
 
 def loaded(asked: Question, source: Prepared) -> Lowered:

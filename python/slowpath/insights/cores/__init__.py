@@ -1,1 +1,1 @@
-"""How many cores a function is worth: throughput and latency by cores, and the advised number."""
+"""Scaling over cores and co-location, by a queueing network."""

@@ -1,13 +1,12 @@
-"""Files of curves (throughput and latency at each number of cores) and of queries."""
+"""Curves of throughput and latency by number of cores."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.cli.errors import InputError
-from slowpath.insights.cores.knee import CORES
-from slowpath.insights.functions.functions import (
+from slowpath.core.errors import InputError
+from slowpath.insights.cores.functions import (
     Functions,
     check_columns,
     functions_of,
@@ -15,7 +14,8 @@ from slowpath.insights.functions.functions import (
     read_function,
     unusual,
 )
-from slowpath.insights.network.closed import Array
+from slowpath.insights.cores.knee import CORES
+from slowpath.insights.cores.queueing import Array
 from slowpath.insights.rows import Row, read_csv
 
 _NAME, _CORES, _THROUGHPUT, _LATENCY = "function", "cores", "throughput_pps", "latency_cycles"

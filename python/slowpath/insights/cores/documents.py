@@ -1,11 +1,17 @@
-"""The shape of what `slowpath insights cores` says, and how it is made from a model."""
+"""Shape of predictions by cores and of pairs."""
 
 from typing import TypedDict
 
+import numpy as np
+
 from slowpath.insights.cores.curves import Asked
+from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.cores.model import CoresModel, advised, predict
-from slowpath.insights.numbers import rounded
+from slowpath.insights.cores.pairs import PairsModel, predicted, surprising
+from slowpath.insights.cores.scores import NAMES as SCORES
+from slowpath.insights.cores.scores import Scores
+from slowpath.insights.output import rounded
 
 
 class Point(TypedDict):
@@ -77,3 +83,67 @@ def functions_of(model: CoresModel, asked: Asked, confidence: float) -> list[Kne
         }
         for at, name in enumerate(asked.names)
     ]
+
+
+__all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
+
+
+class Pair(TypedDict):
+    """Two functions on the card; members are counted from 1."""
+
+    first: int
+    second: int
+    throughput_total: float
+    throughput_average: float
+    latency_total: float
+    latency_average: float
+
+
+class Group(TypedDict):
+    """A group of functions."""
+
+    group: str
+    measured_alone: bool  # whether it has what its functions do alone
+    unusual: list[str]  # in what a function is unlike all that were measured
+    pairs: list[Pair]
+
+
+class ColocationReport(TypedDict):
+    """Everything."""
+
+    slowpath: str
+    query: str
+    train: str | None
+    learnt_from: int  # groups
+    groups: list[Group]
+
+
+def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
+    """What is predicted of each group."""
+    found, surprises = predicted(model, groups), surprising(model, groups)
+    return [
+        {
+            "group": name,
+            "measured_alone": not bool(np.isnan(groups.alone.throughput[at]).any()),
+            "unusual": [*_unusual(groups, at), *(["solo"] if surprises[at].any() else [])],
+            "pairs": [_pair(found, at, place) for place in range(len(PAIRS))],
+        }
+        for at, name in enumerate(groups.names)
+    ]
+
+
+def _unusual(groups: Groups, at: int) -> list[str]:
+    members = groups.unusual[at * FUNCTIONS : (at + 1) * FUNCTIONS]
+    return list(dict.fromkeys(name for one in members for name in one))
+
+
+def _pair(found: Scores, at: int, place: int) -> Pair:
+    first, second = PAIRS[place]
+    return {
+        "first": first + 1,
+        "second": second + 1,
+        "throughput_total": rounded(found.throughput_total[at, place]),
+        "throughput_average": rounded(found.throughput_average[at, place]),
+        "latency_total": rounded(found.latency_total[at, place]),
+        "latency_average": rounded(found.latency_average[at, place]),
+    }

@@ -1,11 +1,11 @@
-"""The advised number of cores: the knee of a curve of throughput, by the rule of its labels."""
+"""The advised number of cores: the knee of a throughput curve."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.network.closed import Array
+from slowpath.insights.cores.queueing import Array
 
 CORES = (24, 30, 36, 42, 48, 54, 60)
 """Where curves were measured."""

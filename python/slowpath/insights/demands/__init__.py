@@ -1,1 +1,1 @@
-"""What packets of any function need of the card, from counts and prices, not from elements."""
+"""Demands of a source on the card: cores and co-located functions."""

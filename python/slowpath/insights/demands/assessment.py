@@ -1,4 +1,4 @@
-"""All that is said of a function on the card, from what its packets make."""
+"""Assessment of a function on the card, from the work of its packets."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.colocation import saved as pairs
+from slowpath.insights.cores import pairs
+from slowpath.insights.cores.functions import Array
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.documents import (
     CardCores,
@@ -17,12 +18,10 @@ from slowpath.insights.demands.documents import (
 )
 from slowpath.insights.demands.draws import DRAWS, Draws, drawn, interval
 from slowpath.insights.demands.neighbours import Neighbour, typical
-from slowpath.insights.demands.packets import packets_of
 from slowpath.insights.demands.prices import Price, Prices, prices_of, shipped_fits
-from slowpath.insights.demands.scaling import EVERY, advise, curve
-from slowpath.insights.demands.sharing import beside
-from slowpath.insights.functions.functions import Array
-from slowpath.insights.numbers import rounded
+from slowpath.insights.demands.published import packets_of
+from slowpath.insights.demands.sharing import EVERY, advise, beside, curve
+from slowpath.insights.output import rounded
 
 CONFIDENCE = 0.9
 _few = partial(rounded, digits=4)

@@ -1,4 +1,4 @@
-"""The shape of what is said of a function on the card: cores, and neighbours."""
+"""Shape of assessments."""
 
 from typing import Literal, TypedDict
 

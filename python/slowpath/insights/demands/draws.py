@@ -1,4 +1,4 @@
-"""What packets may need: many draws of all prices, so that what follows has an interval.
+"""Draws of all prices, for intervals of what follows from them.
 
 Each part of a function has prices of its own, as each published element has: gamma distributed
 around the median of elements, and as far apart as they are, times WIDER. Instructions have one
@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.demands.packets import Packets
+from slowpath.insights.cores.functions import Array
+from slowpath.insights.cores.queueing import Demands, busy, solve
 from slowpath.insights.demands.prices import EMEM, IMEM, LINE, WAY, Price, Prices
-from slowpath.insights.functions.functions import Array
-from slowpath.insights.network.closed import Demands, busy, solve
+from slowpath.insights.demands.published import Packets
 
 DRAWS = 400
 WIDER = 0.5

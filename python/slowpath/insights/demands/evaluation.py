@@ -1,4 +1,4 @@
-"""How well published functions are predicted from counts and prices, as if they were sources.
+"""Prediction quality on published functions.
 
 Nothing is told of which elements they are; but their calls of the CRC unit, which no count of a
 source stands for, take what was fitted to them.
@@ -8,21 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.colocation.groups import FUNCTIONS, Groups, Paired
-from slowpath.insights.colocation.learning import favour
-from slowpath.insights.colocation.scores import FIRST, SECOND
 from slowpath.insights.cores.curves import Curves
-from slowpath.insights.cores.evaluation import inside, taken
+from slowpath.insights.cores.functions import CRC, Array, Functions, flag
+from slowpath.insights.cores.groups import FUNCTIONS, Groups, Paired
 from slowpath.insights.cores.knee import CORES, at_cores, knees
+from slowpath.insights.cores.model import curves_of, inside
+from slowpath.insights.cores.network import works
+from slowpath.insights.cores.pairs import favour
+from slowpath.insights.cores.scores import FIRST, SECOND
 from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, again, drawn, interval, throughput
 from slowpath.insights.demands.neighbours import of_columns
 from slowpath.insights.demands.prices import Fits, needed, prices_of
 from slowpath.insights.demands.published import ELEMENTS, published
-from slowpath.insights.demands.scaling import advise
-from slowpath.insights.demands.sharing import beside
-from slowpath.insights.functions.functions import Array, Functions
-from slowpath.insights.functions.vocabulary import CRC, flag
-from slowpath.insights.network.work import works
+from slowpath.insights.demands.sharing import advise, beside
 
 _GIGA = 1e9
 
@@ -75,13 +73,13 @@ def left_out(fits: Fits, curves: Curves, way: Way) -> dict[str, Outcome]:
     for element in ELEMENTS:
         there = np.flatnonzero(_has(curves.functions, element))
         if len(there):
-            found[element] = compared(fits, taken(curves, there), way, element)
+            found[element] = compared(fits, curves_of(curves, there), way, element)
     return found
 
 
 def without_filters(curves: Curves) -> Curves:
     """Functions in which nothing visits many rules: most others are told by these alone."""
-    return taken(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
+    return curves_of(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
 
 
 class Beside(NamedTuple):

@@ -1,4 +1,4 @@
-"""Functions that others may stand beside: typical ones by what holds them back, and a user's own.
+"""Co-located functions: typical ones, and the user's own.
 
 Typical are, of all chains of published elements with the largest parameters that were measured,
 and of a packet by itself, those that keep one resource busiest while they run alone.
@@ -9,14 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.colocation.groups import CORES
+from slowpath.insights.cores.functions import (
+    COMPUTE,
+    ELEMENTS,
+    USUAL,
+    Array,
+    Functions,
+    flag,
+    functions_of,
+)
+from slowpath.insights.cores.groups import GROUP_CORES
+from slowpath.insights.cores.network import amounts, demands, works
 from slowpath.insights.demands.draws import PLACES, Draws, again, one_of, throughput, used
 from slowpath.insights.demands.prices import chain
-from slowpath.insights.functions import vocabulary
-from slowpath.insights.functions.functions import Array, Functions, functions_of
-from slowpath.insights.network.parameters import amounts, demands
-from slowpath.insights.network.work import works
-from slowpath.insights.numbers import percent
+from slowpath.insights.output import percent
 
 _CALLED = {"line": "the line"}
 """How what may be full is called in a sentence, where not by its name."""
@@ -35,7 +41,7 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
     """One function for each of PLACES."""
     rows = _chains()
     every = of_columns(parameters, functions_of(rows))
-    (busy,) = used(every, float(CORES), throughput(every, (CORES,))[..., 0])
+    (busy,) = used(every, float(GROUP_CORES), throughput(every, (GROUP_CORES,))[..., 0])
     found = []
     for place, name in enumerate(PLACES):
         # Not one that keeps others busy as well.
@@ -60,18 +66,16 @@ def of_columns(parameters: Array, functions: Functions) -> Draws:
 
 def _chains() -> list[dict[str, int]]:
     """All chains with the largest parameters, each with all plain computation or none."""
-    most = {name: largest for name, (_, largest) in vocabulary.USUAL.items()}
+    most = {name: largest for name, (_, largest) in USUAL.items()}
     found = []
-    for there in product((0, 1), repeat=len(vocabulary.ELEMENTS)):
-        flags = dict(zip(vocabulary.ELEMENTS, there, strict=True))
+    for there in product((0, 1), repeat=len(ELEMENTS)):
+        flags = dict(zip(ELEMENTS, there, strict=True))
         for computing in (0, 1):
-            blocks = dict.fromkeys(vocabulary.COMPUTE, computing)
+            blocks = dict.fromkeys(COMPUTE, computing)
             found.append(chain(**most, **flags, **blocks))
     return found
 
 
 def _elements(row: dict[str, int]) -> str:
-    names = [
-        name for name in (*vocabulary.ELEMENTS, *vocabulary.COMPUTE) if row[vocabulary.flag(name)]
-    ]
+    names = [name for name in (*ELEMENTS, *COMPUTE) if row[flag(name)]]
     return ", ".join(names) or "no element"

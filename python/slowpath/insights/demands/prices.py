@@ -1,4 +1,4 @@
-"""What an instruction and an access take, from the parameters that were fitted to published tables.
+"""Prices of instructions and accesses, from fitted parameters.
 
 Each published element says what the card takes for its counts: ns of a core, of waiting, of a
 shared resource, which a chain with it needs beyond the same chain without it. An access of one
@@ -11,15 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.cores import saved
+from slowpath.insights.cores.functions import (
+    NEEDED,
+    OPTIONAL,
+    USUAL,
+    Array,
+    Functions,
+    flag,
+    functions_of,
+)
+from slowpath.insights.cores.model import TRAFFIC, shipped
+from slowpath.insights.cores.network import SHARED, amounts, demands, works
+from slowpath.insights.cores.queueing import Demands
 from slowpath.insights.demands.published import ELEMENTS, published
-from slowpath.insights.functions import vocabulary
-from slowpath.insights.functions.functions import Array, Functions, functions_of
-from slowpath.insights.functions.vocabulary import flag
-from slowpath.insights.network.closed import Demands
-from slowpath.insights.network.parameters import amounts, demands
-from slowpath.insights.network.resources import SHARED
-from slowpath.insights.network.work import works
 
 IMEM, EMEM, LINE, WAY = range(len(SHARED))
 """Places of shared resources."""
@@ -78,7 +82,7 @@ class Fits(NamedTuple):
 
 def shipped_fits() -> Fits:
     """Those that come along, to both kinds of traffic."""
-    models = [saved.shipped(traffic) for traffic in saved.TRAFFIC]
+    models = [shipped(traffic) for traffic in TRAFFIC]
     parameters = tuple(one for model in models for one in model.members)
     return Fits(parameters, np.mean([model.spread for model in models], 0))
 
@@ -102,8 +106,8 @@ class Prices(NamedTuple):
 
 def chain(**there: int) -> dict[str, int]:
     """A function with some elements; parameters as given, the least of others."""
-    found = dict.fromkeys((*vocabulary.NEEDED, *vocabulary.OPTIONAL), 0)
-    found |= {name: least for name, (least, _) in vocabulary.USUAL.items()}
+    found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
+    found |= {name: least for name, (least, _) in USUAL.items()}
     for name, value in there.items():
         found[name if name in found else flag(name)] = value
     return found
@@ -121,7 +125,7 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
     for one in probes:
         front = dict.fromkeys(one.behind, 1)
         for end in _ENDS if one.parameters else _ENDS[:1]:
-            amounts_of = {name: vocabulary.USUAL[name][end] for name in one.parameters}
+            amounts_of = {name: USUAL[name][end] for name in one.parameters}
             rows += [chain(**front), chain(**front, **{one.flag: 1}, **amounts_of)]
     groups = _Groups([len(_ENDS) if one.parameters else 1 for one in probes])
     every = needed(fits, functions_of(rows))

@@ -1,4 +1,6 @@
-"""What the published elements do with a packet, counted as a source is: instructions, accesses.
+"""Work of a packet, and the work of packets in the published elements.
+
+A part is what has prices of its own: a structure of a source, an element of a published chain.
 
 Accesses are what is published of the elements (docs/insights.md): how often each reads and writes
 which memory, as windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
@@ -13,9 +15,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.demands.packets import Packets
-from slowpath.insights.functions.functions import Array, Functions
-from slowpath.insights.network.work import works
+from slowpath.insights.cores.functions import Array, Functions
+from slowpath.insights.cores.network import works
+from slowpath.insights.demands.documents import CardWork
+
+
+class Packets(NamedTuple):
+    """Work of a packet; an access fetches up to 16 bytes or so, as those of published elements."""
+
+    instructions: Array  # shape (functions,)
+    imem: Array  # accesses to the internal memory, the fewest, shape (functions, parts)
+    imem_most: Array  # the same if nothing is fetched together
+    emem: Array  # to the external one
+    emem_most: Array
+
+
+def packets_of(work: CardWork) -> Packets:
+    """What a packet makes in one function."""
+    memories = [
+        np.array([[one[end] if one["memory"] == memory else 0.0 for one in work["parts"]]])
+        for memory in ("imem", "emem")
+        for end in ("fewest", "most")
+    ]
+    return Packets(np.array([work["instructions"]]), *memories)
+
 
 HALF = 0.5
 """Of the slots beyond the first, those that a look-up visits."""

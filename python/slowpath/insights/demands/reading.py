@@ -1,16 +1,16 @@
-"""Files of neighbours: functions by columns, groups of them, or reports on other sources."""
+"""Co-located functions from files."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from slowpath.cli.errors import InputError
-from slowpath.insights.colocation.groups import FUNCTIONS, groups_of
+from slowpath.core.errors import InputError
 from slowpath.insights.cores.curves import read_asked
+from slowpath.insights.cores.functions import Functions
+from slowpath.insights.cores.groups import FUNCTIONS, groups_of
 from slowpath.insights.demands.assessment import Card, neighbour_of
 from slowpath.insights.demands.documents import CardPart, CardWork
 from slowpath.insights.demands.draws import DRAWS, again, one_of
 from slowpath.insights.demands.neighbours import Neighbour, of_columns
-from slowpath.insights.functions.functions import Functions
 from slowpath.insights.rows import read_json_lines
 
 _MOST = 100

@@ -1,1 +1,1 @@
-"""On which memory of a card each data structure of a network function should be."""
+"""Placement of state in the memories of a card."""

@@ -1,4 +1,4 @@
-"""What a placement costs, and how many packets a card lets through with it.
+"""Cost of a placement, the packet rate it allows, and the order of solutions.
 
 Throughput is what three limits allow: contexts (cores x threads) that each wait for the accesses of
 one packet after the other, cores that compute, and memories that do one access at a time. Queues
@@ -9,7 +9,7 @@ of closed queueing networks; Denning and Buzen, The Operational Analysis of Queu
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Rates, Spread
 
@@ -118,3 +118,25 @@ def throughput(case: Case, rates: Rates, spread: Spread, cost: float) -> Through
     slowest = seconds[limit]
     shares = [one / slowest if slowest else 0.0 for one in memories]
     return Throughput(slowest, limit, shares)
+
+
+Objective = Literal["cost", "throughput"]
+COST: Objective = "cost"
+THROUGHPUT: Objective = "throughput"
+
+
+class Value(NamedTuple):
+    """The smaller the better, the first part before the second one."""
+
+    first: float
+    """The cost; seconds between two packets where throughput is asked for."""
+    second: float
+    """Then the cost; else 0."""
+
+
+def value(case: Case, objective: Objective, spread: Spread, *, free: bool) -> Value:
+    """Of a placement; `throughput` takes a case with rates."""
+    cost = math.fsum(costs(case, spread, free=free))
+    if objective == COST or case.rates is None:
+        return Value(cost, 0.0)
+    return Value(throughput(case, case.rates, spread, cost).seconds, cost)

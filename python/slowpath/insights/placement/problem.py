@@ -1,4 +1,4 @@
-"""What is to be placed where, as data.
+"""Placement problems: structures and memories.
 
 Costs are in the unit of the card's prices, mostly cycles; counts are accesses for each packet, or
 for any other number of packets where no throughput is asked for.

@@ -1,14 +1,21 @@
-"""Files of placements: JSON; errors name file, line, case, structure and key."""
+"""Placement problems from JSON files."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.cli.inputs import read_text
-from slowpath.described.json_marked import read_marked_json
-from slowpath.described.marked import Marked
-from slowpath.described.values import Table, decimal, items, table, text, word, words_of
-from slowpath.insights.named import named
+from slowpath.core.inputs import read_text
+from slowpath.core.spanned import (
+    Marked,
+    Table,
+    decimal,
+    items,
+    read_marked_json,
+    table,
+    text,
+    word,
+    words_of,
+)
 from slowpath.insights.placement.problem import (
     COPY,
     Access,
@@ -19,6 +26,7 @@ from slowpath.insights.placement.problem import (
     Rates,
     Structure,
 )
+from slowpath.insights.rows import named
 
 _MOST = 1e18
 _BYTES = 2**62

@@ -1,4 +1,4 @@
-"""The best placement, and how sure that is.
+"""The best placement, with its optimality gap.
 
 HiGHS calculates with floating-point numbers: it takes a count of 0.999999 for 1, by which a level
 may get more bytes than it has. What it finds is counted again in whole numbers. Where a level
@@ -12,14 +12,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.descending import descended
-from slowpath.insights.placement.fixing import limited, relaxed
-from slowpath.insights.placement.highs import Solved, least_cost, least_time
-from slowpath.insights.placement.improving import first_fit, fits, improved
+from slowpath.insights.placement.bounds import limited, relaxed
+from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, Value, value
+from slowpath.insights.placement.heuristics import descended, first_fit, fits, improved
+from slowpath.insights.placement.integer_program import (
+    Programme,
+    Row,
+    Solved,
+    least_cost,
+    least_time,
+    programme,
+)
 from slowpath.insights.placement.problem import Case, Spread
-from slowpath.insights.placement.programme import Programme, Row, programme
 from slowpath.insights.placement.units import Units, spread_of, units
-from slowpath.insights.placement.value import COST, THROUGHPUT, Objective, Value, value
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""What is placed as one: parts of structures, those that are alike counted rather than told apart.
+"""Units that are placed as one; equal parts are counted instead of told apart.
 
 A programme with a variable for each of two equal structures has two optima for every one that
 there is; a solver that has to refute both takes time that doubles with every pair. So structures
@@ -12,12 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slowpath.insights.placement.costs import (
-    accesses_by_structure,
-    busy_seconds,
-    copy_price,
-    price,
-)
+from slowpath.insights.placement.costs import accesses_by_structure, busy_seconds, copy_price, price
 from slowpath.insights.placement.problem import Case, Spread
 
 Floats = NDArray[np.float64]

@@ -1,1 +1,1 @@
-"""Which argument means what: functions as functions of bytes and a seed."""
+"""Execution of untrusted functions with chosen arguments."""

@@ -1,16 +1,30 @@
-"""A module on the bench: memory for arguments, functions called, variables put back."""
+"""Calls of functions of a module with argument memory and restored variables."""
 
 import ctypes
+import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.insights.accelerators.execution.memory import SIZE, WINDOW, Region
-from slowpath.insights.accelerators.execution.native import Code, Native, Variable
-from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.accelerators.harness.slots import Binding
-from slowpath.insights.preparation.calls import reached
-from slowpath.insights.preparation.functions import Function
-from slowpath.insights.preparation.modules import Module
+from slowpath.insights.accelerators.harness.native import (
+    SIZE,
+    WINDOW,
+    Code,
+    Native,
+    Region,
+    Variable,
+)
+from slowpath.insights.accelerators.harness.signatures import Binding
+from slowpath.insights.source.calls import reached
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.modules import Module
+
+Noise = random.Random
+
+
+def noise_of(seed: int) -> Noise:
+    """Numbers of their own for each place that draws some."""
+    return random.Random(seed)  # noqa: S311 - nothing is secret
+
 
 REGIONS = 8
 _MOST_VARIABLES = 64
@@ -202,3 +216,63 @@ class Bound:
         for at, region in self._regions.items():
             arguments[at] = region.address
         return arguments
+
+
+CONTEXT, DATA, OUT, KEY, NONCE = range(5)
+"""Which region is for what."""
+_WINDOW = 2048
+"""Bytes of each region that a run begins with."""
+
+
+class Stage:
+    """Functions on the same memory."""
+
+    def __init__(self, bench: Bench, names: Sequence[str]) -> None:
+        variables = dict[int, Variable]()
+        for name in names:
+            variables |= {one.address: one for one in bench.variables(name)}
+        self._state = State(bench, list(variables.values()))
+        self._bench = bench
+        self.regions = bench.regions[: NONCE + 1]
+
+    def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
+        """Has variables as they were, and memories as they are given, or with noise or zeros."""
+        self._state.restore()
+        for at, region in enumerate(self.regions):
+            text = bytes(_WINDOW) if at in zero else self._bench.noise[at][:_WINDOW]
+            region.write(text)
+            if at in contents:
+                region.write(contents[at])
+
+    def variables(self) -> bytes:
+        """What variables have now."""
+        return self._state.now()
+
+    def call(self, name: str, arguments: Sequence[int]) -> int:
+        """Calls a function; it can be called, as `kinds` has said."""
+        native = self._bench.native(name)
+        if native is None:
+            raise ValueError(f"{name} cannot be called")
+        return native(arguments)
+
+    def address(self, region: int) -> int:
+        """Where a region begins."""
+        return self.regions[region].address
+
+    def read(self, region: int, size: int = _WINDOW, offset: int = 0) -> bytes:
+        """What a region has."""
+        return self.regions[region].read(size, offset)
+
+
+def kinds(bench: Bench, name: str) -> str:
+    """The parameters of a function, a letter each: p, i; empty where it cannot be called."""
+    function = bench.functions[name]
+    if bench.native(name) is None:
+        return ""
+    return "".join("p" if one.kind == "pointer" else "i" for one in function.parameters)
+
+
+def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
+    """Arguments in the order of a pattern."""
+    left, right = iter(pointers), iter(numbers)
+    return [next(left) if kind == "p" else next(right) for kind in pattern]

@@ -1,13 +1,12 @@
-"""Functions of bytes and a seed, however the C function takes them: what proofs ask."""
+"""Functions of bytes and a seed, whatever the C signature."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from slowpath.insights.accelerators.execution.memory import changed
-from slowpath.insights.accelerators.harness.bench import Bound, Given, Memory
-from slowpath.insights.accelerators.harness.noise import noise_of
-from slowpath.insights.accelerators.harness.slots import Reading
+from slowpath.insights.accelerators.harness.bench import Bound, Given, Memory, noise_of
+from slowpath.insights.accelerators.harness.native import changed
+from slowpath.insights.accelerators.harness.signatures import Reading
 
 _PROBE = 8
 """Elements of the data of a first call."""
@@ -272,3 +271,23 @@ def name_of(bound: Bound, at: int) -> str:
 def _pointee(bound: Bound, at: int) -> int:
     described = bound.function.parameters[at].described
     return described.size if described and described.size in (1, 2, 4, 8) else 1
+
+
+class Pairs:
+    """An oracle whose data has whole words only."""
+
+    fixed: int | None = None
+    unit = 2
+
+    def __init__(self, oracle: Oracle) -> None:
+        """Of an oracle that takes data of any length."""
+        self._oracle = oracle
+        self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
+        self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
+        self.words, self.result = oracle.words, oracle.result
+        self.shift = 0
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """What comes out."""
+        self._oracle.shift = self.shift
+        return self._oracle.value(data, seed)

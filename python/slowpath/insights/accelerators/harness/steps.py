@@ -1,12 +1,11 @@
-"""Functions that take a byte or word at a time, or a number as a whole; tables that are filled."""
+"""Functions that take one byte or word at a time, and filled tables."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from slowpath.insights.accelerators.execution.memory import WINDOW
-from slowpath.insights.accelerators.harness.bench import Bench, Bound, Given
-from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.bench import Bench, Bound, Given, noise_of
+from slowpath.insights.accelerators.harness.native import WINDOW
 from slowpath.insights.accelerators.harness.oracles import (
     Place,
     Seed,
@@ -15,8 +14,8 @@ from slowpath.insights.accelerators.harness.oracles import (
     seed_name,
     seeded,
 )
-from slowpath.insights.accelerators.harness.slots import MOST_PARAMETERS, Slot, number_for
-from slowpath.insights.preparation.functions import Function
+from slowpath.insights.accelerators.harness.signatures import MOST_PARAMETERS, Slot, number_for
+from slowpath.insights.source.functions import Function
 
 _MOST_BYTES = 64
 """Bytes of a message: each takes a call."""

@@ -1,1 +1,1 @@
-"""Proofs by execution: what a function computes, found out from what it answers."""
+"""Proofs that a function computes an algorithm of an accelerator."""

@@ -1,4 +1,4 @@
-"""Finds the parameters of a CRC from what a function answers, and holds it against them.
+"""Parameters of CRCs, found by linear equations over GF(2), and proofs.
 
 A CRC is affine over GF(2): the difference that a bit of the message makes does not depend on the
 other bits, and is x times the difference that the next bit makes, modulo the polynomial. So the
@@ -6,15 +6,49 @@ polynomial stands in the answers. Source: R. Williams, A Painless Guide to CRC E
 Algorithms (1993); G. Ewing, Reverse-Engineering a CRC Algorithm (2010).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
-from slowpath.insights.accelerators.harness.noise import noise_of
+from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.gf2 import kernel_and_solution
 from slowpath.insights.accelerators.proofs.inputs import samples
-from slowpath.insights.accelerators.references.crc import Crc, name_of, reverse, times_x
+from slowpath.insights.accelerators.references.sums import Crc, name_of, reverse, times_x
+
+_MOST_FREE = 8
+"""Unknowns that may stay free: all of their values are tried."""
+
+
+def kernel_and_solution(images: Sequence[int], wanted: int) -> list[int] | None:
+    """All sets of images (as bits) whose sum is a value; None when there is none, or too many."""
+    basis = dict[int, tuple[int, int]]()  # by highest bit: a sum, and what it is the sum of
+    kernel = list[int]()
+    for at, image in enumerate(images):
+        value, of = _reduced(image, 1 << at, basis)
+        if value:
+            basis[value.bit_length()] = (value, of)
+        else:
+            kernel.append(of)
+    rest, solution = _reduced(wanted, 0, basis)
+    if rest or len(kernel) > _MOST_FREE:
+        return None
+    return [solution ^ one for one in _sums(kernel)]
+
+
+def _reduced(value: int, of: int, basis: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    while value and value.bit_length() in basis:
+        other, what = basis[value.bit_length()]
+        value, of = value ^ other, of ^ what
+    return value, of
+
+
+def _sums(parts: Sequence[int]) -> Iterator[int]:
+    for chosen in range(1 << len(parts)):
+        total = 0
+        for at, part in enumerate(parts):
+            total ^= part if chosen >> at & 1 else 0
+        yield total
+
 
 _LEAST_WIDTH = 3
 _BASE = 0xC0

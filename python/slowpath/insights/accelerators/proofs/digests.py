@@ -1,24 +1,26 @@
-"""Holds functions against MD5, SHA-1, SHA-2 and others: whole messages, streams, single blocks."""
+"""Proofs for MD5, SHA-1, SHA-2 and others."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import permutations, product
 from typing import Any
 
-from slowpath.insights.accelerators.execution.memory import changed
-from slowpath.insights.accelerators.execution.trials import Attempt
-from slowpath.insights.accelerators.harness.bench import Bench, Bound
-from slowpath.insights.accelerators.harness.noise import Noise, noise_of
-from slowpath.insights.accelerators.harness.oracles import outcomes
-from slowpath.insights.accelerators.harness.slots import Reading
-from slowpath.insights.accelerators.harness.stage import (
+from slowpath.insights.accelerators.harness.bench import (
     CONTEXT,
     DATA,
     OUT,
+    Bench,
+    Bound,
+    Noise,
     Stage,
     filled,
     kinds,
+    noise_of,
 )
+from slowpath.insights.accelerators.harness.native import changed
+from slowpath.insights.accelerators.harness.oracles import outcomes
+from slowpath.insights.accelerators.harness.signatures import Reading
+from slowpath.insights.accelerators.harness.trials import Attempt
 from slowpath.insights.accelerators.proofs.inputs import finding, some_data
 from slowpath.insights.accelerators.references.digests import DIGESTS, WHOLE, Digest
 

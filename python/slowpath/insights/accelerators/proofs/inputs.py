@@ -1,9 +1,9 @@
-"""Inputs that functions are compared on: many lengths, main loops and their tails, alignments."""
+"""Inputs of comparisons: lengths, main loops, tails, alignments."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from slowpath.insights.accelerators.harness.noise import Noise, noise_of
+from slowpath.insights.accelerators.harness.bench import Noise, noise_of
 from slowpath.insights.accelerators.harness.oracles import Oracle
 
 _SEED = 4116

@@ -1,1 +1,1 @@
-"""Algorithms that accelerators have, written down from their specifications to be compared with."""
+"""Reference implementations of the algorithms of accelerators."""

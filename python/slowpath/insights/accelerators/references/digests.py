@@ -1,4 +1,4 @@
-"""Compression functions of MD5 (RFC 1321), SHA-1 and SHA-2 (FIPS 180-4), and whole digests."""
+"""Reference digests: MD5, SHA-1, SHA-2."""
 
 import hashlib
 import math

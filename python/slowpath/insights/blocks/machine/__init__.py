@@ -1,1 +1,1 @@
-"""Instructions of BPF in blocks: what each does, in terms that generators of code look at."""
+"""BPF assembler of LLVM, interpreted abstractly."""

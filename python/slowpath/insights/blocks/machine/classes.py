@@ -1,4 +1,4 @@
-"""Classes of what instructions name: constants, how the packet is read, copies, comparisons."""
+"""Classes of operands: constants, packet reads, copies, comparisons."""
 
 from slowpath.insights.blocks.machine.instructions import Instruction
 from slowpath.insights.blocks.machine.packets import Copied, Shared

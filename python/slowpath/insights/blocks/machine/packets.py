@@ -1,4 +1,4 @@
-"""Loads of the packet that share a read, and loads with stores behind them that become a copy.
+"""Shared packet reads and copies.
 
 Rules of the code generator for the card, whose sources are those of the public driver
 (`nfp_bpf_opt_pkt_cache`, `nfp_bpf_opt_ldst_gather`): a read gets all bytes that loads of the same
@@ -8,8 +8,7 @@ base want until something jumps in, is written to the packet, or is called, at m
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.instructions import Instruction
+from slowpath.insights.blocks.machine.instructions import Assembled, Instruction
 from slowpath.insights.blocks.machine.values import State, Value
 
 _LARGEST_READ = 64

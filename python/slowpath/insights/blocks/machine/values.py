@@ -1,4 +1,4 @@
-"""What registers and stack variables of a function hold: kinds of pointers, constants, bounds.
+"""Abstract values of registers and stack slots of a function.
 
 A forward analysis over the instructions of BPF. Where ways meet, a pointer into the packet gets an
 origin of its own: what is told apart later is only whether two have the same value on a way that
@@ -10,8 +10,7 @@ from heapq import heappop, heappush
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.instructions import Instruction
+from slowpath.insights.blocks.machine.instructions import Assembled, Instruction
 
 Pointee = Literal[
     "number",

@@ -1,4 +1,4 @@
-"""Which results of 32 bits something may read as 64, so that zeros are needed above them.
+"""32-bit results that are read as 64 bits.
 
 A backward analysis over all functions of a program; what counts as a read of 64 bits is as in the
 kernel's verifier, which tells it to drivers of cards (`is_reg64`).
@@ -6,15 +6,8 @@ kernel's verifier, which tells it to drivers of cards (`is_reg64`).
 
 from collections.abc import Mapping, Sequence
 
-from slowpath.insights.blocks.machine.assembler import Assembled
-from slowpath.insights.blocks.machine.instructions import Instruction
-from slowpath.insights.blocks.machine.values import (
-    NUMERIC,
-    Context,
-    State,
-    is_one_map,
-    is_variable,
-)
+from slowpath.insights.blocks.machine.instructions import Assembled, Instruction
+from slowpath.insights.blocks.machine.values import NUMERIC, Context, State, is_one_map, is_variable
 
 _HELPERS = {"1": 2, "2": 4, "3": 2, "25": 5, "44": 2, "65": 2}
 """How many arguments helpers read that the card has; what it has not reads none."""

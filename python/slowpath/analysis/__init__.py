@@ -1,1 +1,0 @@
-"""What all commands that analyse programs share: options, what there is to analyse, results."""

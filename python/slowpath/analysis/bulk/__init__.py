@@ -1,1 +1,0 @@
-"""Many programs, analysed in processes of this machine or of a cluster."""

@@ -1,0 +1,220 @@
+"""Annotated source code as text: costs at the left, code at the right.
+
+The costs of all rows, with the overhead and the code that has no source line, add up to the last.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.annotate.rows import (
+    AnnotatedInstruction,
+    AnnotatedLine,
+    Annotation,
+    Costs,
+    Source,
+    share_of,
+)
+from slowpath.bound import report_counts
+from slowpath.bound import report_rates as report_single
+from slowpath.bound.report_path import assumption_lines, estimate_lines, labelled
+from slowpath.bound.report_rates import format_cycles
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import NANOSECONDS, cost_words, is_count, is_found
+from slowpath.core.schema.results import Result
+from slowpath.core.terminal import Line, grid
+
+_HOT = 0.05
+_WARM = 0.005
+"""Shares from which on code is marked, those of `perf annotate`."""
+_FILL = 8
+"""Most lines without code that are filled in from the source file; more are a gap."""
+_LEAD = 3
+"""Most lines that are shown above code that follows a gap."""
+_FOLD = 4
+"""Most instructions that are not on the path and still written out, where there is no source."""
+_INDENT = "        "
+
+
+class _Row(NamedTuple):
+    """A row of the table: code, or a heading without costs."""
+
+    text: str
+    place: str = ""
+    runs: int | None = None  # None: no code
+    cost: Costs | None = None
+    style: str = ""
+
+
+def headline(result: Result) -> Iterator[Line]:
+    """The program and its guarantee, as `slowpath bound` words them."""
+    guarantee = result["guarantee"]
+    if guarantee is None:
+        return
+    if is_count(result):
+        yield report_counts.title_line(result)
+        yield from report_counts.guarantee_lines(result, guarantee)
+        yield from estimate_lines(result)
+        yield from assumption_lines(result)
+    else:
+        yield report_single.title_line(result)
+        yield from report_single.guarantee_lines(result, guarantee)
+        yield report_single.bottleneck_line(result, guarantee)
+    if not is_found(guarantee):
+        yield labelled("costs", "of the path that sets this bound; no packet needs to take it")
+
+
+def annotation_report(
+    annotated: Annotation, sources: Mapping[str, Source], *, instructions: bool
+) -> Iterator[Line]:
+    """The lines about one program that has a guarantee."""
+    component = annotated["component"]
+    if component is None:
+        return
+    rows = list(_rows(annotated, sources, instructions=instructions))
+    if any(annotated["overhead"].values()):
+        around = component == NANOSECONDS
+        text = "the kernel's loop" if around else "per-packet overhead of the device"
+        rows.append(_Row(text, "", None, annotated["overhead"]))
+    rows.append(_Row("total", "", None, annotated["cost"], "bold"))
+    used = [name for name, cost in annotated["cost"].items() if cost or name == component]
+    costs = [cost_words(name, annotated["metric"]) for name in used]
+    columns = ("", "share", "runs", *costs, "line", "code")
+    cells = [_cells(row, annotated, component, used) for row in rows]
+    lines = list(grid(columns, cells, right=columns[1:-1], margin=""))
+    yield lines[0]
+    for row, line in zip(rows, lines[1:], strict=True):
+        yield line._replace(style=row.style or _style(row, annotated, component))
+
+
+def _cells(row: _Row, annotated: Annotation, component: str, used: Sequence[str]) -> list[str]:
+    if row.cost is None or row.runs == 0:
+        runs = "" if row.runs is None else "0"
+        return ["", "", runs, *("" for _ in used), row.place, row.text]
+    share = share_of(row.cost, annotated["cost"], component)
+    mark = ">" if row.runs and share >= _HOT else ""
+    runs = "" if row.runs is None else str(row.runs)
+    costs = [format_cycles(row.cost[name]) for name in used]
+    return [mark, f"{100 * share:.1f} %", runs, *costs, row.place, row.text]
+
+
+def _style(row: _Row, annotated: Annotation, component: str) -> str:
+    """Colours as `perf annotate` has them."""
+    if not row.runs or row.cost is None:
+        return "dim" if row.runs == 0 else ""
+    share = share_of(row.cost, annotated["cost"], component)
+    return "red" if share >= _HOT else "green" if share >= _WARM else ""
+
+
+def _rows(
+    annotated: Annotation, sources: Mapping[str, Source], *, instructions: bool
+) -> Iterator[_Row]:
+    if not annotated["lines"]:
+        yield from _bare(annotated["instructions"])
+        return
+    below = dict[tuple[str, int], list[AnnotatedInstruction]]()
+    lost = list[AnnotatedInstruction]()
+    for entry in annotated["instructions"]:
+        if entry["file"] is not None and entry["line"] is not None:
+            below.setdefault((entry["file"], entry["line"]), []).append(entry)
+        elif entry["runs"]:
+            lost.append(entry)
+    before: AnnotatedLine | None = None
+    for line in annotated["lines"]:
+        if before is None or before["file"] != line["file"]:
+            yield _Row(line["file"], style="bold")
+            yield from _leading(line["line"], 0, sources.get(line["file"]))
+        else:
+            yield from _between(before, line, sources)
+        yield _source_row(line, sources)
+        if instructions:
+            yield from map(_instruction_row, below.get((line["file"], line["line"]), []))
+        before = line
+    if lost:
+        yield _Row("instructions without a source line", style="bold")
+        yield from map(_instruction_row, lost) if instructions else _joined(lost)
+
+
+def _source_row(line: AnnotatedLine, sources: Mapping[str, Source]) -> _Row:
+    text = line["text"]
+    if not text and line["file"] in sources:
+        text = sources[line["file"]].text(line["line"]) or ""
+    return _Row(text, str(line["line"]), line["runs"], line["cost"])
+
+
+def _between(
+    before: AnnotatedLine, after: AnnotatedLine, sources: Mapping[str, Source]
+) -> Iterator[_Row]:
+    """Lines without code: from the source file, or a gap."""
+    numbers = range(before["line"] + 1, after["line"])
+    source = sources.get(before["file"])
+    texts = [None if source is None else source.text(number) for number in numbers]
+    if len(numbers) > _FILL or None in texts:
+        yield _Row("...", style="dim")
+        yield from _leading(after["line"], before["line"], source)
+        return
+    for number, text in zip(numbers, texts, strict=True):
+        yield _Row(text or "", str(number), style="dim")
+
+
+def _leading(line: int, above: int, source: Source | None) -> Iterator[_Row]:
+    """The lines directly above one, as far as nothing is blank: the head of a function."""
+    texts = list[tuple[int, str]]()
+    while source is not None and len(texts) < _LEAD and line - 1 > above:
+        line -= 1
+        text = source.text(line)
+        if not text:
+            break
+        texts.append((line, text))
+    for number, text in reversed(texts):
+        yield _Row(text, str(number), style="dim")
+
+
+def _instruction_row(entry: AnnotatedInstruction) -> _Row:
+    text = f"{_INDENT}.{entry['instruction']:<5} {entry['text']}"
+    return _Row(text, "", entry["runs"], entry["cost"])
+
+
+def _joined(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
+    """Neighbours that run as often as each other in one row."""
+    group = list[AnnotatedInstruction]()
+    for entry in entries:
+        last = group[-1] if group else entry
+        adjacent = last["instruction"] + 1 == entry["instruction"] and last["runs"] == entry["runs"]
+        if group and not adjacent:
+            yield _group_row(group)
+            group = []
+        group.append(entry)
+    yield _group_row(group)
+
+
+def _group_row(group: Sequence[AnnotatedInstruction]) -> _Row:
+    first, last = group[0], group[-1]
+    text = f".{first['instruction']}"
+    if last is not first:
+        text += f"-.{last['instruction']}"
+    total = {name: sum(entry["cost"][name] for entry in group) for name in first["cost"]}
+    return _Row(_INDENT + text, "", first["runs"], total)
+
+
+def _bare(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
+    """The instructions of a program without source lines."""
+    idle = list[AnnotatedInstruction]()
+    for entry in entries:
+        if not entry["runs"]:
+            idle.append(entry)
+            continue
+        yield from _idle(idle)
+        idle.clear()
+        yield _bare_row(entry)
+    yield from _idle(idle)
+
+
+def _idle(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
+    if len(entries) <= _FOLD:
+        yield from map(_bare_row, entries)
+    else:
+        yield _Row(f"... {len(entries)} instructions that are not on the path", style="dim")
+
+
+def _bare_row(entry: AnnotatedInstruction) -> _Row:
+    return _Row(one_line(entry["text"]), f".{entry['instruction']}", entry["runs"], entry["cost"])

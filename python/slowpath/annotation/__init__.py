@@ -1,1 +1,0 @@
-"""Programs with what every line costs, and the text of these lines."""

@@ -1,1 +1,0 @@
-"""What Python programs call: `docs/python.md`."""

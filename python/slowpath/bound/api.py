@@ -1,0 +1,358 @@
+"""`slowpath.bound(...)` for Python programs, its results, and their display in notebooks."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Literal, overload
+
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.options import DEFAULT_DEADLINE, WrittenOptions, read_request
+from slowpath.bound.outcomes import Analysed
+from slowpath.bound.plan import Request
+from slowpath.bound.progress import Watcher
+from slowpath.bound.report import text_reporter
+from slowpath.bound.requirement import Decision, Judgement, hold_against
+from slowpath.core.engine.analyses import Progress, Run
+from slowpath.core.engine.identity import version
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import condition, is_count, metric_rate, rate_metric
+from slowpath.core.schema.rates import format_rate
+from slowpath.core.schema.results import (
+    DESCRIBED_PATHS,
+    Bound,
+    Estimate,
+    PathResult,
+    Result,
+    Verdict,
+)
+from slowpath.core.selection import Selection
+
+
+def page_part(results: Sequence[Result]) -> str:
+    """The table as HTML; of a single program, its slowest packet below."""
+    rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
+    heads = ("program", "target", "guaranteed", "verdict", "if")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return table + (_packet(results[0]) if len(results) == 1 else "")
+
+
+def preformatted(text: str) -> str:
+    """A text with its columns below each other, as HTML."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def _cells(result: Result) -> Iterator[str]:
+    name = result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+    guarantee = result["guarantee"]
+    yield _cell(name)
+    yield _cell(result["target"])
+    if guarantee is None:
+        yield _cell(result["error"] or "")
+        yield from (_cell("not analysed"), _cell(""))
+        return
+    if is_count(result):
+        counts = (guarantee["counts"] or {}).items()
+        yield _cell(", ".join(f"{count} {what}" for what, count in counts))
+    else:
+        metric = rate_metric(result)
+        yield _cell(format_rate(metric_rate(guarantee, metric), metric))
+    yield _cell(guarantee["verdict"] or "")
+    yield _cell("; ".join(map(condition, result["assumptions"])))
+
+
+def _cell(text: str) -> str:
+    return f"<td>{escape(one_line(text))}</td>"
+
+
+def _packet(result: Result) -> str:
+    if not result["paths"]:
+        return ""
+    lines = "\n".join(hex_dump(witness_bytes(result["paths"][0]["witness"])))
+    return preformatted(lines)
+
+
+class Program:
+    """A program and what is known of it. `str()` is the report of the command."""
+
+    def __init__(self, analysed: Analysed, request: Request) -> None:
+        """As `bound` makes it."""
+        self._detail = analysed.detail
+        self._request = request
+        self.result: Result = analysed.result
+        """Everything, as `docs/json.md` describes it."""
+        self.label = analysed.task.label
+        """The file, and the name of the program where a file can have several."""
+
+    @property
+    def file(self) -> str:
+        """The file, as it was named."""
+        return self.result["file"]
+
+    @property
+    def name(self) -> str:
+        """The name of the program in the file."""
+        return self.result["program"]
+
+    @property
+    def target(self) -> str:
+        """The device."""
+        return self.result["target"]
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no guarantee; None when there is one."""
+        return self.result["error"]
+
+    @property
+    def guarantee(self) -> Bound | None:
+        """The guarantee; None when there is an error."""
+        return self.result["guarantee"]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the guarantee is `exact`, `conditional` (see `assumptions`) or a `bound`."""
+        return None if self.guarantee is None else self.guarantee["verdict"]
+
+    @property
+    def bitrate(self) -> float | None:
+        """Guaranteed bit/s; None on targets that count, and where there is an error."""
+        return None if self.guarantee is None else self.guarantee["bitrate_bps"]
+
+    @property
+    def packetrate(self) -> float | None:
+        """Guaranteed packets/s; None on targets that count, and where there is an error."""
+        return None if self.guarantee is None else self.guarantee["packetrate_pps"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By component, what no packet exceeds; empty on targets with rates."""
+        return {} if self.guarantee is None else self.guarantee["counts"] or {}
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """What the slowest path is estimated to take, in nanoseconds; None where nothing is."""
+        return self.result["estimate"]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the guarantee depends on, one sentence each."""
+        return self.result["assumptions"]
+
+    @property
+    def paths(self) -> list[PathResult]:
+        """Satisfiable paths, the slowest first."""
+        return self.result["paths"]
+
+    @property
+    def packets(self) -> list[bytes]:
+        """The witness packets of the paths; bytes of which any value does are zero."""
+        return [wire_bytes(path["witness"]) for path in self.paths]
+
+    @property
+    def met(self) -> bool | None:
+        """Whether what was required holds; None when that is not decided, or nothing was."""
+        judgement = self._judgement()
+        if judgement is None or judgement.decision is Decision.UNDECIDED:
+            return None
+        return judgement.decision is Decision.MET
+
+    @property
+    def reason(self) -> str | None:
+        """Why `met` is what it is, in words."""
+        judgement = self._judgement()
+        return None if judgement is None else judgement.reason
+
+    def _judgement(self) -> Judgement | None:
+        required, accept = self._request.requirement, self._request.accept_assumptions
+        return None if required is None else hold_against(self.result, required, accept=accept)
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"{self.label}: {self.error}"
+        reporter = text_reporter([self.label], verbose=False)
+        lines = reporter.add(self.result, self._detail, "")
+        return "\n".join(line.text for line in lines)
+
+    def __repr__(self) -> str:
+        return f"<slowpath.Program {self.label}: {self.verdict or 'not analysed'}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return page_part([self.result])
+
+
+class Results(Sequence[Program]):
+    """The programs in the order of the files. `str()` is the table of the command."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        """As `bound` makes it."""
+        self._programs = list(programs)
+
+    @overload
+    def __getitem__(self, index: int) -> Program: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | slice) -> "Program | Results":
+        if isinstance(index, slice):
+            return Results(self._programs[index])
+        return self._programs[index]
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __iter__(self) -> Iterator[Program]:
+        return iter(self._programs)
+
+    def to_json(self) -> str:
+        """The document that `slowpath bound --format json` writes, for `slowpath diff` too."""
+        results = [program.result for program in self]
+        return json.dumps({"slowpath": version(), "results": results})
+
+    def write_pcap(self, file: str | os.PathLike[str]) -> None:
+        """Writes the witness packets of all programs.
+
+        Raises:
+            OSError: when the file cannot be written.
+        """
+        write_pcap(os.fspath(file), [packet for program in self for packet in program.packets])
+
+    def __str__(self) -> str:
+        if len(self) == 1:
+            return str(self[0])
+        reporter = text_reporter([program.label for program in self], verbose=False)
+        lines = list(reporter.start())
+        for program in self:
+            lines += reporter.add(program.result, program._detail, "")
+        return "\n".join(line.text for line in [*lines, *reporter.finish()])
+
+    def __repr__(self) -> str:
+        return f"<slowpath.Results of {len(self)} program{'s'[: len(self) != 1]}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return page_part([program.result for program in self])
+
+
+File = str | os.PathLike[str]
+OnProgress = Callable[[str, Progress], None]
+"""Is told the label of a program and how far its analysis is, ten times a second."""
+
+
+def bound(  # noqa: PLR0913 - one for each option of the command
+    *files: File,
+    section: str | Sequence[str] = (),
+    prog_name: str | Sequence[str] = (),
+    cflags: Sequence[str] = (),
+    target: str | None = None,
+    metric: str | None = None,
+    cores: int | None = None,
+    require: str | None = None,
+    accept_assumptions: bool = False,
+    unroll: int | str | None = None,
+    paths: int | Literal["all"] = 1,
+    mtu: int | None = None,
+    entries: int | None = None,
+    deadline: float | None = DEFAULT_DEADLINE,
+    total_deadline: float | None = None,
+    memory: int | str | None = None,
+    assume: File | None = None,
+    maps: File | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the name of the option
+    map_abi: str | None = None,
+    receive: str | None = None,
+    btf: File | None = None,
+    progress: OnProgress | None = None,
+) -> Results:
+    """Guarantees how fast programs are: finds the slowest path that any packet can take.
+
+    Args:
+        files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
+        section: globs on sections of objects, such as `xdp*`; by default every XDP program.
+        prog_name: globs on names of programs.
+        cflags: flags for clang.
+        target: the device: the name of a built-in one, or the file of a description (`*.toml`); by
+            default `linux-xdp`, a server, and `agilio-cx-2x40` where a file is a listing.
+        metric: what is guaranteed: `bitrate`, `packetrate`, or what the target counts.
+        cores: how many cores of the device; by default all.
+        require: a rate or count to hold the guarantees against; see `Program.met`.
+        accept_assumptions: lets `require` be met where limits of loops cut them short.
+        unroll: the limit of loops whose limit is not known, or `N@FILE:LINE,...`.
+        paths: how many of the slowest satisfiable paths.
+        mtu: bytes of the longest packet, Ethernet header included, frame check sequence not; by
+            default what `receive` delivers, on a SmartNIC what the target says.
+        entries: of each map that has room for so many, for estimates of times; by default one.
+        deadline: seconds for each program; None: no limit.
+        total_deadline: seconds for all of them.
+        memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.
+        assume: a file with prices and values that are assumed (TOML).
+        maps: a file with the content of maps (JSON).
+        set: values of variables that a loader sets: `NAME=VALUE`, or `NAME=any`.
+        map_abi: how programs on the card reach maps: `array-pointer` or `call`.
+        receive: how packets arrive at programs in a kernel: `any`, `native-page`, `veth`,
+            `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default as on any
+            device.
+        btf: a file with the types of the kernel; by default those of the running one.
+        progress: is called while programs are analysed.
+
+    Returns:
+        One result for each program, also of those that could not be analysed (`Program.error`).
+
+    Raises:
+        OptionError: when an option makes no sense; it names the option of the command.
+        InputError: when a file that an option names cannot be read.
+        KeyboardInterrupt: on a second Ctrl-C; after the first one, results have what is known by
+            then.
+    """
+    written = WrittenOptions(
+        selection=Selection(_words(section), _words(prog_name)),
+        cflags=_words(cflags),
+        target=target,
+        metric=metric,
+        cores=cores,
+        require=require,
+        accept_assumptions=accept_assumptions,
+        unroll=unroll,
+        paths=paths,
+        mtu=mtu,
+        entries=entries,
+        deadline=0 if deadline is None else deadline,
+        total_deadline=total_deadline,
+        memory=memory,
+        assume=_path(assume),
+        maps=_path(maps),
+        set=_words(set),
+        map_abi=map_abi,
+        receive=receive,
+        btf=_path(btf),
+    )
+    request = read_request([os.fspath(file) for file in files], written)
+    session = Session(request)
+    options = request.options._replace(path_details=DESCRIBED_PATHS)
+    with heeding_signals() as stopping:
+        audience = RunContext(stopping, lambda label, *_: _Told(label, progress))
+        return Results([Program(each, request) for each in session.analyse(audience, options)])
+
+
+class _Told(Watcher):
+    """Tells whoever wants to know how far an analysis is."""
+
+    def __init__(self, label: str, progress: OnProgress | None) -> None:
+        self._label = label
+        self._progress = progress
+
+    def look(self, run: Run) -> None:
+        """As `Watcher` has it."""
+        if self._progress is not None:
+            self._progress(self._label, run.news)
+
+
+def _words(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _path(file: File | None) -> str | None:
+    return None if file is None else os.fspath(file)

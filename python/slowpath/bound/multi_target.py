@@ -1,0 +1,66 @@
+"""Several targets of one call, and the meaning of options on each of them."""
+
+import os.path
+from collections.abc import Sequence
+
+from slowpath.bound.options import WrittenOptions, choose_target, read_option, read_request
+from slowpath.bound.plan import Request
+from slowpath.core.engine.targets import Target
+from slowpath.core.errors import OptionError
+from slowpath.core.schema.rates import METRICS
+
+
+def named_targets(text: str) -> list[str]:
+    """The targets between the commas.
+
+    Raises:
+        OptionError: when one is named twice.
+    """
+    if os.path.exists(text):
+        return [text]  # a file whose name has a comma
+    names = [name.strip() for name in text.split(",")]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError("--target", f"{twice} is named twice")
+    return names
+
+
+def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request]:
+    """What the options ask for, for each target that is named.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    if written.target is None:
+        return [read_request(files, written)]
+    names = named_targets(written.target)
+    if len(names) == 1:
+        return [read_request(files, written._replace(target=names[0]))]
+    known = [read_option("--target", choose_target, name) for name in names]
+    requests = [
+        read_request(files, without_others(written._replace(target=name), target, known))
+        for name, target in zip(names, known, strict=True)
+    ]
+    # Time for all of it is counted from one moment.
+    until = requests[0].until
+    return [one._replace(until=until, clang=requests[0].clang) for one in requests]
+
+
+def without_others(
+    written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
+) -> WrittenOptions:
+    """Options for one of several targets: without those that only others of them have."""
+
+    def has_metric(one: Target) -> bool:
+        return written.metric in (one.counters or METRICS)
+
+    if not has_metric(target) and any(map(has_metric, all_of_them)):
+        written = written._replace(metric=None)
+    if target.counters is not None and any(one.counters is None for one in all_of_them):
+        written = written._replace(cores=None)
+    if target.machine is None and any(one.machine is not None for one in all_of_them):
+        written = written._replace(entries=None)
+    if target.counters is None and any(one.counters is not None for one in all_of_them):
+        written = written._replace(receive=None)
+    return written

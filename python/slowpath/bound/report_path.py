@@ -1,0 +1,423 @@
+"""Reports on one path: source lines, repeated instructions, programs of a chain, estimates."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from slowpath.core.packet import hex_dump, memory_dump, witness_bytes
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import NANOSECONDS, condition, is_found, verdict_of
+from slowpath.core.schema.rates import format_packetrate
+from slowpath.core.schema.results import (
+    DESCRIBED_PATHS,
+    USUAL_ENDS,
+    Bound,
+    Detail,
+    MapContent,
+    Named,
+    PathDetail,
+    PathEstimate,
+    PathLine,
+    PathResult,
+    Result,
+    Stats,
+    Stretch,
+    Surroundings,
+    Unknown,
+)
+from slowpath.core.terminal import Line
+
+LABEL = 13
+"""Width of the labels at the left."""
+INDENT = "  "
+
+
+def labelled(label: str, text: str, style: str = "") -> Line:
+    """A line about a result."""
+    return Line(f"{label:<{LABEL}}{text}", style)
+
+
+def detail_line(label: str, text: str) -> Line:
+    """A line about a path."""
+    return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
+
+
+def exactness(result: Result) -> str:
+    """How exact the guarantee of a slowest path is: with the first condition, if there are any."""
+    if verdict_of(result) != "conditional":
+        return "exact"
+    first, *others = result["assumptions"]
+    more = f", and {count_of(len(others), 'more assumption')}" if others else ""
+    return f"exact if {one_line(condition(first))}{more}"
+
+
+def style_of(guarantee: Bound) -> str:
+    """The style of a guarantee: only what is exact without conditions is all good."""
+    return "bold green" if guarantee["exact"] else "bold yellow"
+
+
+def assumption_lines(result: Result) -> Iterator[Line]:
+    """What a guarantee depends on, but for what `exactness` says, and what else is to be known."""
+    said = 1 if verdict_of(result) == "conditional" else 0
+    for label, texts in (
+        ("assuming", result["assumptions"][said:]),
+        ("note", result["notes"] or []),
+    ):
+        for number, text in enumerate(texts):
+            yield labelled("" if number else label, f"- {one_line(text)}")
+
+
+def all_paths(
+    result: Result,
+    detail: Detail,
+    one_path: Callable[[Result, int, PathDetail], Iterator[Line]],
+    value: Callable[[PathResult], str],
+    *,
+    verbose: bool,
+) -> Iterator[Line]:
+    """The paths of a report, each as `one_path` describes it, and how the search ended.
+
+    `value` is what the paths are ordered by, in words.
+    """
+    if not result["paths"]:
+        yield Line("")
+        yield Line("No satisfiable path is known yet: there is no witness.")
+    # An analysis that was ended by force has described none of its paths.
+    described = detail["paths"][: min(len(result["paths"]), DESCRIBED_PATHS)]
+    for index, each in enumerate(described):
+        yield Line("")
+        yield from one_path(result, index, each)
+        if verbose:
+            yield from listing_lines(each)
+    more = result["paths"][len(described) :]
+    if more:
+        first, last = value(more[0]), value(more[-1])
+        values = first if first == last else f"from {first} to {last}"
+        yield Line("")
+        yield Line(
+            f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json has them all"
+        )
+    guarantee = result["guarantee"]
+    if guarantee is not None and is_found(guarantee) and guarantee["stopped"] is not None:
+        yield Line("")
+        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
+    if verbose:
+        yield from stats_lines(result["stats"])
+
+
+def witness_lines(path: PathResult) -> Iterator[Line]:
+    """The packet, map content and values that a path needs."""
+    witness = path["witness"]
+    yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
+    for row in hex_dump(witness_bytes(witness)):
+        yield Line(f"{INDENT * 2}{row}")
+    for name, entries in witness["maps"].items():
+        if not entries:
+            continue
+        yield detail_line("map content", f"{name}; what is not listed may be anything")
+        for entry in entries:
+            yield from (Line(f"{INDENT * 2}{row}") for row in _content_rows(entry))
+    if witness["environment"]:
+        yield detail_line("at the start", "besides the packet")
+    for given in witness["environment"] or []:
+        yield Line(f"{INDENT * 2}{one_line(given_text(given))}")
+    if witness["unknowns"]:
+        yield detail_line("results", "that instructions have to yield, in order")
+    for unknown in witness["unknowns"]:
+        yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
+
+
+def given_text(given: Named | Surroundings) -> str:
+    """What has to be so before the first instruction."""
+    if "memory" in given:
+        return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
+    return f"{given['name']} = {given['value']}"
+
+
+def unknown_text(unknown: Unknown) -> str:
+    """What an instruction has to yield: where, which call, which of its results, and the value."""
+    place = f".{unknown['instruction']}"
+    if unknown["line"] is not None:
+        place += f" ({unknown['file']}:{unknown['line']})"
+    if unknown["call"] is None:
+        return f"{place} {unknown['text']} -> {unknown['value']:#x}"
+    return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
+
+
+def _content_rows(content: MapContent) -> Iterator[str]:
+    """What a map holds: a dump of memory, or one line."""
+    if "offset" in content:
+        yield from memory_dump(content["offset"], content["bytes"])
+    elif "others" in content:
+        yield count_of(content["others"], "other element")
+    elif "value" not in content:
+        if "key" in content:
+            yield f"{content['key']} -> map {content['map']}"
+        elif "max_entries" in content:
+            yield f"map {content['map']} with room for {content['max_entries']}"
+    elif "key" not in content:
+        yield f"next -> {_value_text(content['value'])}"
+    else:
+        inside = f"{content['map']} " if "map" in content else ""
+        yield f"{inside}{content['key']} -> {_value_text(content['value'])}"
+
+
+def _value_text(value: str | dict[str, str] | None) -> str:
+    """The value of an element; of a large one, the bytes that matter."""
+    if isinstance(value, dict):
+        pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
+        return ", ".join(pieces) or "anything"
+    return "no entry" if value is None else value
+
+
+def listing_lines(detail: PathDetail) -> Iterator[Line]:
+    """The instructions of a path in the order of the program, and how often each is executed."""
+    counts = Counter(number for number, _ in detail["listing"])
+    texts = dict(detail["listing"])
+    yield detail_line("listing", "executed times, number, instruction")
+    before = -1
+    for number in sorted(texts):
+        if number != before + 1:
+            yield Line(f"{INDENT * 2}{'...':>6}")
+        yield Line(f"{INDENT * 2}{counts[number]:>6}  .{number:<5} {one_line(texts[number])}")
+        before = number
+
+
+def stats_lines(stats: Stats) -> Iterator[Line]:
+    """What the search did."""
+    yield Line("")
+    yield Line(
+        f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
+        f"{stats['unsat']} not; {count_of(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
+        f"of which solver {stats['solver_seconds']:.2f} s"
+    )
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def format_counts(counts: Mapping[str, float]) -> str:
+    """Counts with the names of what is counted, which are plurals."""
+    texts = []
+    for name, count in counts.items():
+        noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+        texts.append(f"{int(count)} {noun if count == 1 else name}")
+    return ", ".join(texts)
+
+
+Range = tuple[int, int]
+"""First and last instruction of a stretch that is executed in order."""
+
+_LONGEST_BODY = 64
+"""Longest repeated part looked for; longer loop bodies are written out."""
+
+T = TypeVar("T")
+
+
+class Repeat(NamedTuple, Generic[T]):
+    """Parts that are executed `times` times one after the other."""
+
+    body: tuple[T, ...]
+    times: int
+
+
+def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
+    """Joins stretches of which one continues where the other ends."""
+    joined: list[Range] = []
+    for first, last in ranges:
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
+    """Folds parts that repeat; of several ways at a place, the one that covers most."""
+    folded: list[Repeat[T]] = []
+    at = 0
+    while at < len(ranges):
+        best = Repeat((ranges[at],), 1)
+        for size in range(1, min(longest, (len(ranges) - at) // 2) + 1):
+            body = tuple(ranges[at : at + size])
+            count = 1
+            while tuple(ranges[at + count * size : at + (count + 1) * size]) == body:
+                count += 1
+            if count > 1 and count * size > best.times * len(best.body):
+                best = Repeat(body, count)
+        folded.append(best)
+        at += best.times * len(best.body)
+    return folded
+
+
+def format_ranges(ranges: Sequence[Range]) -> str:
+    """Ranges as `0-12, (13-20, 25-27) x160, 30`."""
+    parts = []
+    for body, times in fold_repeats(join_adjacent(ranges)):
+        text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in body)
+        if times > 1:
+            text = f"{text} x{times}" if len(body) == 1 else f"({text}) x{times}"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+_LONGEST_LOOP = 512
+"""Longest repeated part looked for, in stretches of one line."""
+_NESTING = 3
+"""Depth of loops in each other that are folded."""
+
+
+class Part(NamedTuple):
+    """Instructions of one line that are executed one after the other."""
+
+    line: int | None  # index into the lines of the path
+    span: tuple[int, int] | None  # first and last instruction, where the line is not known
+    instructions: int
+
+
+class Group(NamedTuple):
+    """Parts that are executed several times one after the other."""
+
+    body: tuple["Node", ...]
+    times: int
+
+
+Node = Part | Group
+
+
+def fold(stretches: Sequence[Stretch]) -> list[Node]:
+    """The path with what repeats folded, loops inside of loops as well."""
+    return _fold([_part(stretch) for stretch in stretches])
+
+
+def _fold(nodes: list[Node]) -> list[Node]:
+    for _ in range(_NESTING):
+        folded = fold_repeats(nodes, _LONGEST_LOOP)
+        if all(repeat.times == 1 for repeat in folded):
+            break
+        nodes = [node for repeat in folded for node in _nodes(repeat)]
+    return nodes
+
+
+def _part(stretch: Stretch) -> Part:
+    span = (stretch["first"], stretch["last"]) if stretch["line"] is None else None
+    return Part(stretch["line"], span, stretch["instructions"])
+
+
+def _nodes(repeat: Repeat[Node]) -> tuple[Node, ...]:
+    if repeat.times == 1:
+        return repeat.body
+    return (Group(tuple(_fold(list(repeat.body))), repeat.times),)
+
+
+def source_lines(path: PathResult, detail: PathDetail) -> Iterator[Line]:
+    """A table: how many instructions of which line, in order of execution."""
+    nodes = fold(detail["stretches"])
+    places = {_place(path["lines"], part): None for part in _parts(nodes)}
+    width = max(map(len, places), default=0)
+    yield Line(f"  {'insns':>7}  source line", "bold")
+    for text in _rows(nodes, path["lines"], width, 0):
+        yield Line(f"  {text}".rstrip())
+
+
+def _parts(nodes: Sequence[Node]) -> Iterator[Part]:
+    for node in nodes:
+        if isinstance(node, Part):
+            yield node
+        else:
+            yield from _parts(node.body)
+
+
+def _place(lines: Sequence[PathLine], part: Part) -> str:
+    if part.line is None:
+        first, last = part.span or (0, 0)
+        return f".{first}" if first == last else f".{first}-.{last}"
+    line = lines[part.line]
+    return one_line(f"{line['file'].rpartition('/')[2]}:{line['line']}")
+
+
+def _rows(
+    nodes: Sequence[Node], lines: Sequence[PathLine], width: int, depth: int
+) -> Iterator[str]:
+    margin = "| " * depth
+    for node in nodes:
+        if isinstance(node, Group):
+            yield f"{f'× {node.times}':>7}  {margin}".rstrip()  # noqa: RUF001 - the sign is meant
+            yield from _rows(node.body, lines, width, depth + 1)
+            continue
+        text = "" if node.line is None else one_line(lines[node.line]["text"].strip())
+        yield f"{node.instructions:>7}  {margin}{_place(lines, node):<{width}}  {text}".rstrip()
+
+
+_LARGE = 100.0
+_ROUNDED = 0.002
+"""Ends of intervals are whole thousandths of an estimate, which is in picoseconds."""
+
+
+def estimate_lines(result: Result) -> Iterator[Line]:
+    """What the slowest path is estimated to take, and on which machine; nothing where none is."""
+    estimate = result["estimate"]
+    if estimate is None:
+        return
+    rate = format_packetrate(estimate["packetrate_pps"])
+    yield labelled(
+        "estimated", f"{format_estimate(estimate)} per packet; {rate} on one core", "bold"
+    )
+    yield labelled("", f"of these, the program takes {format_ns(estimate['program_ns'])}")
+    yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
+    if is_wide(estimate):
+        yield labelled("", "a wide interval: check programs of the calibration disagree with it")
+    if estimate["entries"] > 1:
+        entries = f"{estimate['entries']:,} entries in each map that has room for them"
+        yield labelled("", f"with {entries}, packets spread over all")
+    yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
+
+
+def is_wide(estimate: PathEstimate) -> bool:
+    """Whether the interval is wider than that of a calibration that explains its check programs."""
+    low, high = (estimate["ns"] * end for end in USUAL_ENDS)
+    slack = _ROUNDED * estimate["ns"]
+    return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
+
+
+def _looked_at(candidates: int, stopped: str | None) -> str:
+    if candidates == 1:
+        text = "the slowest path of 1 that was estimated"
+    else:
+        text = f"the slowest of {count_of(candidates, 'path')} that were estimated"
+    return text if stopped is None else f"{text}; no more were looked for: {stopped}"
+
+
+def format_estimate(estimate: PathEstimate) -> str:
+    """An estimate with its interval: `61.4 ns (54.0 to 69.2)`."""
+    low, high = _number(estimate["low_ns"]), _number(estimate["high_ns"])
+    return f"{format_ns(estimate['ns'])} ({low} to {high})"
+
+
+def format_ns(nanoseconds: float) -> str:
+    """Nanoseconds with three digits."""
+    return f"{_number(nanoseconds)} ns"
+
+
+def _number(nanoseconds: float) -> str:
+    return f"{nanoseconds:.1f}" if nanoseconds < _LARGE else f"{nanoseconds:,.0f}"
+
+
+def program_lines(result: Result) -> Iterator[Line]:
+    """One line a program of a chain, in the order in which the path runs through them."""
+    profile = result["profile"]
+    programs = (profile["programs"] if profile is not None else None) or []
+    names = [one_line(part["program"]) for part in programs]
+    width = max(map(len, names), default=0)
+    for number, (name, part) in enumerate(zip(names, programs, strict=True)):
+        label = "" if number else "by program"
+        yield labelled(label, f"{name:<{width}}  {_cost(part['cost'])}")
+
+
+def _cost(cost: Mapping[str, float]) -> str:
+    """Counts, behind the time where there is an estimate."""
+    counts = {name: count for name, count in cost.items() if name != NANOSECONDS}
+    time = [format_ns(cost[NANOSECONDS])] if NANOSECONDS in cost else []
+    return ", ".join([*time, format_counts(counts)])

@@ -1,0 +1,226 @@
+"""Required rates and counts (`--require`)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from slowpath.core.errors import ExitCode
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import (
+    condition,
+    counted,
+    estimate_notes,
+    is_count,
+    is_found,
+    metric_rate,
+    metric_words,
+)
+from slowpath.core.schema.rates import (
+    Most,
+    Rate,
+    Requirement,
+    format_apart,
+    format_rate,
+    parse_rate,
+)
+from slowpath.core.schema.results import Bound, Estimate, PathEstimate, PathResult, Result
+
+_COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
+_MOST_DIGITS = 18
+_NANOSECONDS = 1e9
+
+
+class Decision(Enum):
+    """Whether a program meets a requirement."""
+
+    MET = ExitCode.FINE
+    FAILED = ExitCode.FAILED
+    UNDECIDED = ExitCode.UNDECIDED
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Reads `10Gbit/s`, or `<=4000 instructions`.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    stripped = text.strip()
+    if not stripped.startswith(("<", "=", ">")):
+        return parse_rate(text)
+    match = re.fullmatch(_COUNT, stripped, re.IGNORECASE | re.ASCII)
+    if match is None or len(match["number"]) > _MOST_DIGITS:
+        raise ValueError(
+            f"{text!r} is not a count that must not be exceeded; write for example "
+            "'<=4000 instructions' or '<=300 memory-accesses', in quotes"
+        )
+    return Most(int(match["number"]), "-".join(match["metric"].lower().split()))
+
+
+def decide(result: Result, required: Requirement) -> Decision:
+    """Compares the guarantee with the requirement.
+
+    A bound that does not meet the requirement decides nothing, unless a satisfiable path is known
+    that does not meet it.
+    """
+    guarantee = _binding(result)
+    if guarantee is None:
+        return Decision.UNDECIDED
+    if isinstance(required, Rate) and is_count(result):
+        return _decide_estimate(result, required)
+    if _meets(guarantee, required):
+        return Decision.MET
+    witnessed = any(not _meets(path, required) for path in result["paths"])
+    return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
+
+
+def _binding(result: Result) -> Bound | None:
+    """The guarantee that requirements are held against: that for any number of CPUs."""
+    return result.get("interleaved") or result["guarantee"]
+
+
+def _decide_estimate(result: Result, required: Rate) -> Decision:
+    """Holds the pessimistic end of an estimate against a rate.
+
+    One path that misses it is enough; if the search for paths was stopped, a slower one may have
+    been missed.
+    """
+    estimate = result["estimate"]
+    if estimate is None:
+        return Decision.UNDECIDED
+    if _least_rate(estimate) < required.value:
+        return Decision.FAILED
+    return Decision.MET if estimate["stopped"] is None else Decision.UNDECIDED
+
+
+def _least_rate(estimate: PathEstimate) -> float:
+    """Packets a second at the upper end of what a packet takes."""
+    return _NANOSECONDS / estimate["high_ns"]
+
+
+class Judgement(NamedTuple):
+    """What becomes of a requirement, and why."""
+
+    decision: Decision
+    reason: str
+    relied_on: list[str]  # what a requirement that is met depends on, one sentence each
+
+
+def hold_against(result: Result, required: Requirement, *, accept: bool) -> Judgement:
+    """Holds a result against a requirement.
+
+    A guarantee under limits that cut loops short meets nothing, unless that is accepted.
+    """
+    decision = decide(result, required)
+    if decision is Decision.MET and result["cuts"] and not accept:
+        return Judgement(Decision.FAILED, refusal(result, required), [])
+    relied = relied_on(result, required) if decision is Decision.MET else []
+    return Judgement(decision, explain(result, required, decision), relied)
+
+
+def _meets(found: Bound | PathResult, required: Requirement) -> bool:
+    if isinstance(required, Rate):
+        return metric_rate(found, required.metric) >= required.value
+    return _count(found, required) <= required.value
+
+
+def _count(found: Bound | PathResult, required: Most) -> int:
+    """What is counted; a path has costs where a bound has counts."""
+    counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
+    return counted(counts or {}, required.metric)[1]
+
+
+def explain(result: Result, required: Requirement, decision: Decision) -> str:
+    """The decision as a sentence."""
+    guarantee = _binding(result)
+    if guarantee is None:
+        return f"{_wanted(required)} required, nothing guaranteed"
+    if isinstance(required, Rate) and is_count(result):
+        return _explain_estimate(result["estimate"], required, decision)
+    return _explain_guarantee(result, guarantee, required, decision)
+
+
+def _explain_guarantee(
+    result: Result, guarantee: Bound, required: Requirement, decision: Decision
+) -> str:
+    found: Bound | PathResult = guarantee
+    if not is_found(guarantee) and decision is Decision.FAILED:
+        found = next(path for path in result["paths"] if not _meets(path, required))
+    value, wanted = _words(found, required)
+    rate = isinstance(required, Rate)
+    match decision:
+        case Decision.MET:
+            return f"{value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee) and rate:
+            return f"only {value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee):
+            return f"up to {value}, {wanted} required"
+        case Decision.FAILED:
+            verb = "allows only" if rate else "causes"
+            return f"a packet is known that {verb} {value}, {wanted} required"
+        case Decision.UNDECIDED:
+            least = "at least" if rate else "at most"
+            return (
+                f"undecided: {wanted} required, {least} {value} guaranteed ({guarantee['stopped']})"
+            )
+
+
+def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decision) -> str:
+    if estimate is None:
+        return f"undecided: {_wanted(required)} required, nothing estimated"
+    least, wanted = format_apart(_least_rate(estimate), required.value, required.metric)
+    middle = format_rate(estimate["packetrate_pps"], required.metric)
+    only = "only " if decision is Decision.FAILED else ""
+    text = (
+        f"{only}{least} at the pessimistic end of the estimate of {middle}, {wanted} required; "
+        "estimates are no guarantees"
+    )
+    if decision is not Decision.UNDECIDED:
+        return text
+    return f"undecided: {text}; not all paths were looked at ({estimate['stopped']})"
+
+
+def _wanted(required: Requirement) -> str:
+    if isinstance(required, Rate):
+        return format_rate(required.value, required.metric)
+    return f"at most {required.value} {metric_words(required.metric)}"
+
+
+def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
+    """What is found and what is required, as texts that differ if they do."""
+    if isinstance(required, Rate):
+        return format_apart(metric_rate(found, required.metric), required.value, required.metric)
+    return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
+
+
+def _is_of_estimate(result: Result, required: Requirement) -> bool:
+    """Whether a requirement is held against an estimate: a rate, where counts are guaranteed."""
+    return isinstance(required, Rate) and is_count(result)
+
+
+def relied_on(result: Result, required: Requirement) -> list[str]:
+    """What a requirement that is met depends on, one sentence each."""
+    # The first assumption is that no other CPU interferes, where there is a guarantee without it.
+    others = result["assumptions"][1 if "interleaved" in result else 0 :]
+    texts = [condition(text) for text in others]
+    if _is_of_estimate(result, required):
+        texts += [f"the estimate holds although {text}" for text in estimate_notes(result)]
+    return [one_line(text) for text in texts]
+
+
+def refusal(result: Result, required: Requirement) -> str:
+    """Why a requirement is not met although the number meets it: loops are cut short."""
+    cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
+    subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
+    return (
+        f"the {subject} meets the requirement only if {cuts}; packets may make it run more often: "
+        "--accept-assumptions takes that"
+    )
+
+
+def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
+    """The shell command that runs `command` on the files with the same options."""
+    import shlex
+
+    protected = [f"./{file}" if file.startswith("-") else file for file in files]
+    return shlex.join(["slowpath", *command.split(), *protected, *options])

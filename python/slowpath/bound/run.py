@@ -1,0 +1,191 @@
+"""The command `slowpath bound`.
+
+All but the report is what `slowpath.bound(...)` does as well: `api/bound.py`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.options import check_not_a_program, read_option
+from slowpath.bound.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bound.plan import Plan, Request
+from slowpath.bound.report import MakeReporter, Reporter
+from slowpath.core.errors import ExitCode, worst
+from slowpath.core.inputs import check_writable, write_error
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.schema.results import Result
+from slowpath.core.sources import provenance
+from slowpath.core.terminal import error, note, out_lines
+
+if TYPE_CHECKING:
+    from slowpath.core.jobs.pool import Pool
+
+
+Parts = Sequence[tuple[Request, Session]]
+"""Sessions, each with its request."""
+
+
+class Output(NamedTuple):
+    """How results are written, and where."""
+
+    make_reporter: MakeReporter
+    pcap: str | None  # a file for packets
+    verbose: bool
+    command: str = "bound"  # the words that call it
+
+
+class Place(NamedTuple):
+    """Where programs are analysed: one after the other here, or many at once."""
+
+    jobs: int | None = None  # processes of this machine
+    scheduler: str | None = None  # of a cluster
+
+
+HERE = Place()
+"""One after the other."""
+
+
+def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
+    """Analyses every program for each request; a failure does not stop the rest.
+
+    All requests are about the same files, which are read once.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are.
+        InputError: when the packet file cannot be written, or a kernel's types not be read.
+    """
+    files = requests[0].files
+    if output.pcap is not None:
+        read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
+    plan: Plan | None = None
+    parts = []
+    for request in requests:
+        session = Session(request, plan)
+        plan = session.plan
+        parts.append((request, session))
+    count = sum(len(session.plan.tasks) for _, session in parts)
+    if place.scheduler is None and min(place.jobs or 1, count) <= 1:
+        return report(parts, output)
+    from slowpath.core.jobs.pool import open_pool
+
+    with open_pool(place.scheduler, place.jobs) as pool:
+        return report(parts, output, pool)
+
+
+def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
+    """Analyses every program of sessions, in a pool if there is one, and reports all of it.
+
+    Raises:
+        InputError: when the packet file cannot be written, or a kernel's types not be read.
+    """
+    if output.pcap is not None:
+        check_writable(output.pcap)
+    _note_remarks(parts)
+    with heeding_signals() as stopping:
+        return _run(parts, output, stopping, pool)
+
+
+def _note_remarks(parts: Parts) -> None:
+    """Says which programs are left out, once for all targets."""
+    remarks = [remark for _, session in parts for remark in session.plan.remarks]
+    note_remarks(Plan([], list(dict.fromkeys(remarks))))
+
+
+def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
+    labels = [task.label for _, session in parts for task in session.plan.tasks]
+    reporter = output.make_reporter(labels, verbose=output.verbose)
+    compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    reporter.provenance = provenance(compiled=compiled)
+    unmatched = Unmatched()
+    several = len(set(labels)) < len(labels)  # they are told apart by their targets
+    say = _sayer if several else lambda _target, _said: error
+    of_files, said = Complaints(parts[0][0], unmatched), set[str]()
+    of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
+    codes, packets = list[ExitCode](), list[bytes]()
+    out_lines(reporter.start())
+    for at, analysed in _analysed(parts, reporter, stopping, pool):
+        if output.pcap is not None:
+            packets += _packets(analysed.result)
+        out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
+        # What keeps a file from being read is the same on all targets, and is said once.
+        code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
+        if code is ExitCode.FINE:
+            where = f" on {analysed.task.target}" if several else ""
+            code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
+        codes.append(code)
+    # Whoever reads the report may close it early.
+    if output.pcap is not None:
+        _save_packets(output.pcap, packets)
+    out_lines(reporter.finish())
+    codes.append(unmatched.complain())
+    return worst(codes)
+
+
+def _analysed(
+    parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
+) -> Iterator[tuple[int, Analysed]]:
+    """Every program that has been analysed, with the number of its part; in order."""
+    if pool is not None:
+        from slowpath.bound.bulk import analyse_all
+
+        yield from analyse_all(parts, pool, stopping, reporter.described_paths)
+        return
+    for at, (request, session) in enumerate(parts):
+        options = request.options._replace(path_details=reporter.described_paths)
+        meanwhile = partial(reporter.prepare, request.metric)
+        for each in session.analyse(RunContext(stopping, meanwhile=meanwhile), options):
+            yield at, each
+
+
+def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
+    """What says why programs could not be analysed on one of several targets.
+
+    Files that options name are to blame on any, of which `said` keeps what was said already.
+    """
+
+    def say(file: str, what: str) -> None:
+        if not what.startswith(f"{file}:"):
+            error(file, f"on {target}: {what}")
+        elif what not in said:
+            said.add(what)
+            error(file, what)
+
+    return say
+
+
+def _hold(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
+    """What the exit code says of `--require`; why it is not met goes to standard error.
+
+    The program is called so.
+    """
+    if request.requirement is None:
+        return ExitCode.FINE
+    from slowpath.bound.requirement import Decision, hold_against, reproduce
+
+    task, accept = analysed.task, request.accept_assumptions
+    judgement = hold_against(analysed.result, request.requirement, accept=accept)
+    for sentence in judgement.relied_on:
+        note(f"note: {label}: --require is met if {sentence}")
+    if judgement.decision is not Decision.MET:
+        error(label, judgement.reason)
+        options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
+        note(f"reproduce: {reproduce(command, [task.file], options)}")
+    return ExitCode(judgement.decision.value)
+
+
+def _packets(result: Result) -> Iterator[bytes]:
+    """The packets of all paths that are known."""
+    from slowpath.core.packet import wire_bytes
+
+    return (wire_bytes(path["witness"]) for path in result["paths"])
+
+
+def _save_packets(path: str, packets: list[bytes]) -> None:
+    from slowpath.core.packet import write_pcap
+
+    try:
+        write_pcap(path, packets)
+    except OSError as problem:
+        raise write_error(path, problem) from None

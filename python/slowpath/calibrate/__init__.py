@@ -1,0 +1,1 @@
+"""The slice `calibrate`: experiments on this machine, and the target file that they yield."""

@@ -1,0 +1,1 @@
+"""The parameters of this machine's core, fitted to measurements."""

@@ -1,0 +1,191 @@
+"""From a run of experiments to the target file of the machine."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from slowpath.calibrate.core_model.description import NAME, Machine, Quality, quality, quoted
+from slowpath.calibrate.core_model.fitting import Fitted, fit
+from slowpath.calibrate.core_model.observations import Observation, observations
+from slowpath.calibrate.experiments.documents import ModelDocument
+from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder, write
+from slowpath.core.engine import estimates, targets
+from slowpath.fit.documents import Segment
+
+if TYPE_CHECKING:
+    from slowpath.measure.environment import Environment
+
+
+_BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
+"""Helpers that look for an entry by its key."""
+
+
+def models_text(documents: Sequence[ModelDocument], spread: frozenset[str]) -> str:
+    """A table for each model, by the names of the experiments.
+
+    `spread` are those whose packets are spread over what the parameter counts: where these are
+    entries of a map, the model says what calls take that look for one.
+    """
+    tables = [
+        "\n".join(_table(document, spread=document["experiment"] in spread))
+        for document in sorted(documents, key=lambda document: document["experiment"])
+        if document["model"] is not None and len(document["model"]["x"]) == 1
+    ]
+    return "".join(f"\n{table}\n" for table in tables)
+
+
+def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
+    model = document["model"]
+    assert model is not None  # noqa: S101 - others are not asked for
+    yield f"[timing.model.{document['experiment']}]"
+    yield f"description = {quoted(document['description'])}"
+    yield f"parameter = {quoted(document['parameter'])}"
+    calls = _calls(document) if spread else []
+    if calls:
+        yield f"calls = {json.dumps(calls)}"
+        yield f"found = {json.dumps(_finds(document))}"
+    yield f"smape = {model['errors']['smape']:.4f}"
+    if model["held_out"] is not None:
+        yield f"held_out_smape = {model['held_out']['smape']:.4f}"
+    yield f"data_sha256 = {quoted(document['samples_sha256'] or '')}"
+    segments = [f"    {_segment(one)}," for one in model["segments"]]
+    yield "\n".join(["segments = [", *segments, "]"])
+    residuals = model["residuals"]
+    if residuals is not None:
+        yield f"residuals = {{ x = {_list(residuals['x'])}, share = {_list(residuals['share'])} }}"
+
+
+def _segment(segment: Segment) -> str:
+    cells = {
+        "from": _number(segment["from"]),
+        "to": _number(segment["to"]),
+        "template": quoted(segment["template"]),
+        "parameters": _list(one["value"] for one in segment["parameters"]),
+    }
+    if segment["origin"] != 0:
+        cells["origin"] = _number(segment["origin"])
+    for name, limit in (("at_least", segment["at_least"]), ("at_most", segment["at_most"])):
+        if limit is not None:
+            cells[name] = _number(limit)
+    if segment["extrapolates"]:
+        cells["extrapolates"] = "true"
+    return f"{{ {', '.join(f'{name} = {cell}' for name, cell in cells.items())} }}"
+
+
+def _list(values: Iterable[float]) -> str:
+    return f"[{', '.join(map(_number, values))}]"
+
+
+def _number(value: float) -> str:
+    """All digits: a function may be the small difference of large terms."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e9 else repr(float(value))  # noqa: PLR2004
+
+
+def _calls(document: ModelDocument) -> list[str]:
+    """The calls whose prices grow as this experiment's look-ups do."""
+    if document["parameter"] != "entries":
+        return []
+    fixed = document["fixed"]
+    if document["kind"] == "table-lpm" and fixed.get("method") == "lpm":
+        types = "lpm_trie"
+    elif document["kind"] in {"table-exact", "table-array"} and "map" in fixed:
+        types = str(fixed["map"])
+    else:
+        return []
+    helpers = _BY_KEY if _finds(document) else _BY_KEY[:1]
+    return [f"{helper}.{types}" for helper in helpers]
+
+
+def _finds(document: ModelDocument) -> bool:
+    return document["fixed"].get("hit") != "no"
+
+
+_FEWEST = 200
+"""Programs that it takes at least to tell parameters apart."""
+_CHECKS = (
+    "checksum-update",
+    "copy-many-bytes",
+    "mixture-parse-turn",
+    "mixture-write",
+    "parser-fields",
+    "table-ternary-linear-repeats",
+    "table-ternary-tuples-key-bytes",
+    "table-ternary-tuples-repeats",
+)
+"""Experiments that nothing is fitted to: loops, stores, loads and calls go together in them as they
+do in whole programs, and others tell the price of each."""
+
+
+class Derived(NamedTuple):
+    """The machine as a target, and how well it explains the experiments."""
+
+    text: str
+    file: str
+    programs: int
+    error: float  # median, in parts of the time
+    quality: Quality
+
+
+def derive(
+    folder: RunFolder,
+    documents: Sequence[ModelDocument],
+    go_on: Callable[[float], bool],
+    progress: Callable[[float], None] = lambda _: None,
+) -> Derived | None:
+    """Writes the target file of a run, with its models; None where too little was measured for one.
+
+    `progress` is told which share of the search for the core is done.
+
+    Raises:
+        InputError: when a file is damaged, or cannot be written.
+    """
+    places, dates = list["Environment"](), list[str]()
+    spread, folders = set[str](), dict[str, ExperimentFolder]()
+    for document in documents:
+        name = document["experiment"]
+        into = folder.of(name)
+        where = [one for one in into.environments() if one is not None]
+        if where and into.flows():
+            folders[name] = into
+            places += cast("list[Environment]", where)
+            dates.append(into.measurement()["date"])
+        if into.experiment()["traffic"]["vary"]:
+            spread.add(name)
+    machine = _machine(places, dates)
+    observed = list(observations(folders))
+    seen = [one for one in observed if one.experiment not in _CHECKS]
+    checks = [one for one in observed if one.experiment in _CHECKS]
+    if len(seen) < _FEWEST or machine is None:
+        return None
+    fitted: Fitted = fit(seen, machine, go_on, checks, progress)
+    file = folder.path / "linux-xdp.toml"
+    measured = [folder.of(document["experiment"]).measurement() for document in documents]
+    found = quality(
+        [one["notes"] for one in measured],
+        [one.get("compiler") for one in measured],
+        _errors(fitted.text, checks),
+    )
+    text = fitted.text + found.text() + models_text(documents, frozenset(spread))
+    write(file, text)
+    error = median(abs(one) for one in fitted.errors)
+    return Derived(text, str(file), len(seen), error, found)
+
+
+def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
+    """Of each check program, in parts of its time."""
+    target = targets.described_target(NAME, text)
+    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
+
+
+def _machine(places: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
+    """Describe the machine; None where its clock is not known."""
+    clocks = [place["pace"]["clock_hz"] for place in places if place["pace"] is not None]
+    if not clocks:
+        return None
+    clock = round(median(clocks), -7)
+    processor = places[0]["processor"]["model"] or "an unknown processor"
+    release = places[0]["kernel"]["release"] or "of unknown version"
+    words = f"{processor} at {clock / 1e9:.2f} GHz, Linux {release}"
+    return {"machine": words, "date": min(dates)[:10], "clock_hz": int(clock)}

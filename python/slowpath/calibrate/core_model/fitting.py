@@ -1,0 +1,311 @@
+"""Parameters of a core that explain the measurements on it.
+
+All parameters at a time first, as if the model were linear near where they are, from a usual core,
+from the one of the documented machine, and from near the better end; then one after the other, as
+the model has kinks and steps. Given the parameters, the prices of calls follow by non-negative
+least squares. What is made small is the error in parts of the time, large ones counting less than
+their square. The same observations yield the same parameters.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.calibrate.core_model.description import (
+    CallPrice,
+    Machine,
+    documented,
+    target_text,
+    timing_text,
+)
+from slowpath.calibrate.core_model.observations import Observation, Prices
+from slowpath.calibrate.core_model.parameters import PARAMETERS, Parameters, clipped, first
+from slowpath.core.engine import estimates, targets
+from slowpath.core.schema.results import USUAL_ENDS
+from slowpath.measure.statistics import quantile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+_USUAL_ERROR = 0.03
+"""Errors above this part count less than their square."""
+_STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
+_SLOPE = 0.04
+"""The change, in parts of a parameter, that tells what it does."""
+_LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
+"""First, least and largest move of a parameter at a time, in parts of it."""
+_LEAPS = 6
+_DAMPING = 0.01
+"""An error that counts as much as moving a parameter by all of it."""
+_BETTER = 1e-6
+_RESTARTS = 2
+_SHAKE = 0.25
+_SETTLING = 4
+"""Times that prices are found anew until they go with how calls overlap."""
+_OUTSIDE = 0.05
+"""The part of check programs beyond either end of the interval."""
+
+
+class Fitted(NamedTuple):
+    """A core, and how well it explains what was seen."""
+
+    text: str  # the target's description
+    parameters: Parameters
+    calls: dict[str, CallPrice]
+    errors: list[float]  # of each observation, in parts of the time
+
+
+class _Fit:
+    def __init__(self, seen: Sequence[Observation], machine: Machine) -> None:
+        import numpy as np
+
+        self._machine = machine
+        self._flows = [one.flow for one in seen]
+        self._prices = Prices(seen)
+        self._matrix = self._prices.matrix()
+        self._cycles = self._in_cycles([one.ns for one in seen])
+        many = Counter(one.experiment for one in seen)
+        shares = np.array([many[one.experiment] for one in seen])
+        # Of an experiment with many points, each counts less.
+        self._weights = 1 / self._cycles / shares**0.25
+
+    def _in_cycles(self, nanoseconds: Sequence[float]) -> "np.ndarray":
+        import numpy as np
+
+        return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
+
+    def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
+        """The target's description."""
+        calls = self._prices.named(prices.tolist())
+        return target_text(timing_text(self._machine, parameters, calls, error))
+
+    def _predicted(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
+        text = self.text(parameters, prices, USUAL_ENDS)
+        target = targets.described_target("fitted", text)
+        return self._in_cycles(estimates.nanoseconds(self._flows, target))
+
+    def errors(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
+        """Of each observation, in parts of its time."""
+        found: np.ndarray = self._predicted(parameters, prices) / self._cycles - 1
+        return found
+
+    def solve(
+        self, parameters: Parameters, prices: "np.ndarray"
+    ) -> tuple["np.ndarray", "np.ndarray"]:
+        """Better prices of calls, and the error of each observation.
+
+        As if a path took longer by what a call in it does, which is nearly so: calls that overlap
+        what is around them take the same of the core's width. Large errors count as in the loss.
+        """
+        from scipy.optimize import nnls
+
+        predicted = self._predicted(parameters, prices)
+        weights = self._weights * _damped(predicted / self._cycles - 1)
+        without = predicted - self._matrix @ prices
+        left = (self._cycles - without) * weights
+        matrix = self._matrix * weights[:, None]
+        # Three turns for each price, as it has them by itself, are too few now and then.
+        better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
+        return better, (without + self._matrix @ better - self._cycles) / self._cycles
+
+    def settled(
+        self, parameters: Parameters, prices: "np.ndarray | None" = None
+    ) -> tuple["np.ndarray", float]:
+        """Prices that go with the parameters, and how far off the model is with them."""
+        import numpy as np
+
+        if prices is None:
+            prices = np.zeros(self._matrix.shape[1])
+        found = list[tuple[float, np.ndarray]]()
+        for _ in range(_SETTLING):
+            prices, _ = self.solve(parameters, prices)
+            found.append((self.loss(self.errors(parameters, prices)), prices))
+        least, prices = min(found, key=lambda one: one[0])
+        return prices, least
+
+    def loss(self, errors: "np.ndarray") -> float:
+        """Return the loss of the model."""
+        parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
+        return float(parts.mean())
+
+    def leap(
+        self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
+    ) -> "_Found":
+        """Better parameters than these, all moved at a time, until that no longer helps."""
+        best, reach = _Found(start, *self.settled(start)), _LEAP
+        for leaps in range(_LEAPS):
+            progress(leaps / _LEAPS)
+            slopes = self._slopes(best, go_on)
+            if slopes is None:
+                break
+            further = None
+            while further is None and reach >= _LEAST_LEAP:
+                further = self._landed(best, slopes, reach)
+                reach = reach * 0.4 if further is None else min(_MOST_LEAP, reach * 1.5)
+            if further is None:
+                break
+            best = further
+        return best
+
+    def _slopes(
+        self, best: "_Found", go_on: Callable[[float], bool]
+    ) -> "dict[str, np.ndarray] | None":
+        """The change of each error by parts of each parameter; None when the time is up."""
+        errors = self.errors(best.parameters, best.prices)
+        slopes: dict[str, np.ndarray] = {}
+        for name, known in PARAMETERS.items():
+            if known.fixed or known.whole:
+                continue
+            if not go_on(best.loss):
+                return None
+            value = best.parameters[name]
+            moved = [clipped(name, value * (1 + part)) for part in (_SLOPE, -_SLOPE)]
+            tried = max(moved, key=lambda one: abs(one - value))
+            part = tried / value - 1
+            if part:
+                changed = self.errors({**best.parameters, name: tried}, best.prices)
+                slopes[name] = (changed - errors) / part
+        return slopes
+
+    def _landed(
+        self, best: "_Found", slopes: "dict[str, np.ndarray]", reach: float
+    ) -> "_Found | None":
+        """The core with the least errors within reach, by the slopes; None if it is no better."""
+        import numpy as np
+        from scipy.optimize import lsq_linear
+
+        errors = self.errors(best.parameters, best.prices)
+        weights = _damped(errors)
+        calls = self._matrix / self._cycles[:, None]
+        moving = np.array(list(slopes.values())).T
+        damping = _DAMPING * len(errors) ** 0.5 * np.eye(len(slopes))
+        still = np.zeros((len(slopes), calls.shape[1]))
+        matrix = np.block([[np.hstack([moving, calls]) * weights[:, None]], [damping, still]])
+        left = np.concatenate([(calls @ best.prices - errors) * weights, np.zeros(len(slopes))])
+        most = np.concatenate([np.full(len(slopes), reach), np.full(calls.shape[1], np.inf)])
+        least = np.concatenate([np.full(len(slopes), -reach), np.zeros(calls.shape[1])])
+        found = lsq_linear(matrix, left, (least, most)).x
+        parts = dict(zip(slopes, found.tolist(), strict=False))
+        tried = best.parameters | {
+            name: clipped(name, best.parameters[name] * (1 + part)) for name, part in parts.items()
+        }
+        prices, loss = self.settled(tried, np.maximum(found[len(slopes) :], 0))
+        return _Found(tried, prices, loss) if loss < best.loss - _BETTER else None
+
+    def descend(
+        self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
+    ) -> "_Found":
+        """The best parameters near some, one after the other; until all steps are small."""
+        steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
+        while any(step >= _LEAST_STEP for step in steps.values()):
+            for name, step in steps.items():
+                if step < _LEAST_STEP:
+                    continue
+                progress(_share(steps.values()))
+                if not go_on(best.loss):
+                    return best
+                better = self._along(best, name, step)
+                if better is None:
+                    steps[name] = step * 0.6
+                else:
+                    best = better
+                    steps[name] = min(_MOST_STEP, step * 1.5)
+        return best
+
+    def _along(self, best: "_Found", name: str, step: float) -> "_Found | None":
+        for factor in (1 + step, 1 / (1 + step)):
+            tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
+            if tried[name] == best.parameters[name]:
+                continue
+            # Prices of calls that overlap what is around them do not settle at once: the ones
+            # before may be better.
+            for prices in (best.prices, self.solve(tried, best.prices)[0]):
+                loss = self.loss(self.errors(tried, prices))
+                if loss < best.loss - _BETTER:
+                    return _Found(tried, prices, loss)
+        return None
+
+    def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
+        """Return the parameters found as a target."""
+        errors = self.errors(found.parameters, found.prices).tolist()
+        calls = self._prices.named(found.prices.tolist())
+        text = self.text(found.parameters, found.prices, error)
+        return Fitted(text, found.parameters, calls, errors)
+
+
+def _damped(errors: "np.ndarray") -> "np.ndarray":
+    """Return the weights by which least squares count errors as the loss does."""
+    damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
+    return damped
+
+
+class _Found(NamedTuple):
+    parameters: Parameters
+    prices: "np.ndarray"
+    loss: float
+
+
+def _share(steps: Iterable[float]) -> float:
+    """Return the share of a descent that is done: as far as steps are small."""
+    whole = math.log(_STEP / _LEAST_STEP)
+    done = [min(max(math.log(_STEP / step) / whole, 0.0), 1.0) for step in steps]
+    return sum(done) / len(done)
+
+
+def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
+    """Map the share of one stage to that of all: two starts, restarts, the last descent."""
+    return lambda share: progress((stage + share) / (_RESTARTS + 3))
+
+
+def _nearest(known: Parameters) -> Parameters:
+    return {name: clipped(name, value) for name, value in known.items()}
+
+
+def fit(
+    seen: Sequence[Observation],
+    machine: Machine,
+    go_on: Callable[[float], bool] = lambda _: True,
+    checks: Sequence[Observation] = (),
+    progress: Callable[[float], None] = lambda _: None,
+) -> Fitted:
+    """The core that explains the observations best; `go_on` is told how far off it is until then.
+
+    When that says no, the best so far is taken. `checks` are programs that the core is not fitted
+    to: where they disagree with it, the interval of estimates widens to what they show. `progress`
+    is told which share of the search is done.
+    """
+    search = _Fit(seen, machine)
+    stages = count()
+
+    def leap(start: Parameters) -> _Found:
+        return search.leap(start, go_on, _part(progress, next(stages)))
+
+    begun = (leap(start) for start in (first(), _nearest(documented())))
+    best = min(begun, key=lambda found: found.loss)
+    luck = random.Random(0)  # noqa: S311 - no secret
+    for _ in range(_RESTARTS):
+        shaken = {
+            name: value
+            if PARAMETERS[name].fixed
+            else clipped(name, value * (1 + luck.uniform(-_SHAKE, _SHAKE)))
+            for name, value in best.parameters.items()
+        }
+        best = min(best, leap(shaken), key=lambda found: found.loss)
+    best = search.descend(best, go_on, _part(progress, next(stages)))
+    found = search.described(best, USUAL_ENDS)
+    if not checks:
+        return found
+    target = targets.described_target("fitted", found.text)
+    estimated = estimates.nanoseconds([one.flow for one in checks], target)
+    ratios = [one.ns / ns for one, ns in zip(checks, estimated, strict=True)]
+    return search.described(best, ends(ratios))
+
+
+def ends(ratios: Sequence[float]) -> tuple[float, float]:
+    """The ends of intervals, by what check programs took in parts of their estimates."""
+    low, high = USUAL_ENDS
+    return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

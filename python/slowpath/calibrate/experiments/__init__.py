@@ -1,0 +1,1 @@
+"""Experiments: specifications, runs, samples and their evaluation."""

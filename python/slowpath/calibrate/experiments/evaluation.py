@@ -1,0 +1,191 @@
+"""Models from samples, computed by all CPUs.
+
+The same samples and the same specification yield the same bytes.
+
+Each experiment is evaluated by itself, so it comes to the same wherever that is.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.calibrate.experiments.documents import (
+    CalibratedExperiment,
+    Measurement,
+    ModelDocument,
+    Point,
+)
+from slowpath.calibrate.experiments.folder import ExperimentFolder, write
+from slowpath.calibrate.experiments.samples import (
+    points_csv,
+    points_from,
+    shared_spread,
+    standard_error,
+)
+from slowpath.calibrate.experiments.specification import Experiment, settings_at
+from slowpath.core.inputs import write_error
+from slowpath.fit.documents import FittedModel
+
+if TYPE_CHECKING:
+    from slowpath.fit.points import Points
+
+
+class _Model(NamedTuple):
+    model: FittedModel | None
+    reason: str | None
+
+
+def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
+    """Derives points and model from the samples in a directory, and writes them there.
+
+    Raises:
+        InputError: when the directory lacks something, or its samples are not those measured.
+        OptionError: when the extra `models` is not installed.
+    """
+    experiment, measurement = folder.experiment(), folder.measurement()
+    samples = folder.samples()
+    points = points_from(samples, exact=measurement["exact"])
+    document = _document(experiment, measurement, points, shared_spread(samples))
+    write(folder.path / "model.json", json.dumps(document, indent=1) + "\n")
+    if points:
+        parameter = document["parameter"]
+        write(folder.path / "points.csv", points_csv(points, parameter))
+    return {"name": experiment["name"], "measurement": measurement, "result": document}
+
+
+def _document(
+    experiment: Experiment,
+    measurement: Measurement,
+    points: list[Point],
+    shared: list[list[float]],
+) -> ModelDocument:
+    part = experiment["component"]
+    parameter = part["sweep"]["parameter"]
+    settings = settings_at(experiment, part["sweep"]["first"])
+    model, reason = _model(parameter, measurement, points, shared)
+    return {
+        "experiment": experiment["name"],
+        "description": experiment["description"],
+        "kind": part["kind"],
+        "parameter": parameter,
+        "fixed": {name: value for name, value in settings.items() if name != parameter},
+        "baseline": experiment["baseline"],
+        "testbed": measurement["testbed"],
+        "target": measurement["target"],
+        "metric": measurement["metric"],
+        "exact": measurement["exact"],
+        "date": measurement["date"],
+        "samples_sha256": measurement["samples_sha256"],
+        "points": points,
+        "model": model,
+        "reason": reason,
+    }
+
+
+def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
+    """Draws points and model into the directory, if there is a model.
+
+    Raises:
+        InputError: when that cannot be written.
+    """
+    model = document["model"]
+    if model is None:
+        return
+    from slowpath.fit.report import draw
+
+    file = str(folder.path / "plot.svg")
+    table = _table(document["parameter"], document["metric"], document["points"])
+    try:
+        draw(file, model, table)
+    except OSError as problem:
+        raise write_error(file, problem) from None
+
+
+def _model(
+    parameter: str, measurement: Measurement, points: list[Point], shared: list[list[float]]
+) -> _Model:
+    """The model of the costs; what is measured counts by how sure it is."""
+    if not points:
+        return _Model(None, "nothing was measured")
+    import numpy as np
+
+    from slowpath.fit.fitting import fit
+    from slowpath.fit.points import PointsError
+
+    try:
+        table = _table(parameter, measurement["metric"], points)
+        if any(map(any, shared)):
+            table = table._replace(shared=np.array(shared))
+        return _Model(fit(table), None)
+    except PointsError as problem:
+        return _Model(None, str(problem))
+
+
+def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
+    from slowpath.fit.points import points_of
+
+    columns = {
+        parameter: [float(one["value"]) for one in points],
+        metric: [one["cost"] for one in points],
+    }
+    spread = [error for one in points if (error := standard_error(one)) is not None]
+    # What is computed has intervals of no length, and what was seen once has none.
+    if any(spread) and len(spread) == len(points):
+        return points_of({**columns, "spread": spread}, [parameter], metric, spread="spread")
+    return points_of(columns, [parameter], metric)
+
+
+_FEW = 8
+"""Experiments that one process evaluates before another one has begun to."""
+
+
+def evaluate_all(
+    folders: Sequence[ExperimentFolder], done: Callable[[str], None] = lambda _name: None
+) -> list[CalibratedExperiment]:
+    """Derives what experiments came to, each with its picture, and writes it to their directories.
+
+    `done` is told the name of each that is evaluated, in order.
+
+    Raises:
+        InputError: when a directory lacks something, or its samples are not those measured.
+        OptionError: when the extra `models` is not installed.
+    """
+    processes = len(os.sched_getaffinity(0))
+    if processes > 1 and len(folders) > _FEW:
+        # What they need is there before they are forked.
+
+        context = multiprocessing.get_context("fork")
+        try:
+            with ProcessPoolExecutor(processes, context, _leave_signals) as pool:
+                return _told(pool.map(_evaluated, [folder.path for folder in folders]), done)
+        except BrokenProcessPool:
+            pass  # an error that does not pass from process to process: here it is raised again
+    return _told((_evaluated(folder.path) for folder in folders), done)
+
+
+def _told(
+    found: Iterable[CalibratedExperiment], done: Callable[[str], None]
+) -> list[CalibratedExperiment]:
+    experiments = list[CalibratedExperiment]()
+    for one in found:
+        experiments.append(one)
+        done(one["name"])
+    return experiments
+
+
+def _leave_signals() -> None:
+    """Ctrl-C is for the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _evaluated(path: Path) -> CalibratedExperiment:
+    folder = ExperimentFolder(path)
+    found = evaluate(folder)
+    picture(folder, found["result"])
+    return found

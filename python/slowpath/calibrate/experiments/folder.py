@@ -1,0 +1,300 @@
+"""Directories of runs and of their experiments, and the record of each experiment.
+
+run.json                    the test bed, and how to measure
+NAME/specification.yaml     of the experiment of this name
+NAME/programs/              what was generated
+NAME/samples.csv            raw data: each observation of each point
+NAME/flows.json             the paths of the programs, where they are known
+NAME/environment.json       the machine, and what happened there meanwhile, for each block
+NAME/measurement.json       how it was measured, and how far it came
+NAME/points.csv, model.json, plot.svg     what it came to
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypedDict, cast
+
+from slowpath.calibrate.experiments.documents import Measurement, Sample
+from slowpath.calibrate.experiments.reading import load_experiment
+from slowpath.calibrate.experiments.samples import read_samples, samples_csv
+from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_text, write_error, write_text
+from slowpath.core.spanned import yaml_text
+from slowpath.measure.environment import Environment
+
+_RUN, _SPECIFICATION, _SAMPLES = "run.json", "specification.yaml", "samples.csv"
+_MEASUREMENT, _ENVIRONMENT, _FLOWS = "measurement.json", "environment.json", "flows.json"
+
+
+class RunSettings(TypedDict):
+    """How a run is measured: `run.json`."""
+
+    testbed: str
+    precision: float
+    seconds: float
+    cpu: int | None
+    experiments: list[str]
+
+
+class ExperimentFolder:
+    """The directory of one experiment."""
+
+    def __init__(self, path: Path) -> None:
+        """It need not be there yet."""
+        self.path = path
+        self.programs = path / "programs"
+
+    @property
+    def measured(self) -> bool:
+        """Whether something is known of how it was measured."""
+        return (self.path / _MEASUREMENT).exists()
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run that goes on has less to measure: some of its blocks, but not all."""
+        if not self.measured:
+            return False
+        known = self.measurement()
+        return known["state"] == "partial" and known["blocks"] > 0
+
+    def begin(self, experiment: Experiment) -> None:
+        """Makes it, with the specification; what an earlier run left is not valid any more."""
+        _make(self.programs)
+        for name in (
+            _MEASUREMENT,
+            _SAMPLES,
+            _ENVIRONMENT,
+            _FLOWS,
+            "points.csv",
+            "model.json",
+            "plot.svg",
+        ):
+            (self.path / name).unlink(missing_ok=True)
+        for file in self.programs.iterdir():
+            file.unlink()
+        write(self.path / _SPECIFICATION, yaml_text(experiment))
+
+    def keep(
+        self,
+        measurement: Measurement,
+        samples: Sequence[Sample],
+        environments: Sequence[object],
+        paths: Mapping[str, str],
+    ) -> None:
+        """Writes what was measured; the measurement comes last, so that it vouches for the rest."""
+        text = samples_csv(samples)
+        if samples:
+            write(self.path / _SAMPLES, text)
+            measurement["samples_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        if paths:
+            write(self.path / _FLOWS, _json(paths))
+        write(self.path / _ENVIRONMENT, _json(environments))
+        write(self.path / _MEASUREMENT, _json(measurement))
+
+    def experiment(self) -> Experiment:
+        """Its specification.
+
+        Raises:
+            InputError: when it is missing, or wrong.
+        """
+        return load_experiment(str(self.path / _SPECIFICATION))
+
+    def measurement(self) -> Measurement:
+        """How it was measured.
+
+        Raises:
+            InputError: when that is not known.
+        """
+        return cast("Measurement", _read(self.path / _MEASUREMENT))
+
+    def flows(self) -> dict[str, str]:
+        """The paths of programs as text, by names such as `component-16`; none where none is known.
+
+        Raises:
+            InputError: when the file is damaged.
+        """
+        file = self.path / _FLOWS
+        if not file.exists():
+            return {}
+        found = _read(file)
+        if not isinstance(found, dict):
+            raise InputError(str(file), "is no table of paths")
+        return {str(name): str(text) for name, text in found.items()}
+
+    def environments(self) -> list[object]:
+        """The machine, and what happened there, of each block; None where that is computed.
+
+        Raises:
+            InputError: when the file is damaged.
+        """
+        file = self.path / _ENVIRONMENT
+        found = _read(file)
+        if not isinstance(found, list):
+            raise InputError(str(file), "is no list of environments")
+        return found
+
+    def samples(self) -> list[Sample]:
+        """What was measured.
+
+        Raises:
+            InputError: when the file is damaged, or not the one that was measured.
+        """
+        file, known = self.path / _SAMPLES, self.measurement()["samples_sha256"]
+        if known is None:
+            return []
+        text = read_text(str(file))
+        if hashlib.sha256(text.encode()).hexdigest() != known:
+            reason = "is not what was measured: its hash is not the one in measurement.json"
+            raise InputError(str(file), reason)
+        try:
+            return read_samples(text)
+        except ValueError as problem:
+            raise InputError(str(file), str(problem)) from None
+
+
+class RunFolder:
+    """The directory of a run."""
+
+    def __init__(self, path: Path) -> None:
+        """It need not be there yet."""
+        self.path = path
+
+    def begin(self, settings: RunSettings, experiments: Sequence[Experiment]) -> None:
+        """Makes it, with the specifications of what is to be measured.
+
+        Experiments of which some blocks are measured keep them.
+
+        Raises:
+            InputError: when it cannot be written.
+        """
+        _make(self.path)
+        for experiment in experiments:
+            into = self.of(experiment["name"])
+            if not into.begun:
+                into.begin(experiment)
+        write(self.path / _RUN, _json(settings))
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has a run already."""
+        return (self.path / _RUN).exists()
+
+    def settings(self) -> RunSettings:
+        """How it is measured.
+
+        Raises:
+            InputError: when it is no directory of a run.
+        """
+        return cast("RunSettings", _read(self.path / _RUN))
+
+    def of(self, name: str) -> ExperimentFolder:
+        """The directory of one of its experiments."""
+        return ExperimentFolder(self.path / name)
+
+
+def write(file: Path, text: str) -> None:
+    """Writes a file such that it is there as a whole, or as it was.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    write_text(str(file), text)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_error(str(folder), problem) from None
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _read(file: Path) -> object:
+    text = read_text(str(file))
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{file}:{problem.lineno}", f"is not JSON: {problem.msg}") from None
+
+
+class Block(NamedTuple):
+    """What was found out in one block of time."""
+
+    samples: Sequence[Sample]
+    errors: Mapping[int, str]  # by value of the parameter, why nothing is known
+    environment: Environment | None
+    notes: Sequence[str]
+    paths: Mapping[str, str]
+    date: str
+    seconds: float
+
+
+class Record(NamedTuple):
+    """All blocks until now, the first one first."""
+
+    samples: Sequence[Sample] = ()
+    errors: Mapping[int, str] = {}
+    environments: Sequence[Environment | None] = ()
+    notes: Sequence[str] = ()
+    paths: Mapping[str, str] = {}
+    date: str = ""  # of the first one
+    seconds: float = 0.0
+
+    @property
+    def blocks(self) -> int:
+        """How many there are."""
+        return len(self.environments)
+
+    def pace(self, number: int) -> float | None:
+        """How many instructions the CPU did in a cycle in a block, where that is known."""
+        where = self.environments[number - 1]
+        pace = None if where is None else where["pace"]
+        return None if pace is None else pace["instructions_per_cycle"]
+
+    def with_block(self, number: int, block: Block) -> "Record":
+        """The same with one more block, or with another one in the place of one."""
+        others = [one for one in self.samples if one.block != number]
+        mine = [one._replace(block=number) for one in block.samples]
+        known = {one.value for one in (*others, *mine)}
+        errors = {**self.errors, **block.errors}
+        environments = [*self.environments]
+        environments[number - 1 :] = [block.environment, *environments[number:]]
+        return Record(
+            sorted([*others, *mine], key=lambda one: (one.value, one.block, one.number)),
+            {value: reason for value, reason in errors.items() if value not in known},
+            environments,
+            list(dict.fromkeys([*self.notes, *block.notes])),
+            {**self.paths, **block.paths},
+            self.date or block.date,
+            self.seconds + block.seconds,
+        )
+
+    def with_note(self, note: str) -> "Record":
+        """The same with something more that has to be known of it."""
+        return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
+
+
+def recorded(folder: ExperimentFolder) -> Record:
+    """What a directory has of blocks that were measured as a whole.
+
+    Raises:
+        InputError: when a file is damaged.
+    """
+    if not folder.begun:
+        return Record()
+    known: Measurement = folder.measurement()
+    return Record(
+        folder.samples(),
+        {one["value"]: one["reason"] for one in known["errors"]},
+        cast("list[Environment | None]", folder.environments()),
+        known["notes"],
+        folder.flows(),
+        known["date"],
+        known["seconds"],
+    )

@@ -1,0 +1,126 @@
+"""Samples of experiments as CSV, summed up point by point."""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from slowpath.calibrate.experiments.documents import Point, Sample
+from slowpath.measure.statistics import Interval, estimate, half_width, without_outliers
+
+_BLOCKS = 5
+"""With fewer, their spread is hardly known; with more, each is too short for what lasts."""
+_HEAD = "value,block,number,component,baseline"
+
+
+def samples_csv(samples: Iterable[Sample]) -> str:
+    """All samples, with every digit that makes a difference."""
+    rows = (
+        f"{one.value},{one.block},{one.number},{one.component!r},{one.baseline!r}"
+        for one in samples
+    )
+    return "\n".join((_HEAD, *rows, ""))
+
+
+def read_samples(text: str) -> list[Sample]:
+    """The samples of such a file.
+
+    Raises:
+        ValueError: when it is none; the text says in which line.
+    """
+    head, *rows = text.splitlines() or [""]
+    if head != _HEAD:
+        raise ValueError(f"line 1: the columns are not {_HEAD}")
+    samples = []
+    for number, row in enumerate(rows, 2):
+        try:
+            value, block, load, component, baseline = row.split(",")
+            times = float(component), float(baseline)
+            samples.append(Sample(int(value), int(load), *times, int(block)))
+        except ValueError:
+            raise ValueError(f"line {number}: is no sample") from None
+    return samples
+
+
+def points_from(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
+    """What the samples come to, by ascending value."""
+    by_value = dict[int, list[Sample]]()
+    for sample in samples:
+        by_value.setdefault(sample.value, []).append(sample)
+    return [_point(value, by_value[value], exact=exact) for value in sorted(by_value)]
+
+
+def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
+    cost = estimate([one.component - one.baseline for one in samples])
+    low, high = (cost.value, cost.value) if exact else cost.interval.known
+    return {
+        "value": value,
+        "cost": cost.value,
+        "low": low,
+        "high": high,
+        "program": estimate([one.component for one in samples]).value,
+        "baseline": estimate([one.baseline for one in samples]).value,
+        "observations": cost.size - cost.outliers,
+    }
+
+
+def standard_error(point: Point) -> float | None:
+    """How sure the cost of a point is, as its interval has it; None after a single sample.
+
+    What is computed is as sure as can be.
+    """
+    if point["low"] is None or point["high"] is None:
+        return None
+    half = Interval(point["low"], point["high"]).half_width
+    return half / half_width(point["observations"]) if half > 0 else 0.0
+
+
+def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
+    """How the costs of points move together: a row for each point, a column for each block.
+
+    The product of two rows is the covariance of the means. What disturbs the machine disturbs all
+    points of an observation, and those after it, so it is the spread of blocks of observations
+    that counts (batch means, see Law, Simulation Modeling and Analysis, ch. 9). Where everything
+    was measured in one block of time, observations are taken together to a few, in the order in
+    which they were made. An observation that is an outlier of its point moves it not.
+    """
+    place, blocks = _blocks(samples)
+    by_value = dict[int, list[tuple[int, float]]]()
+    for one in samples:
+        cost = one.component - one.baseline
+        by_value.setdefault(one.value, []).append((place[one.block, one.number], cost))
+    more = math.sqrt(blocks / max(blocks - 1, 1))
+    rows = []
+    for value in sorted(by_value):
+        kept = without_outliers([cost for _, cost in by_value[value]])
+        least, most, mean = min(kept), max(kept), fmean(kept)
+        row = [0.0] * blocks
+        for number, cost in by_value[value]:
+            if least <= cost <= most:
+                row[number] += (cost - mean) / len(kept) * more
+        rows.append(row)
+    return rows
+
+
+def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
+    """Of each observation, its block by number from zero; how many blocks there are."""
+    every = sorted({(one.block, one.number) for one in samples})
+    of_time = {block for block, _ in every}
+    if len(of_time) > 1:
+        block = {each: each[0] for each in every}
+    else:
+        block = {each: at * _BLOCKS // len(every) for at, each in enumerate(every)}
+    # Fewer observations than blocks leave some of these empty.
+    number = {one: at for at, one in enumerate(sorted(set(block.values())))}
+    return {each: number[one] for each, one in block.items()}, len(number)
+
+
+def points_csv(points: Iterable[Point], parameter: str) -> str:
+    """The points as a table: `slowpath fit` takes it."""
+    head = f"{parameter},cost,low,high,program,baseline,observations"
+    return "\n".join((head, *map(_row, points), ""))
+
+
+def _row(point: Point) -> str:
+    measured = (point["cost"], point["low"], point["high"], point["program"], point["baseline"])
+    cells = ["" if one is None else repr(one) for one in measured]
+    return ",".join([str(point["value"]), *cells, str(point["observations"])])

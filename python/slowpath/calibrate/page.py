@@ -1,0 +1,343 @@
+"""A calibration as an HTML page."""
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from slowpath.calibrate.experiments.documents import CalibratedExperiment, ModelDocument
+from slowpath.calibrate.experiments.folder import ExperimentFolder
+from slowpath.calibrate.page_figures import figures, small
+from slowpath.calibrate.report import cost_text, model_text
+from slowpath.core.engine import identity
+from slowpath.core.errors import InputError
+from slowpath.core.html.chart import colour
+from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
+from slowpath.core.html.page import facts, page
+from slowpath.core.schema.validation import ShapeError, check_shape, schema
+from slowpath.fit.documents import FittedModel, Parameter, Segment
+from slowpath.fit.report import sentences, written
+from slowpath.measure import disturbances
+from slowpath.measure.disturbances import Disturbance
+from slowpath.measure.environment import Environment
+
+
+def environments_of(folder: ExperimentFolder) -> list[Environment]:
+    """Where an experiment was measured, for each block; without records of another form.
+
+    No figure follows from it, so that a page without it is as good.
+    """
+    try:
+        found = folder.environments()
+    except InputError:
+        return []
+    return [cast("Environment", one) for one in found if _is_environment(one)]
+
+
+def _is_environment(record: object) -> bool:
+    definitions = schema("measure")["$defs"]
+    try:
+        check_shape(record, definitions["Environment"], definitions, "environment")
+    except ShapeError:
+        return False
+    return True
+
+
+_COLUMNS = [Column("what"), Column("value")]
+
+
+def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
+    """The machine of a run, of which each experiment has a record for each of its blocks."""
+    known = [blocks for blocks in records if blocks]
+    if not known:
+        return None
+    first = known[0][0]
+    kernel, processor, host = first["kernel"], first["processor"], first["host"]
+    short = facts(
+        ("processor", f"{processor['model'] or 'of unknown model'}, CPU {processor['cpu']}"),
+        ("kernel", f"Linux {kernel['release'] or 'of unknown release'}"),
+        ("clock", None if first["pace"] is None else f"{first['pace']['clock_hz'] / 1e9:.2f} GHz"),
+        ("virtual machine", _virtual(first)),
+        ("memory", None if host["memory_bytes"] is None else _bytes(host["memory_bytes"])),
+        ("caches", ", ".join(_caches(first)) or None),
+    )
+    parts = {name: first[name] for name in ("kernel", "processor", "host")}
+    return element("section", element("h2", "Machine"), short, *_told(known), _all(parts))
+
+
+def during(blocks: Sequence[Environment]) -> Html | None:
+    """What happened while one experiment was measured."""
+    if not blocks:
+        return None
+    said = [_disturbance(one) for one in _of_blocks(blocks) if one["severity"] == "warning"]
+    parts = [{name: block[name] for name in ("run", "pace")} for block in blocks]
+    rows = _rows(parts, "block") if len(parts) > 1 else _rows(parts[0])
+    inside = join(*said, table(_COLUMNS, rows))
+    return element("details", element("summary", "The machine meanwhile"), inside)
+
+
+def _of_blocks(blocks: Sequence[Environment]) -> list[Disturbance]:
+    """What disturbed an experiment, each kind once."""
+    return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
+
+
+def _told(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
+    """What disturbed the experiments, each kind once, with how many it was."""
+    found = dict[str, list[Disturbance]]()
+    for blocks in records:
+        for one in _of_blocks(blocks):
+            found.setdefault(one["code"], []).append(one)
+    for same in sorted(found.values(), key=lambda some: some[0]["severity"] == "note"):
+        of = f" ({len(same)} of {len(records)} experiments)" if len(records) > 1 else ""
+        if same[0]["severity"] == "warning":
+            yield _disturbance(same[0], of)
+        else:
+            yield element("p", prose(same[0]["what"]), class_="small soft")
+
+
+def _disturbance(one: Disturbance, of: str = "") -> Html:
+    return element("p", prose(f"{one['what']} {one['advice']}{of}"), class_="warn")
+
+
+def _all(parts: object) -> Html:
+    return element(
+        "details", element("summary", "All that was recorded"), table(_COLUMNS, _rows(parts))
+    )
+
+
+def _rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """The leaves of a record, with the way to each."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _rows(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        for number, inner in enumerate(value, 1):
+            yield from _rows(inner, f"{name} {number}")
+    elif isinstance(value, list):
+        yield name, ", ".join(map(str, value)) or "none"
+    elif value is not None:
+        words = {True: "yes", False: "no"}
+        yield name, words[value] if isinstance(value, bool) else str(value)
+
+
+def _virtual(record: Environment) -> str | None:
+    host = record["host"]
+    if host["virtual"] is None:
+        return None
+    return (host["hypervisor"] or "yes") if host["virtual"] else "no"
+
+
+def _caches(record: Environment) -> Iterator[str]:
+    for cache in record["processor"]["caches"]:
+        if cache["kind"] != "Instruction" and cache["level"] and cache["bytes"]:
+            yield f"L{cache['level']} {_bytes(cache['bytes'])}"
+
+
+def _bytes(count: int) -> str:
+    for name, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.3g} {name}"
+    return f"{count} B"
+
+
+_STATES = {
+    "complete": None,
+    "partial": "This experiment was interrupted: the figures are of what was measured by then.",
+    "failed": "Nothing could be measured.",
+    "written": "The test bed only writes programs; nothing is measured.",
+}
+OVERVIEW = "overview"
+"""What links to the table of all experiments name."""
+_SHOWN = 8  # values in a line
+
+
+def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
+    """The part; links lead to it by the experiment's number."""
+    result, measurement = found["result"], found["measurement"]
+    parts: list[Content] = [
+        element("h2", found["name"]),
+        element("p", result["description"], class_="soft"),
+        _facts(found),
+    ]
+    state = _STATES[measurement["state"]]
+    parts += [element("p", text, class_="warn") for text in (state,) if text is not None]
+    parts += [element("p", text, class_="warn") for text in measurement["notes"]]
+    if result["points"]:
+        parts.append(figures(found["name"], result))
+    if result["model"] is not None:
+        parts += [*_model(result["model"])]
+    elif result["reason"] is not None and result["points"]:
+        parts.append(element("p", f"There is no model: {result['reason']}."))
+    back = element("p", element("a", "Overview", href=f"#{OVERVIEW}"), class_="small")
+    parts += [_errors(found), _values(result), during(where), back]
+    return element("section", *parts, id=anchor(number))
+
+
+def anchor(number: int) -> str:
+    """What links to an experiment name; texts of others are no part of it."""
+    return f"experiment-{number}"
+
+
+def _facts(found: CalibratedExperiment) -> Html:
+    result, measurement = found["result"], found["measurement"]
+    fixed = ", ".join(f"{name} {value}" for name, value in result["fixed"].items())
+    against = "the same program without it" if result["baseline"] == "without" else "an empty one"
+    points = f"{len(result['points'])} of {len(measurement['points'])}"
+    took = None if result["exact"] else f"{measurement['seconds']:.1f} s"
+    return facts(
+        ("component", result["kind"]),
+        ("swept", result["parameter"]),
+        ("points", points),
+        ("took", took),
+        ("baseline", against),
+        ("fixed", fixed or None),
+    )
+
+
+def _model(model: FittedModel) -> Iterator[Html]:
+    x, y = model["x"], model["y"]
+    columns = [
+        Column(f"{x[0]} from", number=True),
+        Column("to", number=True),
+        Column(f"{y} ="),
+        Column("parameters"),
+        Column("points", number=True, wide=True),
+        Column("sMAPE", number=True),
+    ]
+    rows = [_segment(number, one, x) for number, one in enumerate(model["segments"])]
+    yield element("h3", "Model")
+    yield table(columns, rows, stack=True)
+    for sentence in sentences(model):
+        yield element("p", sentence, class_="small")
+
+
+def _segment(number: int, segment: Segment, names: list[str]) -> list[Content]:
+    key = element("span", "", class_="key", style=f"background: {colour(number)}")
+    return [
+        f"{segment['from']:,.0f}",
+        f"{segment['to']:,.0f}",
+        join(key, element("code", written(segment, names))),
+        "; ".join(map(_parameter, segment["parameters"])),
+        str(segment["points"]),
+        f"{segment['errors']['smape']:.1%}",
+    ]
+
+
+def _parameter(one: Parameter) -> str:
+    value = f"{one['name']} = {one['value']:.4g}"
+    if one["low"] is None or one["high"] is None:
+        return value
+    return f"{value} ({one['low']:.4g} to {one['high']:.4g})"
+
+
+def _errors(found: CalibratedExperiment) -> Html | None:
+    """Of which values nothing is known, each reason once."""
+    by_reason = dict[str, list[int]]()
+    for one in found["measurement"]["errors"]:
+        by_reason.setdefault(one["reason"], []).append(one["value"])
+    if not by_reason:
+        return None
+    name = found["result"]["parameter"]
+    lines = []
+    for reason, values in by_reason.items():
+        shown = ", ".join(f"{value:,}" for value in values[:_SHOWN])
+        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+        lines.append(element("p", f"{name} = {shown}{more}: {reason}", class_="warn"))
+    return join(element("h3", "Not measured"), *lines)
+
+
+def _values(result: ModelDocument) -> Html | None:
+    """All points as a table."""
+    if not result["points"]:
+        return None
+    unit = result["metric"]
+    columns = [
+        Column(result["parameter"], number=True),
+        Column(f"{unit}", number=True),
+        Column("from", number=True),
+        Column("to", number=True),
+        Column("program", number=True, wide=True),
+        Column("baseline", number=True, wide=True),
+        Column("observations", number=True, wide=True),
+    ]
+    rows = [
+        [
+            f"{one['value']:,}",
+            *(_cell(one[key]) for key in ("cost", "low", "high", "program", "baseline")),
+            str(one["observations"]),
+        ]
+        for one in result["points"]
+    ]
+    return element("details", element("summary", "All points"), table(columns, rows))
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"  # noqa: PLR2004 - digits
+
+
+_OVERVIEW_COLUMNS = [
+    Column("experiment"),
+    Column("by", wide=True),
+    Column("from", number=True, wide=True),
+    Column("to", number=True, wide=True),
+    Column("first", number=True),
+    Column("last", number=True),
+    Column("unit", wide=True),
+    Column("error", number=True),
+    Column("", wide=True),
+    Column("model", wide=True),
+]
+
+
+def run_page(
+    directory: str,
+    found: Sequence[CalibratedExperiment],
+    where: Sequence[Sequence[Environment]],
+) -> str:
+    """The text of the page; of each experiment, where its blocks were measured."""
+    beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
+    title = f"Calibration: {beds}"
+    parts: list[Content] = [_head(title, directory, found)]
+    if found:
+        rows = [_row(number, one) for number, one in enumerate(found, 1)]
+        overview = element("h2", "Overview"), table(_OVERVIEW_COLUMNS, rows)
+        parts.append(element("section", *overview, id=OVERVIEW))
+    parts.append(machine(where))
+    both = enumerate(zip(found, where, strict=True), 1)
+    parts += [section(number, one, place) for number, (one, place) in both]
+    parts.append(_foot())
+    return page(title, *parts)
+
+
+def _head(title: str, directory: str, found: Sequence[CalibratedExperiment]) -> Html:
+    dates = sorted(one["measurement"]["date"] for one in found)
+    begun = None if not dates else dates[0].replace("T", " ").replace("Z", " UTC")
+    took = sum(one["measurement"]["seconds"] for one in found)
+    unfinished = [one for one in found if one["measurement"]["state"] in {"partial", "failed"}]
+    known = facts(
+        ("begun", begun),
+        ("experiments", f"{len(found)}" + (f", {len(unfinished)} not whole" if unfinished else "")),
+        ("took", f"{took / 60:.0f} min" if took >= 90 else f"{took:.0f} s"),  # noqa: PLR2004 - seconds
+        ("data", directory),
+    )
+    return element("header", element("h1", title), known)
+
+
+def _row(number: int, found: CalibratedExperiment) -> list[Content]:
+    result, state = found["result"], found["measurement"]["state"]
+    points, model = result["points"], result["model"]
+    link = element("a", found["name"], href=f"#{anchor(number)}")
+    if not points:
+        return [link, result["parameter"], *[""] * 4, result["metric"], "", None, state]
+    ends = [f"{one['value']:,}" for one in (points[0], points[-1])]
+    costs = [cost_text(one) for one in (points[0], points[-1])]
+    error = "" if model is None else f"{model['errors']['smape']:.1%}"
+    head = [link, result["parameter"], *ends, *costs, result["metric"], error]
+    return [*head, small(result), model_text(found)]
+
+
+def _foot() -> Html:
+    return element(
+        "footer",
+        f"Written by slowpath {identity.version()}. Costs are of a packet, beyond a baseline "
+        "program; error is the mean distance of points from the model (sMAPE). The page needs no "
+        "network, and the links to data are data in it.",
+    )

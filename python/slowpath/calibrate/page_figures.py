@@ -1,0 +1,207 @@
+"""Figures of experiments in the page."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.documents import ModelDocument, Point
+from slowpath.calibrate.experiments.samples import points_csv
+from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
+from slowpath.core.html.elements import Content, Html, element
+from slowpath.core.html.page import download
+from slowpath.core.printable import csv_line
+from slowpath.fit.documents import FittedModel
+from slowpath.fit.evaluation import Prediction, bends, evaluate
+
+_PLACES = 60
+"""So many places of each segment make a smooth curve."""
+
+
+class Piece(NamedTuple):
+    """A segment of a model, evaluated."""
+
+    x: list[float]
+    y: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class Residual(NamedTuple):
+    """How far a point is from the model, as a share of the model."""
+
+    point: Point
+    model: float
+    low: float  # of the interval in which single measurements are expected
+    high: float
+    share: float
+    share_low: float | None  # of the interval of the point
+    share_high: float | None
+
+
+def pieces(model: FittedModel) -> list[Piece]:
+    """The segments, each from its first point to its last."""
+    return [_piece(model, one["from"], one["to"]) for one in model["segments"]]
+
+
+def _piece(model: FittedModel, low: float, high: float) -> Piece:
+    scale = scale_of(model["range"][0])
+    even = [low] if low == high else _places(low, high, logarithmic=scale.logarithmic)
+    x = sorted({*even, *bends(model, low, high)})
+    found = evaluate(model, x)
+    return Piece(x, *(list(map(float, one)) for one in (found.y, found.low, found.high)))
+
+
+def _places(low: float, high: float, *, logarithmic: bool) -> Iterator[float]:
+    for step in range(_PLACES + 1):
+        share = step / _PLACES
+        between = low * (high / low) ** share if logarithmic else low + (high - low) * share
+        yield min(max(between, low), high)
+
+
+def residuals(result: ModelDocument) -> list[Residual]:
+    """Of each point, how far it is from the model."""
+    model, points = result["model"], result["points"]
+    if model is None or not points:
+        return []
+    found = evaluate(model, [float(one["value"]) for one in points])
+    known = (_residual(one, found, at, model["floor"]) for at, one in enumerate(points))
+    return [one for one in known if one is not None]
+
+
+def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residual | None:
+    said, low, high = (float(one[at]) for one in (found.y, found.low, found.high))
+    size = max(abs(said), floor)
+    if size == 0 or not math.isfinite(size):
+        return None
+
+    def share(value: float | None) -> float | None:
+        return None if value is None else (value - said) / size
+
+    ends = share(point["low"]), share(point["high"])
+    return Residual(point, said, low, high, (point["cost"] - said) / size, *ends)
+
+
+def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
+    """The interval in which single measurements are expected, as shares of the model."""
+    sizes = [max(abs(one.model), floor) for one in found]
+    low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]
+    high = [(one.high - one.model) / size for one, size in zip(found, sizes, strict=True)]
+    return low, high
+
+
+def residuals_csv(parameter: str, found: Sequence[Residual]) -> str:
+    """The residuals as a table."""
+    head = (parameter, "cost", "model", "low", "high", "residual")
+    rows = (
+        (one.point["value"], one.point["cost"], one.model, one.low, one.high, one.share)
+        for one in found
+    )
+    return "\n".join([csv_line(head), *map(csv_line, rows), ""])
+
+
+def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
+    """The curve of the model as a table."""
+    head = (parameter, metric, "low", "high", "segment")
+    rows = (
+        (*values, number)
+        for number, piece in enumerate(found, 1)
+        for values in zip(piece.x, piece.y, piece.low, piece.high, strict=True)
+    )
+    return "\n".join([csv_line(head), *map(csv_line, rows), ""])
+
+
+_PERCENT = 100
+_REACH = 1.0
+"""Percent that are always on the axis, so that what is no difference looks like none."""
+_UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
+
+
+def figures(name: str, result: ModelDocument) -> Html:
+    """Both, side by side where there is room."""
+    both = [_costs(name, result)]
+    if result["model"] is not None:
+        both.append(_distances(name, result, result["model"]))
+    return element("div", *both, class_="figures")
+
+
+def small(result: ModelDocument) -> Html | None:
+    """The curve as small as a word."""
+    if not result["points"]:
+        return None
+    return spark(_curves(result["model"]), _points(result))
+
+
+def _costs(name: str, result: ModelDocument) -> Html:
+    parameter, metric, model = result["parameter"], result["metric"], result["model"]
+    unit = _UNITS[metric]
+    words = f"{unit} of a packet by {parameter}"
+    chart = Chart(parameter, unit, _points(result), _curves(model), _changes(model), words)
+    links = [download(points_csv(result["points"], parameter), f"{name}.csv", "points")]
+    if model is not None:
+        text = model_csv(parameter, metric, pieces(model))
+        links.append(download(text, f"{name}.model.csv", "model"))
+    what = "What it costs a packet, beyond the baseline"
+    if not result["exact"]:
+        what += ", with 95 % intervals"
+    return _figure(chart, what, *links)
+
+
+def _distances(name: str, result: ModelDocument, model: FittedModel) -> Html:
+    found, parameter = residuals(result), result["parameter"]
+    x = [float(one.point["value"]) for one in found]
+    y = [_PERCENT * one.share for one in found]
+    low = [None if one.share_low is None else _PERCENT * one.share_low for one in found]
+    high = [None if one.share_high is None else _PERCENT * one.share_high for one in found]
+    says = [
+        f"{parameter} = {at:,g}: {off:+.2g} % off {one.model:.4g}"
+        for at, off, one in zip(x, y, found, strict=True)
+    ]
+    below, above = ([_PERCENT * one for one in ends] for ends in band(found, model["floor"]))
+    zero = Curve(x, [0.0] * len(x), below, above, 0)
+    points = Points(x, y, low, high, says)
+    words = f"how far measured costs are from the model, by {parameter}"
+    unit = "% off the model"
+    chart = Chart(parameter, unit, points, [zero], _changes(model), words, reach=_REACH)
+    link = download(residuals_csv(parameter, found), f"{name}.residuals.csv", "residuals")
+    expected = f"{_PERCENT * model['confidence']:g} % of single measurements in the band"
+    return _figure(chart, f"How far that is from the model; expected: {expected}", link)
+
+
+def _figure(chart: Chart, what: str, *links: Html) -> Html:
+    data: list[Content] = [" · CSV: "]
+    for link in links:
+        data += [link, ", "]
+    return element("figure", element("figcaption", what, *data[:-1]), draw(chart))
+
+
+def _points(result: ModelDocument) -> Points:
+    points = result["points"]
+    return Points(
+        [float(one["value"]) for one in points],
+        [one["cost"] for one in points],
+        [one["low"] for one in points],
+        [one["high"] for one in points],
+        [_says(one, result) for one in points],
+    )
+
+
+def _says(point: Point, result: ModelDocument) -> str:
+    low, high = point["low"], point["high"]
+    known = f"{result['parameter']} = {point['value']:,}: {point['cost']:,.4g} {result['metric']}"
+    if result["exact"] or low is None or high is None:
+        return known
+    return f"{known} ({low:,.4g} to {high:,.4g}; {point['observations']} observations)"
+
+
+def _curves(model: FittedModel | None) -> list[Curve]:
+    if model is None:
+        return []
+    return [Curve(*piece, number) for number, piece in enumerate(pieces(model))]
+
+
+def _changes(model: FittedModel | None) -> list[float]:
+    """Where one function ends and the next begins: somewhere between two points."""
+    if model is None:
+        return []
+    return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -1,0 +1,1 @@
+"""Programs of experiments, generated from templates for each test bed."""

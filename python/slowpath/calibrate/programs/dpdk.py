@@ -1,0 +1,104 @@
+"""DPDK programs of experiments, which time themselves.
+
+The templates are in `templates/dpdk/`, one for each component; `main.h` there says how it is timed.
+"""
+
+from pathlib import Path
+
+from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Word
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    Settings,
+    points_of,
+    settings_at,
+)
+from slowpath.calibrate.programs.packet import (
+    SPREAD,
+    check_together,
+    headers_end,
+    key_offset,
+    packet_of,
+    refuse,
+)
+from slowpath.calibrate.programs.template import expand
+
+FOLDER = Path(__file__).parent / "templates/dpdk"
+_LINE = 64  # bytes of a cache line
+_ADDRESSES = (4, 16)
+"""Bytes of addresses that the library has tables of prefixes for, each width in functions of its
+own."""
+_METHODS = {
+    "table-exact": ("map", "hash"),
+    "table-ternary": ("method", "acl"),
+    "checksum": ("method", "helper"),
+}
+"""What a component is on DPDK, where it is several things elsewhere."""
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted(path.stem for path in FOLDER.glob("*.c"))
+
+
+def dpdk_program(experiment: Experiment) -> str:
+    """The program of an experiment, in C.
+
+    Raises:
+        InputError: when parameters do not fit together, or DPDK has nothing like it.
+    """
+    part = experiment["component"]
+    sweep, points = part["sweep"], points_of(experiment)
+    if sweep["parameter"] == SIZE:
+        refuse(experiment, "dpdk sweeps parameters of components, not the packet size")
+    for value in points:
+        check_together(experiment, settings_at(experiment, value))
+    settings = settings_at(experiment, points[0])
+    key, word = _METHODS.get(part["kind"], ("", None))
+    if word is not None and settings[key] != word:
+        refuse(experiment, f"dpdk has {key}: {word} only")
+    if part["kind"] == "table-lpm":
+        _check_addresses(experiment, settings)
+    return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
+
+
+def _check_addresses(experiment: Experiment, settings: Settings) -> None:
+    if experiment["component"]["sweep"]["parameter"] == "key_bytes":
+        refuse(experiment, "dpdk has other tables for other key_bytes; it cannot sweep them")
+    if settings["key_bytes"] not in _ADDRESSES:
+        refuse(experiment, f"dpdk has key_bytes: 4 or 16 only, not {settings['key_bytes']}")
+
+
+def driver_names(experiment: Experiment) -> dict[str, int | str]:
+    """What programs that time themselves need, whatever they time."""
+    part, vary = experiment["component"], experiment["traffic"]["vary"]
+    sweep, points = part["sweep"], points_of(experiment)
+    settings = settings_at(experiment, points[0])
+    packet = packet_of(experiment, int(settings[SIZE]))
+    return {
+        **settings,
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "parameters": _declared(part["kind"], settings, sweep["parameter"]),
+        "points": ", ".join(map(str, points)),
+        "swept": sweep["parameter"],
+        "key_offset": key_offset(experiment),
+        "payload": headers_end(experiment),
+        "stride": -(-len(packet) // _LINE) * _LINE,
+        "packet": ", ".join(map(str, packet)),
+        "vary": int(bool(vary)),
+        "how": vary[0]["how"] if vary else "",
+        "values": vary[0]["values"] if vary else 1,
+        "spread": SPREAD,
+        "pipeline": 0,
+        "arguments": "",
+    }
+
+
+def _declared(kind: str, settings: Settings, swept: str) -> str:
+    """Parameters in C: constants, and a variable."""
+    numbers = [
+        name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)
+    ]
+    constants = [f"{name} = {settings[name]}" for name in numbers if name != swept]
+    lines = [f"enum {{ {', '.join(constants)} }};"] if constants else []
+    return "\n".join([*lines, f"static long {swept};"])

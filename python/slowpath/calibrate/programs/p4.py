@@ -1,0 +1,203 @@
+"""P4 programs of experiments, for v1model.
+
+The templates are in `templates/p4/`, one for each component. Headers in front of the key are parsed
+as headers; one that the key begins in is cut there.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.components import SIZE, YES
+from slowpath.calibrate.experiments.reading import HEADERS
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    Settings,
+    number_of,
+    settings_at,
+)
+from slowpath.calibrate.programs.packet import (
+    SPREAD,
+    TYPE,
+    check_together,
+    headers_end,
+    key_offset,
+    key_rest,
+    packet_of,
+    prefix_of,
+    prefix_shape,
+    refuse,
+)
+from slowpath.calibrate.programs.template import expand
+
+TABLES = ("table-exact", "table-lpm", "table-ternary")
+_KEYED = (*TABLES, "state")
+
+
+class Layers(NamedTuple):
+    """What the parser takes apart, in order."""
+
+    headers: list[tuple[str, str]]  # type and name of each
+    split: int  # bytes of the header that the key cuts, in front of the key; 0: none
+    keyed: bool  # whether the last one is the key
+
+
+def layers_of(experiment: Experiment) -> Layers:
+    """The headers that are in front of the key, or all of them where nothing is looked for."""
+    keyed = experiment["component"]["kind"] in _KEYED
+    end = key_offset(experiment) if keyed else headers_end(experiment)
+    headers, at = list[tuple[str, str]](), 0
+    for header in experiment["traffic"]["headers"]:
+        if at + HEADERS[header] > end:
+            break
+        number = sum(1 for known, _ in headers if known == f"{header}_t")
+        headers.append((f"{header}_t", f"{header}{number}"))
+        at += HEADERS[header]
+    split = end - at
+    if split:
+        headers.append(("before_t", "before"))
+    if keyed:
+        headers.append(("key_t", "key"))
+    return Layers(headers, split, keyed)
+
+
+FOLDER = Path(__file__).parent / "templates/p4"
+_INDENT = " " * 8
+_OWN = ("parser", "push")
+_EXPRESSIONS = {
+    "add": "meta.sum + meta.operand",
+    "xor": "meta.sum ^ meta.operand",
+    "shift": "meta.sum << 1",
+    "multiply": "meta.sum * meta.operand",
+}
+_HIGH = 1 << 31
+
+
+class P4Program(NamedTuple):
+    """What a point would be measured with."""
+
+    text: str  # P4
+    entries: str  # commands for the switch, `table_add` of its command line
+    packet: bytes
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted({path.stem for path in FOLDER.glob("*.p4")} - {"head"})
+
+
+def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
+    """The program of a point, or the one without the component.
+
+    Raises:
+        InputError: when parameters do not fit together, or v1model has nothing like it.
+    """
+    part, settings = experiment["component"], settings_at(experiment, value)
+    check_together(experiment, settings)
+    _check(experiment, settings)
+    role = f"{part['sweep']['parameter']} = {value}"
+    names = {**settings, **_names(experiment, settings), "component": int(component)}
+    names["role"] = role if component else f"{role}, without the component"
+    text = expand(FOLDER, f"{part['kind']}.p4", names)
+    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    parser = shape if part["kind"] == "parser" else None
+    entries = _entries(experiment, settings) if component else ""
+    return P4Program(text, entries, packet_of(experiment, number_of(settings, SIZE), parser))
+
+
+def _check(experiment: Experiment, settings: Settings) -> None:
+    """Finds what v1model does not have."""
+    if settings.get("map", "hash") != "hash":
+        refuse(experiment, f"v1model has no tables like {settings['map']}")
+    if number_of(settings, "repeats") > 1:
+        refuse(experiment, "v1model applies a table once")
+    operation = settings.get("operation")
+    if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
+        refuse(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
+
+
+def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+    """What templates need besides parameters."""
+    kind, layers = experiment["component"]["kind"], layers_of(experiment)
+    headers, size = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    fields = number_of(settings, "fields")
+    own = headers if kind in _OWN else 0
+    if kind == "field-writes" and settings["where"] == "header":
+        own, size = number_of(settings, "writes"), 2
+    key = number_of(settings, "key_bytes") or 4
+    shape = prefix_shape(number_of(settings, "prefix_bits"))
+    taken_off = [f"packet.extract(h.own[{number}]);" for number in range(own)]
+    extracted = [f"packet.extract(h.{name});" for _, name in layers.headers]
+    if kind == "field-writes":
+        extracted += taken_off
+    following: dict[str, int | str] = {
+        f"next{number}": f"own{number + 1}" for number in range(headers)
+    }
+    return following | {
+        f"next{headers - 1}": "accept",
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "layers": "\n".join(f"    {one} {name};" for one, name in layers.headers),
+        "extractions": "\n".join(_INDENT + line for line in extracted),
+        "keyed": int(layers.keyed),
+        "key_bits": 8 * key,
+        "split": int(layers.split > 0),
+        "split_bits": 8 * layers.split,
+        "own": own,
+        "front": int(kind == "push"),
+        "fields": fields,
+        "rest_bits": max(8 * size - 16 - 16 * fields, 0),
+        "metadata": number_of(settings, "writes") if settings.get("where") == "metadata" else 0,
+        "recirculated": int(kind == "recirculate"),
+        "value_bits": 8 * number_of(settings, "value_bytes") or 64,
+        "entries": number_of(settings, "entries") or 1,
+        "tables": number_of(settings, "tables"),
+        "miss_bit": 8 * key - 25,
+        "number": " ++ ".join(_key_bits(8 * at + 8, 8 * at) for at in range(key - 4, key)),
+        "own_bits": shape.bits,
+        "shared": shape.front,
+        "first_bit": 8 * key - 1,
+        "address": _address(8 * (key - 4), 8 * shape.front),
+        "spread": SPREAD,
+        "hit": settings.get("hit", YES),
+        "type": f"0x{int.from_bytes(TYPE.to_bytes(2, 'little'), 'big'):04x}",
+        "expression": _EXPRESSIONS.get(str(settings.get("operation")), ""),
+    }
+
+
+def _key_bits(end: int, start: int) -> str:
+    return f"h.key.bits[{end - 1}:{start}]"
+
+
+def _address(others: int, front: int) -> str:
+    """The number, with the other bits of the key in front of it and behind."""
+    before = [_key_bits(others, others - front)] if front else []
+    behind = [_key_bits(others - front, 0)] if others > front else []
+    return " ++ ".join([*before, "number", *behind])
+
+
+def _entries(experiment: Experiment, settings: Settings) -> str:
+    """The commands that fill the tables, one for each entry."""
+    kind = experiment["component"]["kind"]
+    if kind not in TABLES:
+        return ""
+    numbers, lines = range(number_of(settings, "entries")), list[str]()
+    rest = key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
+    for table in range(number_of(settings, "tables")):
+        command = f"table_add Ingress.table{table} Ingress.hit"
+        for number in numbers:
+            last = number == numbers[-1]
+            lines.append(f"{command} {_entry(kind, settings, rest, number, last=last)}")
+    return "\n".join([*lines, ""])
+
+
+def _entry(kind: str, settings: Settings, rest: bytes, number: int, *, last: bool) -> str:
+    if kind == "table-lpm":
+        bits = number_of(settings, "prefix_bits")
+        return f"0x{prefix_of(number, bits, rest).hex()}/{bits} => 1"
+    if kind == "table-ternary":
+        # No packet has the first bit, so only the last entry matches.
+        width = 4 + len(rest)
+        value = bytes(width) if last else (_HIGH | number).to_bytes(4, "big") + rest
+        mask = _HIGH.to_bytes(4, "big") + bytes(len(rest)) if last else b"\xff" * width
+        return f"0x{value.hex()}&&&0x{mask.hex()} => 1 {number + 1}"
+    return f"0x{(number.to_bytes(4, 'little') + rest).hex()} => 1"

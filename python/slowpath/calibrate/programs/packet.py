@@ -1,0 +1,184 @@
+"""Packets and table entries of experiments, and parameters that exclude each other."""
+
+from typing import NamedTuple, NoReturn
+
+from slowpath.calibrate.experiments.components import SIZE, YES
+from slowpath.calibrate.experiments.reading import HEADERS
+from slowpath.calibrate.experiments.specification import Experiment, Settings, number_of
+from slowpath.core.errors import InputError
+
+TYPE = 0x1000
+"""The type that headers of the component `parser` have, in the order of memory `00 10`."""
+_NUMBERS = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}  # EtherType
+_VXLAN = b"\x12\xb5"  # UDP port
+_PROTOCOLS = {"udp": 17, "tcp": 6}
+
+
+def headers_end(experiment: Experiment) -> int:
+    """Bytes in front of the payload."""
+    return sum(HEADERS[header] for header in experiment["traffic"]["headers"])
+
+
+def key_offset(experiment: Experiment) -> int:
+    """Where the key of tables begins: at the bytes that vary, else at the payload."""
+    vary = experiment["traffic"]["vary"]
+    return vary[0]["offset"] if vary else headers_end(experiment)
+
+
+def key_rest(experiment: Experiment, size: int, key_bytes: int) -> bytes:
+    """What is behind the first 4 bytes of a key, which do not vary; of a packet of this size."""
+    where = key_offset(experiment)
+    return packet_of(experiment, size)[where + 4 : where + key_bytes]
+
+
+def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None = None) -> bytes:
+    """The packet with the value 0 where it varies; `parser`: headers in the payload, their size.
+
+    Lengths are right, addresses are those for documentation, checksums are zero.
+    """
+    headers, data = experiment["traffic"]["headers"], bytearray(size)
+    at = 0
+    for number, header in enumerate(headers):
+        inner = headers[number + 1] if number + 1 < len(headers) else None
+        left, piece = size - at, b""
+        if header == "ethernet":
+            piece = b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02" + _NUMBERS.get(inner or "", b"\x88\xb5")
+        elif header == "ipv4":
+            protocol = bytes([64, _PROTOCOLS.get(inner or "", 59)])
+            length = left.to_bytes(2, "big")
+            addresses = bytes([192, 0, 2, 1, 198, 51, 100, 1])
+            piece = b"\x45\0" + length + bytes(4) + protocol + bytes(2) + addresses
+        elif header == "ipv6":
+            following = bytes([_PROTOCOLS.get(inner or "", 59), 64])
+            source, to = (bytes.fromhex("20010db8") + bytes(11) + bytes([one]) for one in (1, 2))
+            piece = b"\x60\0\0\0" + (left - 40).to_bytes(2, "big") + following + source + to
+        elif header == "udp":
+            port = _VXLAN if inner == "vxlan" else b"\x10\x02"
+            piece = b"\x10\x01" + port + left.to_bytes(2, "big") + bytes(2)
+        elif header == "vxlan":
+            piece = b"\x08\0\0\0\0\0\x01\0"
+        elif header == "tcp":
+            piece = b"\x10\x01\x10\x02" + bytes(8) + b"\x50\x10\x10\0" + bytes(4)
+        data[at : at + len(piece)] = piece
+        at += HEADERS[header]
+    for vary in experiment["traffic"]["vary"]:
+        data[vary["offset"] : vary["offset"] + vary["bytes"]] = bytes(vary["bytes"])
+    for number in range(parser[0] if parser else 0):
+        place = at + number * (parser[1] if parser else 0)
+        data[place : place + 2] = TYPE.to_bytes(2, "little")
+    return bytes(data)
+
+
+SPREAD = 2654435761
+"""What numbers of prefixes are multiplied by, so that these are spread. It is odd, so all differ,
+and close to 2^32 over the golden ratio."""
+_WORD = 4  # bytes that prefixes differ in
+
+
+class PrefixShape(NamedTuple):
+    """Where in an address its prefix has what makes it differ from others."""
+
+    front: int  # bytes before it, which all addresses have in common
+    bits: int  # of the 4 bytes there that belong to the prefix, at least 25 unless it is shorter
+
+
+def prefix_shape(bits: int) -> PrefixShape:
+    """That of prefixes of so many bits: at the end of those that are longer than 4 bytes."""
+    front = max(-(-(bits - 8 * _WORD) // 8), 0)
+    return PrefixShape(front, bits - 8 * front)
+
+
+def address_of(number: int, bits: int, others: bytes) -> bytes:
+    """The address that belongs to a prefix; its first bit is zero.
+
+    `others` are its other bytes, but for the 4 that differ from prefix to prefix.
+    """
+    front, own = prefix_shape(bits)
+    spread = (number * SPREAD) & 0xFFFFFFFF
+    word = ((spread << (33 - own) & 0xFFFFFFFF) >> 1).to_bytes(_WORD, "big")
+    address = others[:front] + word + others[front:]
+    return bytes([address[0] & 0x7F]) + address[1:]
+
+
+def prefix_of(number: int, bits: int, others: bytes) -> bytes:
+    """A prefix as an address that is zero behind it; there are 2^(own bits - 1) different ones."""
+    address = int.from_bytes(address_of(number, bits, others), "big")
+    size = _WORD + len(others)
+    behind = 8 * size - bits
+    return (address >> behind << behind).to_bytes(size, "big")
+
+
+def drawn_values(experiment: Experiment, settings: Settings) -> int:
+    """How many different values the bytes have that vary; 1 where none do."""
+    vary = experiment["traffic"]["vary"]
+    if not vary:
+        return 1
+    values = vary[0]["values"]
+    return int(settings[values]) if isinstance(values, str) else values
+
+
+_HEADROOM = 192
+"""Bytes in front of a packet in the kernel's test runs that programs can use."""
+_PRINTED = 3
+"""Numbers that `bpf_trace_printk` prints."""
+_CSUM_DIFF = 512
+"""Bytes that `bpf_csum_diff` sums up (MAX_BPF_STACK)."""
+
+
+def check_together(experiment: Experiment, settings: Settings) -> None:
+    """Finds parameters that do not fit together.
+
+    Raises:
+        InputError: naming the experiment, and why.
+    """
+    kind, size, payload = experiment["component"]["kind"], settings[SIZE], headers_end(experiment)
+    headers, each = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    where = key_offset(experiment)
+    needed = {
+        "forward": 14,
+        "parser": payload + headers * each,
+        "pop": headers * each + 14,
+        "push": each,
+        "table-exact": where + number_of(settings, "key_bytes"),
+        "table-lpm": where + number_of(settings, "key_bytes"),
+        "table-ternary": where + number_of(settings, "key_bytes"),
+        "field-writes": payload + 2 * number_of(settings, "writes")
+        if settings.get("where") == "header"
+        else 2,
+        "memory": 0,
+        "checksum": payload + number_of(settings, "bytes"),
+        "copy": payload + number_of(settings, "bytes"),
+        "helper": payload + 4,
+        "mixture": payload + 256,
+    }.get(kind, where + 4)
+    if needed > int(size):
+        refuse(experiment, f"packets of {size} bytes are too short, {needed} are needed")
+    if kind == "push" and headers * each > _HEADROOM:
+        refuse(experiment, f"{headers * each} bytes are too many before a packet; {_HEADROOM} fit")
+    if kind == "parser" and 2 + 2 * number_of(settings, "fields") > each:
+        refuse(experiment, f"{settings['fields']} fields do not fit into headers of {each} bytes")
+    summed = number_of(settings, "bytes")
+    if kind == "checksum" and settings["method"] == "helper" and summed > _CSUM_DIFF:
+        refuse(experiment, f"the helper sums up to {_CSUM_DIFF} bytes, not {summed}")
+    entries, bits = number_of(settings, "entries") or 1, number_of(settings, "prefix_bits")
+    width = 8 * number_of(settings, "key_bytes")
+    if kind == "table-lpm" and bits > width:
+        refuse(experiment, f"addresses of {width} bits have no prefixes of {bits} bits")
+    if kind == "table-lpm" and entries > 1 << (prefix_shape(bits).bits - 1):
+        refuse(experiment, f"there are no {entries:,} prefixes of {bits} bits")
+    if settings.get("helper") == "trace_printk" and number_of(settings, "arguments") > _PRINTED:
+        refuse(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")
+    drawn = drawn_values(experiment, settings)
+    if kind != "table-ternary" and settings.get("hit", YES) == YES and drawn > entries:
+        refuse(experiment, f"{drawn:,} values vary, and there are {entries:,} entries to find")
+    if kind == "table-ternary" and experiment["traffic"]["vary"]:
+        refuse(experiment, "the last entry is looked for; nothing can vary")
+
+
+def refuse(experiment: Experiment, why: str) -> NoReturn:
+    """Says why an experiment cannot be made.
+
+    Raises:
+        InputError: always.
+    """
+    raise InputError(experiment["name"], why)

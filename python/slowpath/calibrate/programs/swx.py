@@ -1,0 +1,263 @@
+"""DPDK SWX pipelines of experiments, as p4c writes them.
+
+The templates are in `templates/swx/`, one for each component, and `driver.c`, which reads what they
+come to. What packets have to look like behind a pipeline is said by `expected.py`.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.components import SIZE, YES
+from slowpath.calibrate.experiments.reading import HEADERS
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    Settings,
+    number_of,
+    points_of,
+    settings_at,
+)
+from slowpath.calibrate.programs.dpdk import driver_names
+from slowpath.calibrate.programs.p4 import TABLES, layers_of
+from slowpath.calibrate.programs.packet import TYPE, check_together, key_offset, packet_of, refuse
+from slowpath.calibrate.programs.swx_expected import DESTINATION, FRESH, INITIAL, filled, sent
+from slowpath.calibrate.programs.template import expand
+
+WORDS = 63
+"""Words of 32 bits that a header can have: its size, and offsets in it, have 8 bits."""
+
+
+class Own(NamedTuple):
+    """What is declared of them, and parsed."""
+
+    structs: str
+    headers: list[tuple[str, str]]  # type and name
+    parsed: list[str]  # names of those that are taken from the packet
+
+
+def own_headers(kind: str, settings: Settings) -> Own:
+    """The headers of a component."""
+    count, size = number_of(settings, "headers"), 8 * number_of(settings, "header_bytes")
+    fields = number_of(settings, "fields")
+    if kind in ("parser", "push", "pop"):
+        widths = [("type", 16), *((f"field{at}", 16) for at in range(fields))]
+        rest = size - 16 * len(widths)
+        own = [("own_t", f"own{at}") for at in range(count)]
+        struct = _struct("own_t", [*widths, ("rest", rest)] if rest else widths)
+        return Own(struct, own, [name for _, name in own])
+    if kind == "field-writes" and settings["where"] == "header":
+        widths = [(f"field{at}", 16) for at in range(number_of(settings, "writes"))]
+        return Own(_struct("own_t", widths), [("own_t", "own0")], ["own0"])
+    if kind == "checksum":
+        return _words(number_of(settings, "bytes") // 4)
+    return Own("", [], [])
+
+
+def _words(count: int) -> Own:
+    """Words of 32 bits, in as many headers as it takes."""
+    structs, headers = [_struct("fresh_t", [("word", 32)])], [("fresh_t", "fresh")]
+    for number, first in enumerate(range(0, count, WORDS)):
+        words = min(WORDS, count - first)
+        structs.append(_struct(f"words{number}_t", [(f"word{at}", 32) for at in range(words)]))
+        headers.append((f"words{number}_t", f"words{number}"))
+    return Own("\n\n".join(structs), headers, [name for _, name in headers[1:]])
+
+
+def _struct(name: str, fields: list[tuple[str, int]]) -> str:
+    lines = "".join(f"\tbit<{bits}> {field}\n" for field, bits in fields)
+    return f"struct {name} {{\n{lines}}}"
+
+
+INSTRUCTIONS = {
+    "add": "add {} m.operand",
+    "xor": "xor {} m.operand",
+    "shift": "shl {} 1",
+    "constant": "mov {} {}",
+}
+"""By operation, an instruction for it, with where its result goes and a number."""
+_SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
+
+
+def metadata(kind: str, settings: Settings) -> list[str]:
+    """The fields that stand beside the packet, besides the port and the result."""
+    if kind == "arithmetic":
+        return ["bit<64> operand", *(f"bit<64> sum{at}" for at in range(3))]
+    if kind == "branches":
+        return ["bit<64> order"]
+    if kind == "state":
+        return ["bit<32> at", "bit<64> value"]
+    if kind == "field-writes":
+        beside = settings["where"] == "metadata"
+        fields = range(number_of(settings, "writes") if beside else 0)
+        return ["bit<16> value", *(f"bit<16> field{at}" for at in fields)]
+    return []
+
+
+def parser_names(settings: Settings) -> dict[str, int | str]:
+    """Labels: a header's end is where the next thing begins."""
+    headers, fields = number_of(settings, "headers"), number_of(settings, "fields")
+    ends = {at: "" if fields else f"OWN{at}_END : " for at in range(headers)}
+    names: dict[str, int | str] = {"entry0": "", "first0": "OWN${i}_END : "}
+    names |= {f"entry{at + 1}": end for at, end in ends.items()}
+    names |= {f"first{at}": "" for at in range(1, fields)}
+    # No type of a packet's header is like it.
+    names |= {f"other{at}": 0x1000 + at for at in range(number_of(settings, "branches"))}
+    swapped = int.from_bytes(TYPE.to_bytes(2, "little"), "big")
+    return names | {"leave": ends.get(headers - 1, ""), "type": swapped}
+
+
+def body_names(kind: str, settings: Settings) -> dict[str, int | str]:
+    """What lines of the components that repeat instructions differ in."""
+    count = number_of(settings, "count")
+    if kind == "arithmetic":
+        pattern = INSTRUCTIONS[str(settings["operation"])]
+        sums = _SUMS[: 1 if settings["dependent"] == YES else None]
+        return {
+            f"instruction{at}": pattern.format(sums[at % len(sums)], at + 1) for at in range(count)
+        }
+    if kind == "branches":
+        pairs = count // 2
+        names: dict[str, int | str] = {"pairs": pairs}
+        for at in range(pairs):
+            names |= {
+                f"next{at}": at + 1,
+                f"above{at}": DESTINATION + 1 + at,
+                f"below{at}": DESTINATION - at,
+            }
+        return names
+    if kind == "checksum":
+        words = number_of(settings, "bytes") // 4
+        named = {f"word{at}": f"h.words{at // WORDS}.word{at % WORDS}" for at in range(words)}
+        return {"words": words, "pieces": -(-words // WORDS), "fresh": FRESH} | named
+    if kind == "field-writes":
+        writes, where = number_of(settings, "writes"), settings["where"]
+        place = "h.own0" if where == "header" else "m"
+        written = {f"written{at}": f"{place}.field{at}" for at in range(writes)}
+        return {"read": f"{place}.field{writes - 1}", **written}
+    return {}
+
+
+FOLDER = Path(__file__).parent / "templates/swx"
+_ETHERNET = 14
+_LONGEST = 255
+"""Bytes of a header."""
+_MATCHES = {"table-exact": "exact", "table-lpm": "lpm", "table-ternary": "wildcard"}
+_LACKING = {
+    "table-exact": ("map", ("hash",)),
+    "table-lpm": ("method", ("lpm",)),
+    "table-ternary": ("method", ("acl",)),
+    "checksum": ("method", ("helper", "update")),
+    "branches": ("predictable", (YES,)),
+    "arithmetic": ("operation", tuple(INSTRUCTIONS)),
+}
+"""What a component is in such a pipeline, where it is more elsewhere."""
+
+
+class Pipeline(NamedTuple):
+    """A pipeline, and the packet that has to come out of it."""
+
+    text: str
+    sent: bytes
+
+
+class Pipelines(NamedTuple):
+    """What a point is measured with."""
+
+    component: Pipeline
+    baseline: Pipeline
+    packet: bytes
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted(path.stem for path in FOLDER.glob("*.spec"))
+
+
+def swx_driver(experiment: Experiment) -> str:
+    """The program that builds and times the pipelines of an experiment, in C.
+
+    Raises:
+        InputError: when parameters do not fit together, or SWX has nothing like it.
+    """
+    part = experiment["component"]
+    for value in points_of(experiment):
+        _check(experiment, settings_at(experiment, value))
+    names = driver_names(experiment) | {
+        "pipeline": 1,
+        "arguments": " FOLDER",
+        "initial": INITIAL,
+        "kind": part["kind"],
+        "tabled": int(part["kind"] in TABLES),
+    }
+    return expand(FOLDER, "driver.c", names)
+
+
+def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
+    """The pipelines of a point.
+
+    Raises:
+        InputError: when parameters do not fit together, or SWX has nothing like it.
+    """
+    part, settings = experiment["component"], settings_at(experiment, value)
+    _check(experiment, settings)
+    kind, role = part["kind"], f"{part['sweep']['parameter']} = {value}"
+    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    plain = packet_of(experiment, int(settings[SIZE]), shape if kind == "parser" else None)
+    packet = filled(experiment, settings, plain)
+
+    def pipeline(*, component: bool) -> Pipeline:
+        names = {**settings, **_names(experiment, settings), "component": int(component)}
+        names["role"] = role if component else f"{role}, without the component"
+        empty = experiment["baseline"] == "empty" and not component
+        text = expand(FOLDER, "empty.part" if empty else f"{kind}.spec", names)
+        if empty:
+            return Pipeline(text, packet)
+        return Pipeline(text, sent(experiment, settings, packet, component=component))
+
+    return Pipelines(pipeline(component=True), pipeline(component=False), packet)
+
+
+def _check(experiment: Experiment, settings: Settings) -> None:
+    """Finds what such pipelines do not have."""
+    check_together(experiment, settings)
+    kind = experiment["component"]["kind"]
+    key, words = _LACKING.get(kind, ("", ()))
+    if key and settings[key] not in words:
+        refuse(experiment, f"dpdk-swx has {key}: {', '.join(words)} only, not {settings[key]}")
+    layers = layers_of(experiment)
+    if experiment["traffic"]["vary"] and not layers.keyed:
+        refuse(experiment, "dpdk-swx varies only what tables and state are asked for")
+    if layers.keyed and key_offset(experiment) < _ETHERNET:
+        refuse(experiment, "dpdk-swx parses the Ethernet header, and the key begins in it")
+    if layers.split > _LONGEST:
+        refuse(experiment, f"dpdk-swx has no headers of {layers.split} bytes in front of the key")
+
+
+def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+    """What templates need besides parameters."""
+    kind, layers = experiment["component"]["kind"], layers_of(experiment)
+    own = own_headers(kind, settings)
+    parsed = [name for _, name in layers.headers]
+    if kind in ("checksum", "field-writes"):
+        parsed += own.parsed
+    declared = [*layers.headers, *own.headers]
+    return {
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "own_structs": own.structs,
+        "headers_declared": "\n".join(f"header {name} instanceof {one}" for one, name in declared),
+        "metadata": "".join(f"\n\t{line}" for line in metadata(kind, settings)),
+        "extractions": "\n".join(f"\textract h.{name}" for name in parsed),
+        "emissions": "\n".join(f"\temit h.{name}" for name in parsed),
+        "keyed": int(layers.keyed),
+        "key_bits": 8 * (number_of(settings, "key_bytes") or 4),
+        "split": int(layers.split > 0),
+        "split_bits": 8 * layers.split,
+        "match": _MATCHES.get(kind, ""),
+        "tables": number_of(settings, "tables"),
+        "repeats": number_of(settings, "repeats"),
+        "value_words": number_of(settings, "value_bytes") // 8 or 1,
+        "initial": INITIAL if settings.get("operation") == "read" else 0,
+        **{f"{name}_t": int(f"{name}_t" in dict(layers.headers)) for name in HEADERS},
+        **parser_names(settings),
+        **body_names(kind, settings),
+    }

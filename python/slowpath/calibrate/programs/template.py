@@ -1,0 +1,102 @@
+"""Program templates: names to fill in, repeated and optional lines.
+
+`${name}` is replaced, from the inside out in `${name${i}}`. Lines of their own, in a comment of C
+and P4:
+
+    //@ include FILE            the template beside this one
+    //@ repeat COUNT as NAME    what follows, COUNT times, with NAME from 0 on
+    //@ if NAME                 what follows, if NAME is yes, or a number but 0; also `if not NAME`,
+                                `if NAME == word`
+    //@ else
+    //@ end                     of a repetition or a condition
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+Values = Mapping[str, int | str]
+_COMMAND = re.compile(r"^\s*//@\s*(\w+)\s*(.*?)\s*$")
+_NAME = re.compile(r"\$\{(\w+)\}")
+_Lines = list[tuple[str, str | None, str]]
+"""Lines with the command that each is, and what stands behind it."""
+
+
+class TemplateError(Exception):
+    """A template that is not one, or lacks a name: a defect of slowpath."""
+
+
+def expand(folder: Path, file: str, values: Values) -> str:
+    """The text of a template with everything filled in."""
+    lines = list(_expanded(_parsed(folder, file), values))
+    return re.sub(r"\n{3,}", "\n\n", "".join(f"{line}\n" for line in lines))
+
+
+def _parsed(folder: Path, file: str) -> _Lines:
+    lines: _Lines = []
+    for line in (folder / file).read_text().splitlines():
+        command = _COMMAND.match(line)
+        if command is None:
+            lines.append((line, None, ""))
+        elif command[1] == "include":
+            lines += _parsed(folder, command[2])
+        else:
+            lines.append((line, command[1], command[2]))
+    return lines
+
+
+def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        line, command, words = lines[at]
+        if command is None:
+            yield _filled(line, values)
+            at += 1
+            continue
+        end, middle = _end(lines, at)
+        if command == "repeat":
+            count, _, name = words.partition(" as ")
+            for number in range(int(_value(count, values))):
+                yield from _expanded(lines[at + 1 : end], {**values, name: number})
+        elif command == "if" and _holds(words, values):
+            yield from _expanded(lines[at + 1 : middle or end], values)
+        elif command == "if" and middle is not None:
+            yield from _expanded(lines[middle + 1 : end], values)
+        elif command not in ("if", "repeat"):
+            raise TemplateError(f"{line.strip()!r} is no command")
+        at = end + 1
+
+
+def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
+    """Where the block that begins here ends, and its `else`."""
+    depth, middle = 0, None
+    for at in range(start, len(lines)):
+        command = lines[at][1]
+        depth += (command in ("repeat", "if")) - (command == "end")
+        if depth == 0:
+            return at, middle
+        if depth == 1 and command == "else":
+            middle = at
+    raise TemplateError(f"{lines[start][0].strip()!r} has no end")
+
+
+def _filled(line: str, values: Values) -> str:
+    while _NAME.search(line):
+        line = _NAME.sub(lambda name: str(_value(name[1], values)), line)
+    return line
+
+
+def _value(word: str, values: Values) -> int | str:
+    if word.isdigit():
+        return int(word)
+    if word not in values:
+        raise TemplateError(f"{word!r} has no value")
+    return values[word]
+
+
+def _holds(words: str, values: Values) -> bool:
+    name, compared, other = words.partition(" == ")
+    if compared:
+        return str(_value(name, values)) == other
+    negated = words.startswith("not ")
+    return (_value(words.removeprefix("not "), values) not in (0, "no")) != negated

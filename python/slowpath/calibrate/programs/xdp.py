@@ -1,0 +1,311 @@
+"""XDP programs of experiments: C source, map contents, packet.
+
+The templates are in `templates/xdp/`, one for each component. The program without the component is
+made of the same template, so that it differs in nothing else.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.components import SIZE, YES
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    Settings,
+    number_of,
+    settings_at,
+)
+from slowpath.calibrate.programs.mixture import mixture
+from slowpath.calibrate.programs.packet import (
+    SPREAD,
+    TYPE,
+    check_together,
+    drawn_values,
+    headers_end,
+    key_offset,
+    key_rest,
+    packet_of,
+    prefix_of,
+    prefix_shape,
+    refuse,
+)
+from slowpath.calibrate.programs.template import expand
+
+_BY_MAP = (
+    "map_lookup_elem",
+    "map_update_elem",
+    "map_insert",
+    "map_insert_delete",
+    "map_delete_elem",
+)
+_OWN_MAP = {
+    "perf_event_output": "PERF_EVENT_ARRAY",
+    "ringbuf_output": "RINGBUF",
+    "ringbuf_submit": "RINGBUF",
+    "ringbuf_discard": "RINGBUF",
+    "tail_call": "PROG_ARRAY",
+}
+_PLAIN = (
+    "ktime_get_ns",
+    "ktime_get_coarse_ns",
+    "jiffies64",
+    "get_prandom_u32",
+    "get_smp_processor_id",
+)
+"""Helpers without arguments whose result is a number."""
+_NUMBERED = ("array", "percpu_array", "devmap", "cpumap", "xskmap")
+_FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
+"""Maps whose values are numbers of 4 bytes."""
+
+
+def helper_names(settings: Settings) -> dict[str, int | str]:
+    """The map of a helper's calls, and whether it is one that only yields a number."""
+    helper, kind = str(settings.get("helper", "")), str(settings.get("map", ""))
+    if helper in _BY_MAP or helper == "redirect_map":
+        map_type = kind.upper()
+    else:
+        map_type = _OWN_MAP.get(helper, "")
+    return {
+        "has_map": int(bool(map_type)),
+        "helper_map": map_type,
+        "helper_entries": 4 if kind in _FEW else 1024,
+        "helper_key": 8 if map_type == "LPM_TRIE" else 4,
+        "helper_value": 4 if helper in _OWN_MAP or kind in _FEW else 8,
+        "helper_key_at": _key(map_type.lower()),
+        "helper_plain": int(helper in _PLAIN),
+        "helper_tail": int(helper in ("xdp_shrink_tail", "xdp_grow_tail")),
+        "helper_record": int(helper in ("perf_event_output", "ringbuf_output")),
+        "text": "x" * (number_of(settings, "bytes") - 1),
+        "numbers": " %u" * number_of(settings, "arguments"),
+        "record_words": number_of(settings, "bytes") // 8,
+    }
+
+
+def _key(kind: str) -> str:
+    """Where the key stands: an index is 0, a prefix has its length in front."""
+    if kind in _NUMBERED:
+        return "&asked.zero"
+    return "&asked.bits" if kind == "lpm_trie" else "&asked.key"
+
+
+Entry = dict[str, str]
+Maps = dict[str, list[Entry]]
+_NONE = "0" * 8
+
+
+def maps_of(experiment: Experiment, settings: Settings, text: str) -> Maps:
+    """What each map holds that the text of a program defines."""
+    maps: Maps = {}
+    for name, entries in _TABLES.get(experiment["component"]["kind"], _no_tables)(
+        experiment, settings
+    ):
+        if f"}} {name} SEC" in text:
+            maps[name] = entries
+    if "__u32 drawn;" in text:
+        maps[".bss"] = [{"key": _NONE, "value": _NONE}]
+    return maps
+
+
+def _little(value: int, size: int) -> str:
+    return value.to_bytes(size, "little").hex()
+
+
+def _value(settings: Settings) -> str:
+    """One, and as many zeros as there is room for."""
+    return _little(1, number_of(settings, "value_bytes"))
+
+
+def _rest(experiment: Experiment, settings: Settings) -> bytes:
+    """The part of keys that is the same in all."""
+    return key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
+
+
+Tables = Iterator[tuple[str, list[Entry]]]
+
+
+def _tables(settings: Settings, found: list[Entry]) -> Tables:
+    """The same entries in all tables."""
+    for table in range(number_of(settings, "tables")):
+        yield f"table{table}", found
+
+
+def _no_tables(_experiment: Experiment, _settings: Settings) -> Tables:
+    yield from ()
+
+
+def _exact(experiment: Experiment, settings: Settings) -> Tables:
+    value, rest = _value(settings), _rest(experiment, settings).hex()
+    found = [
+        {"key": _little(at, 4) + rest, "value": value}
+        for at in range(number_of(settings, "entries"))
+    ]
+    yield from _tables(settings, found)
+
+
+def _array(_experiment: Experiment, settings: Settings) -> Tables:
+    value = _value(settings)
+    found = range(number_of(settings, "entries"))
+    yield "table", [{"key": _little(at, 4), "value": value} for at in found]
+
+
+def _lpm(experiment: Experiment, settings: Settings) -> Tables:
+    bits, value = number_of(settings, "prefix_bits"), _value(settings)
+    rest = _rest(experiment, settings)
+    found = [prefix_of(at, bits, rest) for at in range(number_of(settings, "entries"))]
+    key = _little(bits, 4)
+    yield from _tables(settings, [{"key": key + one.hex(), "value": value} for one in found])
+
+
+def _ternary(experiment: Experiment, settings: Settings) -> Tables:
+    entries, masks = number_of(settings, "entries"), number_of(settings, "masks")
+    rest, value = _rest(experiment, settings), _value(settings)
+    high = 1 << 31  # no packet has this bit, so only the last entry matches
+    if settings["method"] == "linear":
+        whole = "ff" * number_of(settings, "key_bytes")
+        rules = [whole + _little(high | at, 4) + rest.hex() for at in range(entries - 1)]
+        rules.append(_little(high, 4) + bytes(len(rest) + 4 + len(rest)).hex())
+        found = [{"key": _little(at, 4), "value": rule + value} for at, rule in enumerate(rules)]
+    else:
+        keys = [_little(at % masks, 4) + _little(high | at, 4) for at in range(entries - 1)]
+        keys.append(_little(masks - 1, 4) + _little(0, 4))
+        found = [{"key": key + rest.hex(), "value": value} for key in keys]
+    yield from _tables(settings, found)
+
+
+def _state(_experiment: Experiment, settings: Settings) -> Tables:
+    size = 8 * number_of(settings, "accesses")
+    found = range(number_of(settings, "entries"))
+    yield "state", [{"key": _little(at, 4), "value": _little(0, size)} for at in found]
+
+
+def _copy(_experiment: Experiment, settings: Settings) -> Tables:
+    yield "state", [{"key": _NONE, "value": _little(0, number_of(settings, "bytes"))}]
+
+
+def _helper(experiment: Experiment, settings: Settings) -> Tables:
+    """Calls that look something up find it; what is deleted is not there."""
+    packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
+    kind, helper = settings["map"], settings["helper"]
+    if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):
+        yield "table", []
+        return
+    if kind in ("array", "percpu_array"):
+        yield "table", [{"key": _NONE, "value": _little(0, 8)}]
+        return
+    key = packet[payload : payload + 4].hex()
+    if kind == "lpm_trie":
+        key = _little(32, 4) + key
+    yield "table", [{"key": key, "value": _little(0, 8)}]
+
+
+_WITHOUT_CONTENT = ("devmap", "devmap_hash", "cpumap", "xskmap")
+
+
+_TABLES: dict[str, Callable[[Experiment, Settings], Tables]] = {
+    "table-exact": _exact,
+    "table-array": _array,
+    "table-lpm": _lpm,
+    "table-ternary": _ternary,
+    "state": _state,
+    "copy": _copy,
+    "helper": _helper,
+}
+
+
+FOLDER = Path(__file__).parent / "templates/xdp"
+ENTRY = "program"
+"""Name of the program in the object."""
+_INSTRUCTIONS = {
+    "add": "%0 += %1",
+    "xor": "%0 ^= %1",
+    "shift": "%0 <<= 1",
+    "multiply": "%0 *= %1",
+    "divide": "%0 /= %1",
+    "modulo": "%0 %%= %1",
+    "byte-swap": "%0 = be64 %0",
+    "constant": "%0 = 0x123456789abcdef ll",
+}
+
+
+class XdpProgram(NamedTuple):
+    """What a point is measured with."""
+
+    text: str  # C
+    maps: str  # as `--maps` takes it (JSON)
+    packet: bytes
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted(path.name.removesuffix(".bpf.c") for path in FOLDER.glob("*.bpf.c"))
+
+
+def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
+    """The program of a point, or the one without the component.
+
+    Raises:
+        InputError: when the parameters do not fit together.
+    """
+    part = experiment["component"]
+    settings = settings_at(experiment, value)
+    check_together(experiment, settings)
+    if settings.get("method") == "acl":
+        refuse(experiment, "method: acl is for dpdk; XDP programs have linear and tuples")
+    values = {**settings, **_names(experiment, settings), "component": int(component)}
+    role = f"{part['sweep']['parameter']} = {value}"
+    values["role"] = role if component else f"{role}, without the component"
+    text = expand(FOLDER, f"{part['kind']}.bpf.c", values)
+    maps = json.dumps(maps_of(experiment, settings, text), separators=(",", ":")) + "\n"
+    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    parser = shape if part["kind"] == "parser" else None
+    return XdpProgram(text, maps, packet_of(experiment, number_of(settings, SIZE), parser))
+
+
+def empty_program(experiment: Experiment, value: int) -> XdpProgram:
+    """A program that does nothing, for the packet of a point."""
+    size = number_of(settings_at(experiment, value), SIZE)
+    titles = {"title": experiment["description"], "experiment": experiment["name"]}
+    text = expand(FOLDER, "empty.c", {**titles, "role": "an empty program"})
+    return XdpProgram(text, "{}\n", packet_of(experiment, size))
+
+
+def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+    """What templates need besides parameters."""
+    count, key = number_of(settings, "count"), number_of(settings, "key_bytes") or 4
+    vary, size = experiment["traffic"]["vary"], number_of(settings, "bytes") // 4
+    kind = experiment["component"]["kind"]
+    map_type = str(settings.get("map", "")).upper()
+    entries = number_of(settings, "entries")
+    copied = number_of(settings, "bytes") // 8
+    front, own_bits = prefix_shape(number_of(settings, "prefix_bits"))
+    return {
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "payload": headers_end(experiment),
+        "key_offset": key_offset(experiment),
+        "key_bits": 8 * key,
+        "key_words": key // 4,
+        "other_words": key // 4 - 1,
+        "value_words": number_of(settings, "value_bytes") // 8,
+        "header_words": number_of(settings, "header_bytes") // 4,
+        "words": copied if kind == "copy" else size,
+        "quarters": count // 4,
+        "rest": 0 if settings.get("dependent") == YES else count % 4,
+        "instruction": _INSTRUCTIONS.get(str(settings.get("operation")), ""),
+        "map_type": map_type,
+        # An LRU map evicts before it is full.
+        "max_entries": 2 * entries + 1024 if map_type.startswith("LRU") else entries,
+        "type": TYPE,
+        "spread": SPREAD,
+        "front": front,
+        "own_bits": own_bits,
+        "behind": key - 4 - front,
+        "turns": number_of(settings, "turns") or count // 64,
+        "mixture": "\n\t".join(mixture(str(settings["mix"]), count)) if kind == "mixture" else "",
+        "hit": settings.get("hit", YES),
+        "vary": int(bool(vary)),
+        "how": vary[0]["how"] if vary else "",
+        "values": drawn_values(experiment, settings),
+        **helper_names(settings),
+    }

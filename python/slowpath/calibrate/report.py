@@ -1,0 +1,67 @@
+"""Results of a calibration as text."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.calibrate.core_model.derivation import Derived
+from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
+from slowpath.core.terminal import Line, grid
+from slowpath.fit.documents import FittedModel
+
+_COLUMNS = ("experiment", "by", "from", "to", "first", "last", "unit", "error", "model")
+_RIGHT = ("from", "to", "first", "last", "error")
+_WORDS = {"polynomial-0": "constant", "polynomial-1": "linear", "polynomial-2": "quadratic"}
+_LARGE = 100.0
+
+
+def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterator[Line | str]:
+    """The table, and where everything stands."""
+    if found:
+        yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
+        yield ""
+    yield f"Programs, samples, models and pictures: {directory}"
+
+
+def target_report(derived: Derived) -> Iterator[str]:
+    """The target file, and how well it explains what was measured."""
+    yield f"Target of this machine: {derived.file}"
+    error = f"half of them to {derived.error:.1%} of their time"
+    yield f"It explains {derived.programs} programs, {error}."
+    good = derived.quality
+    checks = f"{good.checks} check programs, half of them to {good.check_error:.1%}"
+    precise = f"{good.precise} of {good.experiments} experiments met their precision"
+    yield f"It predicts {checks}; {precise}."
+
+
+def _row(found: CalibratedExperiment) -> list[str]:
+    result, state = found["result"], found["measurement"]["state"]
+    points, model = result["points"], result["model"]
+    asked = found["measurement"]["points"]
+    head = [found["name"], result["parameter"]]
+    if not points:
+        return [*head, f"{asked[0]:,}", f"{asked[-1]:,}", "", "", "", "", state]
+    ends = [f"{one['value']:,}" for one in (points[0], points[-1])]
+    costs = [cost_text(one) for one in (points[0], points[-1])]
+    error = "" if model is None else f"{model['errors']['smape']:.1%}"
+    return [*head, *ends, *costs, result["metric"], error, model_text(found)]
+
+
+def model_text(found: CalibratedExperiment) -> str:
+    """The model in short, or why there is none; and whether points are missing."""
+    result, state = found["result"], found["measurement"]["state"]
+    model = result["model"]
+    words = result["reason"] or "" if model is None else in_short(model)
+    return words + ("" if state == "complete" else f" ({state})")
+
+
+def cost_text(point: Point) -> str:
+    """A cost with as many digits as it takes to read it."""
+    cost = point["cost"]
+    return f"{cost:,.0f}" if abs(cost) >= _LARGE or cost.is_integer() else f"{cost:.1f}"
+
+
+def in_short(model: FittedModel) -> str:
+    """The functions of the segments, and where each but the last one ends."""
+    segments = model["segments"]
+    words = [_WORDS.get(one["template"], one["template"]) for one in segments]
+    ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]
+    return ", ".join([*ends[:-1], words[-1]])

@@ -1,0 +1,223 @@
+"""The command `slowpath calibrate`."""
+
+import time
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from slowpath.bound.default_target import (
+    CALIBRATED,
+    calibration,
+    calibration_file,
+    keep_calibration,
+)
+from slowpath.bound.options import check_valid
+from slowpath.calibrate.core_model.derivation import Derived, derive
+from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.experiments.evaluation import evaluate_all
+from slowpath.calibrate.experiments.folder import write
+from slowpath.calibrate.experiments.running import Audience, blocks_left, run, run_settings
+from slowpath.calibrate.report import target_report, text_report
+from slowpath.calibrate.settings import Settings
+from slowpath.core import terminal
+from slowpath.core.engine import identity, targets
+from slowpath.core.errors import ExitCode, worst
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.printable import json_line
+from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.fit.fitting import need
+
+_PAUSE = 30.0
+"""Seconds between two lines of a stage where there is no terminal."""
+
+
+class LiveLine(terminal.LiveLine):
+    """Is there while experiments run: on terminals a line that changes, else one for each."""
+
+    def __init__(self, count: int, then: str = "") -> None:
+        """Begin the line.
+
+        Args:
+            count: experiments to run.
+            then: work behind them, whose time is not known yet.
+        """
+        super().__init__()
+        self._count = count
+        self._then = f", then {then}" if then else ""
+        self._done = 0
+        self._started = time.monotonic()
+
+    def show(self, name: str, text: str) -> None:
+        """Shows what is being done for an experiment."""
+        self.draw(f"{self._done + 1} of {self._count}, {name}: {text}{self._left()}")
+
+    def done(self, name: str) -> None:
+        """An experiment has ended."""
+        self._done += 1
+        if not self.live:
+            note(f"{self._done} of {self._count}: {name}{self._left()}")
+
+    def _left(self) -> str:
+        """Return the time left, if experiments take as long as those before."""
+        if not self._done or self._done == self._count:
+            return ""
+        each = (time.monotonic() - self._started) / self._done
+        return f"; {terminal.about_left(each * (self._count - self._done))}{self._then}"
+
+
+class StageLine(terminal.LiveLine):
+    """Progress of a stage: on terminals a line that changes, else a line every 30 s."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__()
+        self._stage = stage
+        self._started = time.monotonic()
+        self._said = self._started
+        self._share = 0.0
+        self.draw(stage)
+        if not self.live:
+            note(stage)
+
+    def show(self, share: float, text: str = "") -> None:
+        """Shows which share of the stage is done, and how long the rest may take.
+
+        A search that turns back for a while is as far as it was.
+        """
+        share = self._share = min(max(share, self._share), 1.0)
+        now = time.monotonic()
+        took = now - self._started
+        left = f"; {terminal.about_left(took * (1 - share) / share)}" if 0 < share < 1 else ""
+        words = f"{self._stage}: {share:.0%}{f', {text}' if text else ''}{left}"
+        self.draw(words)
+        if not self.live and now - self._said >= _PAUSE:
+            self._said = now
+            note(words)
+
+
+_FEW = 3  # names in one line
+_THEN = "models are fitted"
+_PACKAGES = ("numpy", "scipy", "matplotlib")
+
+
+def calibrate(settings: Settings) -> ExitCode:
+    """Runs what is to be run, and evaluates all that was measured.
+
+    Raises:
+        OptionError: when an option makes no sense here.
+        InputError: when the extra is missing, this machine lacks something else, or a directory
+            cannot be read or written.
+    """
+    need(_PACKAGES)
+    found, stopped = _measured(settings)
+    derived = None if stopped else _derived(settings, found)
+    # What was evaluated again is perhaps another machine's.
+    kept = derived is not None and settings.bed is not None
+    # Whoever reads the report may close it early.
+    if settings.html is not None:
+        _page(settings.html, settings, found)
+    code = _report(settings, found, derived)
+    if derived is not None and kept:
+        _keep(derived)
+    return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
+
+
+def _keep(derived: Derived) -> None:
+    """Keeps the target as the default of this machine where it is good enough, or says why not."""
+    check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
+    doubt = derived.quality.doubt
+    if doubt is None:
+        # Whatever names no target reads it from now on.
+        note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
+        return
+    stays = f"the one before stays, {calibration_file()}" if calibration() else "there is no other"
+    note(
+        f"warning: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; calibrate "
+        f"while nothing else runs, with more --seconds, or use it with --target {derived.file}"
+    )
+
+
+def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
+    """All experiments of the run that were measured, now or before; whether it had to stop."""
+    folder, bed = settings.folder, settings.bed
+    stopped = False
+    if bed is not None:
+        limits = settings.limits
+        known = run_settings(bed.name, limits, settings.names)
+        folder.begin(known, settings.experiments)
+        left = blocks_left(folder, bed, settings.experiments)
+        with heeding_signals() as stopping, LiveLine(left, _THEN) as line:
+            done = run(folder, bed, settings.experiments, limits, Audience(stopping, line.show))
+            for name in done:
+                line.done(name)
+            stopped = stopping.asked
+    measured = [name for name in settings.names if folder.of(name).measured]
+    evaluated = count(1)
+    with StageLine("fitting models to experiments") as stage:
+        found = evaluate_all(
+            [folder.of(name) for name in measured],
+            lambda name: stage.show(next(evaluated) / len(measured), name),
+        )
+    return found, stopped
+
+
+def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
+    """The machine as a target, if all experiments that this takes were measured."""
+    if {each["measurement"]["testbed"] for each in found} != {CALIBRATED}:
+        return None
+    if any(each["measurement"]["state"] == "partial" for each in found):
+        return None
+    with heeding_signals() as stopping, StageLine("fitting the model of the core") as line:
+        documents = [each["result"] for each in found]
+        derived = derive(settings.folder, documents, lambda _: not stopping.asked, line.show)
+        return None if stopping.asked else derived
+
+
+def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
+    """Writes the page of the run.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    from slowpath.calibrate.page import environments_of, run_page
+
+    where = [environments_of(settings.folder.of(one["name"])) for one in found]
+    write(Path(file), run_page(str(settings.folder.path), found, where))
+
+
+def _report(
+    settings: Settings, found: list[CalibratedExperiment], derived: Derived | None
+) -> ExitCode:
+    if settings.form == "json":
+        document = {
+            "slowpath": identity.version(),
+            "directory": str(settings.folder.path),
+            "target_file": None if derived is None else derived.file,
+            "experiments": found,
+        }
+        out(json_line(document))
+    else:
+        out_lines(text_report(found, str(settings.folder.path)))
+        if derived is not None:
+            out_lines(target_report(derived))
+    code = ExitCode.FINE
+    for each in found:
+        name, measurement = each["name"], each["measurement"]
+        errors = measurement["errors"]
+        for reason in dict.fromkeys(one["reason"] for one in errors):
+            values = [one["value"] for one in errors if one["reason"] == reason]
+            which = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
+            error(name, f"{which}: {reason}")
+            code = ExitCode.INPUT
+    _note(found)
+    return code
+
+
+def _note(found: Sequence[CalibratedExperiment]) -> None:
+    """Says what has to be known of the figures, each sentence once."""
+    about = dict[str, list[str]]()
+    for each in found:
+        for text in each["measurement"]["notes"]:
+            about.setdefault(text, []).append(each["name"])
+    for text, names in about.items():
+        which = ", ".join(names) if len(names) <= _FEW else f"{len(names)} experiments"
+        note(f"note: {which}: {text}")

@@ -1,0 +1,13 @@
+"""Test beds that measure or compute experiments, one module each."""
+
+from collections.abc import Mapping
+
+TESTBEDS: Mapping[str, str] = {
+    "linux-xdp": "slowpath.calibrate.testbeds.linux_xdp:BED",
+    "dpdk": "slowpath.calibrate.testbeds.dpdk:BED",
+    "dpdk-swx": "slowpath.calibrate.testbeds.dpdk_swx:BED",
+    "ebpf": "slowpath.calibrate.testbeds.counted:EBPF",
+    "agilio-cx-2x40": "slowpath.calibrate.testbeds.counted:AGILIO",
+    "p4": "slowpath.calibrate.testbeds.p4:BED",
+}
+"""Place of each test bed by name, `module:CONSTANT`; a run imports the one it needs."""

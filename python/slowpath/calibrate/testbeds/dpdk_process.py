@@ -1,0 +1,209 @@
+"""Compilation and runs of self-timing DPDK programs.
+
+One generated program goes through all points of an experiment, again and again in random order;
+each visit makes tables anew and is one observation of each point.
+"""
+
+import os
+import selectors
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
+from slowpath.calibrate.experiments.samples import points_from
+from slowpath.calibrate.testbeds.bed import Job, Limits, Measured, chosen_cpu
+from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.measure import environment
+
+INSTALL = "apt install libdpdk-dev gcc pkg-config"
+_FEWEST, _MOST = 3, 100_000
+"""Visits of all points."""
+_LOOK = (
+    3  # visits after which it is looked at whether it is precise, and each time half as many more
+)
+_POLL = 0.2  # seconds
+_ANY_MEMORY = "2048"  # MiB, which the system gives when it is used
+_OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
+
+
+class Program(NamedTuple):
+    """What is compiled and run."""
+
+    source: Path
+    arguments: tuple[str, ...] = ()
+
+
+Writer = Callable[[Job], Program]
+"""Writes what an experiment is measured with into the folder of its programs."""
+
+
+@contextmanager
+def opened(bed: str, write: Writer, limits: Limits, stopping: Stopping) -> "Iterator[Runner]":
+    """A test bed of such programs.
+
+    Raises:
+        UnavailableError: when this machine lacks something; it says what to install.
+    """
+    flags = _flags(bed)
+    with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        yield Runner(Path(folder), flags, write, limits, stopping)
+
+
+class _Flags(NamedTuple):
+    compiler: list[str]
+    compiling: list[str]
+    linking: list[str]
+
+
+def missing(bed: str) -> str | None:
+    """Why this machine has no such test bed, and what to install."""
+    for tool in (_compiler()[0], "pkg-config"):
+        if shutil.which(tool) is None:
+            return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
+    if _asked("--exists").returncode:
+        return f"the test bed {bed} needs DPDK; install it with: {INSTALL}"
+    return None
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or "cc")
+
+
+def _flags(bed: str) -> _Flags:
+    lacking = missing(bed)
+    if lacking is not None:
+        raise UnavailableError(lacking)
+
+    compiling, linking = (shlex.split(_asked(one).stdout) for one in ("--cflags", "--libs"))
+    return _Flags(_compiler(), compiling, linking)
+
+
+def _asked(option: str) -> "subprocess.CompletedProcess[str]":
+    words = ["pkg-config", option, "libdpdk"]
+    return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+class Runner:
+    """A test bed at work."""
+
+    def __init__(
+        self, folder: Path, flags: _Flags, write: Writer, limits: Limits, stopping: Stopping
+    ) -> None:
+        self._binary, self._flags, self._write = folder / "experiment", flags, write
+        self._limits, self._stopping = limits, stopping
+        self._cpu = chosen_cpu(limits.cpu)
+
+    def measure(self, job: Job) -> Measured:
+        """As `Station` has it."""
+        name, program = job.experiment["name"], self._write(job)
+        job.say("compiling")
+        self._compile(program.source)
+        run = _Run(job, self._limits)
+        with subprocess.Popen(  # noqa: S603 - what was compiled
+            self._command(program.arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Where it keeps files; they go with the folder.
+            env=os.environ | {"RUNTIME_DIRECTORY": str(self._binary.parent)},
+            start_new_session=True,  # Ctrl-C is ours to handle
+        ) as process:
+            watch = environment.begin(self._cpu, thread=process.pid)
+            try:
+                said = self._follow(process, run)
+            finally:
+                where = watch.end()
+                with suppress(ProcessLookupError):
+                    process.kill()
+        if not run.samples and not run.errors and not self._stopping.asked:
+            raise InputError(name, f"its program on DPDK failed: {said or 'it said nothing'}")
+        return Measured(run.samples, run.errors, not self._stopping.asked, where, run.notes())
+
+    def _compile(self, source: Path) -> None:
+        flags = self._flags
+        words = [*flags.compiler, "-O2", "-march=native", *flags.compiling, str(source)]
+        words += ["-o", str(self._binary), *flags.linking]
+        made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        if made.returncode:
+            first = next(iter(made.stderr.splitlines()), "it said nothing")
+            raise InputError(str(source), f"{words[0]}: {first}")
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        own = [f"{self._limits.seconds:g}", str(_FEWEST), "1", *arguments]
+        eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(self._cpu)]
+        return [str(self._binary), *eal, "--", *own]
+
+    def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
+        """Reads what the program says until it ends, is precise, or has to stop; its last words."""
+        if process.stdout is None or process.stderr is None:
+            return ""
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            left = b""
+            while not self._stopping.asked:
+                if not selector.select(_POLL):
+                    continue
+                read = os.read(process.stdout.fileno(), 1 << 16)
+                *lines, left = (left + read).split(b"\n")
+                if not all(map(run.heard, [line.decode() for line in lines])):
+                    return ""
+                if not read:
+                    break
+            else:
+                return ""
+        words = process.stderr.read().decode(errors="replace").strip().splitlines()
+        return words[-1] if words else ""
+
+
+class _Run:
+    """What a program has said by now."""
+
+    def __init__(self, job: Job, limits: Limits) -> None:
+        self._job, self._precision = job, limits.precision
+        self._unit = 1.0
+        self._look = _LOOK
+        self._precise = False
+        self.visits = 0
+        self.samples: list[Sample] = []
+        self.errors: dict[int, str] = {}
+
+    def heard(self, line: str) -> bool:
+        """Takes note of a line; False: that is enough."""
+        match line.split(maxsplit=4):
+            case ["hz", hertz] if self._job.metric == "ns":
+                self._unit = 1e9 / float(hertz)
+            case ["sample", value, visit, component, baseline]:
+                times = float(component) * self._unit, float(baseline) * self._unit
+                self.samples.append(Sample(int(value), int(visit), *times))
+            case ["error", value, *reason]:
+                self.errors[int(value)] = " ".join(reason)
+            case ["visit", number]:
+                self.visits = int(number)
+                self._job.say(f"all points measured {self.visits} times")
+                return not self._is_enough()
+        return True
+
+    def _is_enough(self) -> bool:
+        """Looks rarely: who stops at the first narrow interval has too narrow ones."""
+        if self.visits < self._look:
+            return False
+        self._look += max(1, self._look // 2)
+        points = points_from(self.samples, exact=False)
+        widths = [
+            (one["high"] - one["low"]) / 2 / one["program"]
+            for one in points
+            if one["low"] is not None and one["high"] is not None
+        ]
+        self._precise = len(widths) == len(points) and max(widths, default=1) <= self._precision
+        return self._precise
+
+    def notes(self) -> list[str]:
+        """What has to be known of the figures."""
+        return [] if self._precise else [IMPRECISE]

@@ -1,0 +1,90 @@
+"""P4 programs, written but not run.
+
+Where the compiler `p4c` is on the PATH, it checks them.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.folder import write
+from slowpath.calibrate.experiments.specification import Experiment, Metric, points_of
+from slowpath.calibrate.programs.p4 import kinds, p4_program
+from slowpath.calibrate.testbeds.bed import Job, Limits, Measured
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.stopping import Stopping
+
+_COMPILER = "p4c"
+_CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")
+
+
+class P4(NamedTuple):
+    """The test bed."""
+
+    name: str = "p4"
+    says: str = "P4_16 programs for v1model, which are only written"
+    target: str = "p4"
+    metrics: Sequence[Metric] = ()
+    exact: bool = False
+    blocks: int = 1
+
+    def kinds(self) -> Sequence[str]:
+        """As `Bed` has it."""
+        return kinds()
+
+    def check(self, experiment: Experiment) -> None:
+        """As `Bed` has it."""
+        p4_program(experiment, points_of(experiment)[0], component=True)
+
+    @contextmanager
+    def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Writer]":
+        """As `Bed` has it."""
+        del limits  # nothing is measured
+        yield _Writer(stopping)
+
+
+BED = P4()
+
+
+class _Writer:
+    def __init__(self, stopping: Stopping) -> None:
+        self._stopping = stopping
+        self._compiler = shutil.which(_COMPILER)
+
+    def measure(self, job: Job) -> Measured:
+        """As `Station` has it: it writes, and measures nothing."""
+        errors = dict[int, str]()
+        parameter = job.experiment["component"]["sweep"]["parameter"]
+        for value in job.points:
+            if self._stopping.asked:
+                return Measured([], errors, complete=False)
+            job.say(f"writing {parameter} = {value:,}")
+            try:
+                for component in (True, False):
+                    name = f"{parameter}-{value}{'' if component else '.without'}"
+                    self._write(job, value, name, component=component)
+            except InputError as problem:
+                errors[value] = problem.reason
+        checked = f"{_COMPILER} takes them" if self._compiler else f"there is no {_COMPILER} here"
+        return Measured([], errors, complete=True, notes=[f"Programs were written; {checked}."])
+
+    def _write(self, job: Job, value: int, name: str, *, component: bool) -> None:
+        program = p4_program(job.experiment, value, component=component)
+        source = job.folder / f"{name}.p4"
+        write(source, program.text)
+        write(job.folder / f"{name}.packet", program.packet.hex() + "\n")
+        if component:
+            write(job.folder / f"{name}.entries", program.entries)
+        if self._compiler is not None:
+            _checked(self._compiler, source)
+
+
+def _checked(compiler: str, source: Path) -> None:
+    words = [compiler, *_CHECK, str(source)]
+    made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+    if made.returncode:
+        first = next(iter(made.stderr.splitlines()), "it said nothing")
+        raise InputError(str(source), f"{_COMPILER}: {first}")

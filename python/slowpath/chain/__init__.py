@@ -1,0 +1,1 @@
+"""The slice `chain`: programs that run one behind another."""

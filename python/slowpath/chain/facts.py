@@ -1,0 +1,160 @@
+"""Facts about packets as text, with the lines that establish them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from slowpath.chain.documents import CallResult, ChainProgram, Dropped, Fact, LoopRounds, SourceLine
+from slowpath.core.packet import find_headers
+from slowpath.core.printable import one_line
+
+_SHOWN = 3  # lines of a program at most that establish one fact
+_DIGITS = 32  # of a value, at most
+ASSUMED = "assumed"
+"""Instead of the lines that establish a fact, where it is taken for granted."""
+
+
+def fact_text(fact: Fact) -> str:
+    """A fact in words."""
+    there = ", where there are such bytes" if fact.get("if_there") else ""
+    return f"{_plain_text(fact)}{there}"
+
+
+def _plain_text(fact: Fact) -> str:
+    match fact["kind"]:
+        case "length":
+            return f"{fact['min']} to {fact['max']} bytes"
+        case "headroom" | "metadata":
+            least, most = fact["min"], fact["max"]
+            what = "head room" if fact["kind"] == "headroom" else "metadata"
+            return (
+                f"{what} of {least} bytes"
+                if least == most
+                else f"{what} of {least} to {most} bytes"
+            )
+        case "bytes":
+            value = fact["value"]
+            end = fact["offset"] + len(value) // 2 - 1
+            where = _range(fact["offset"], end)
+            shown = value if len(value) <= _DIGITS else f"{value[: _DIGITS - 2]}.."
+            return f"{where} = {shown}"
+        case "bits":
+            return f"byte {fact['offset']} & {fact['mask']} = {fact['value']}"
+        case "values":
+            where = _range(fact["offset"], fact["offset"] + fact["bytes"] - 1)
+            return f"{where} in {{{', '.join(fact['values'])}}}"
+        case "equal":
+            first = _range(fact["offset"], fact["offset"] + fact["bytes"] - 1)
+            return f"{first} = {_range(fact['other'], fact['other'] + fact['bytes'] - 1)}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"byte {first}" if first == last else f"bytes {first}-{last}"
+
+
+def headers_text(facts: Sequence[Fact]) -> str:
+    """The headers that packets have, as far as facts say it: `Ethernet, IPv6 at 14`."""
+    known = dict[int, int]()
+    for fact in facts:
+        if fact["kind"] == "bytes":
+            for place, byte in enumerate(bytes.fromhex(fact["value"])):
+                known[fact["offset"] + place] = byte
+        elif fact["kind"] == "bits":
+            # The version of IP is half a byte, and all that counts of it here.
+            known.setdefault(fact["offset"], int(fact["value"], 16))
+    packet = [known.get(offset) for offset in range(max(known, default=-1) + 1)]
+    return ", ".join(f"{header.name} at {header.offset}" for header in find_headers(packet))
+
+
+def lines_text(lines: Sequence[SourceLine]) -> str:
+    """Lines, as `firewall.c:41, 52`; the first of them where there are many."""
+    files = dict[str, list[str]]()
+    for line in lines[:_SHOWN]:
+        files.setdefault(Path(line["file"]).name, []).append(str(line["line"]))
+    shown = "; ".join(f"{file}:{', '.join(numbers)}" for file, numbers in files.items())
+    more = len(lines) - _SHOWN
+    return one_line(f"{shown}; {more} more" if more > 0 else shown)
+
+
+def decided(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
+    """The branches that facts decide, by source line; of those of a line the first."""
+    seen = set[tuple[str, int, str]]()
+    for one in dropped:
+        if not is_branch(one):
+            continue
+        line = one["line"]
+        key = (line["file"], line["line"], one["change"]) if line else ("", one["slot"], "")
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def because(dropped: Dropped) -> str:
+    """The facts that something rests on: `bytes 12-13, 20; length`."""
+    ranges = list[str]()
+    offsets = dropped["bytes"]
+    start = 0
+    for place, offset in enumerate(offsets):
+        if place + 1 < len(offsets) and offsets[place + 1] == offset + 1:
+            continue
+        first = offsets[start]
+        ranges.append(str(first) if first == offset else f"{first}-{offset}")
+        start = place + 1
+    parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
+    parts += ["length"] if dropped["length"] else []
+    parts += ["room"] if dropped["room"] else []
+    return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
+
+
+def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
+    """What became of instructions for the sake of a fact, among others perhaps."""
+    if fact["kind"] == "length":
+        yield from (one for one in dropped if one["length"])
+        return
+    if fact["kind"] in {"headroom", "metadata"}:
+        yield from (one for one in dropped if one["room"])
+        return
+    first, length = fact["offset"], fact.get("bytes", 1)
+    if fact["kind"] == "bytes":
+        length = len(fact["value"]) // 2
+    places = set(range(first, first + length))
+    if fact["kind"] == "equal":
+        places |= set(range(fact["other"], fact["other"] + length))
+    yield from (one for one in dropped if not places.isdisjoint(one["bytes"]))
+
+
+def is_branch(dropped: Dropped) -> bool:
+    """Whether it is a branch that is decided."""
+    return dropped["change"] in {"always taken", "never taken"}
+
+
+def maps_text(names: Sequence[str]) -> str:
+    """Maps by their names: `map rules`, `maps blocked, rules`."""
+    return f"map{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+def loop_text(loop: LoopRounds) -> str:
+    """How many rounds a loop has, in words."""
+    line = loop["line"]
+    where = lines_text([line]) if line else f"instruction {loop['slot']}"
+    least, most = loop["least"], loop["most"]
+    if least == most:
+        often = "once" if most == 1 else f"{most} times"
+        return f"loop at {where}: begins exactly {often}"
+    return f"loop at {where}: begins {least} to {most} times"
+
+
+def result_text(result: CallResult) -> str:
+    """What a call of a helper returns, in words."""
+    line = result["line"]
+    where = lines_text([line]) if line else f"instruction {result['slot']}"
+    returns = result["returns"]
+    what = "finds an entry" if returns is None else f"returns {returns}"
+    return one_line(f"{result['helper']} at {where} {what}")
+
+
+def arrives(program: ChainProgram) -> str:
+    """How much is known of what arrives at a program, in a sentence."""
+    if not program["reached"]:
+        return "no packet arrives"
+    headers = headers_text(program["facts"])
+    return f"packets: {headers}" if headers else "packets"

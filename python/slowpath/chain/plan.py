@@ -1,0 +1,275 @@
+"""The command `slowpath chain plan`."""
+
+import hashlib
+import json
+import os
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.bound.flags import written_options
+from slowpath.bound.options import memory_or_share
+from slowpath.bound.progress import WorkWatch, ending
+from slowpath.chain.documents import AsIs, GreatestCost, HotSpot, PlanReport
+from slowpath.chain.loading import load_members
+from slowpath.core.engine import chains, identity
+from slowpath.core.engine.current_stage import Doing
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import read_program, read_text, write_bytes, write_error
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.loading import KernelBtf
+from slowpath.core.printable import json_line, one_line
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.sources import Clang, is_c, provenance
+from slowpath.core.terminal import Line, error, grid, out, out_lines
+
+_SHOWN = 20  # lines of a kind, of many
+_NAMES = 4  # of nodes in a cell
+
+
+def plan_report(report: PlanReport) -> Iterator[Line | str]:
+    """The variants that pay, those that gain most first; then what stays, and why."""
+    spots = report["hot_spots"]
+    if spots:
+        numbers = ("traffic", "before", "after", "left", "executes", "now", "gain")
+        columns = ("node", "program", "variant", *numbers, "rests on", "object")
+        yield from grid(columns, [_row(one) for one in spots], right=numbers, margin="")
+    else:
+        yield "no variant of any program pays"
+    never = [path["never"] for path in report["paths"] if path["never"]]
+    yield from _some(never)
+    yield from _some([_irrelevant(one) for one in spots if one["irrelevant"]])
+    yield from _some([f"{_named(one)}: {text}" for one in spots for text in one["remarks"]])
+    yield from _some([_as_is(one) for one in report["as_is"]])
+    if report["not_looked_at"]:
+        yield one_line(f"not looked at, for lack of time: {', '.join(report['not_looked_at'])}")
+    if report["unused"]:
+        yield one_line(f"on no path: {', '.join(report['unused'])}")
+    yield from _some(sorted({f"if {text}" for one in spots for text in one["assumptions"]}))
+    yield from (f"note: {one_line(note)}" for note in report["notes"])
+    yield from _ending(report)
+
+
+def _ending(report: PlanReport) -> Iterator[str]:
+    results = report["kept"] + report["computed"]
+    if report["changed"]:
+        names = ", ".join(report["changed"])
+        yield one_line(
+            f"{names} changed since the last plan: {report['computed']} of {results} results "
+            "computed anew"
+        )
+    else:
+        yield f"{results} results: {report['computed']} computed, {report['kept']} from the cache"
+    yield f"{report['queries']} questions to the solver, {report['seconds']:.2f} s in all"
+    if report["stopped"]:
+        yield f"stopped: {one_line(report['stopped'])}"
+
+
+def _row(one: HotSpot) -> tuple[str, ...]:
+    before, guard = one["instructions_before"], one["guard"]
+    after = guard["instructions"] if guard else one["instructions_after"]
+    return (
+        one["node"],
+        one["program"],
+        one["variant"],
+        f"{100 * one['share']:.1f} %",
+        str(before),
+        str(after),
+        f"{100 * after / before:.0f} %" if before else "-",
+        _cost(one["cost_before"]),
+        _cost(one["cost_after"]),
+        "-" if one["gain"] is None else f"{one['gain']:.1f}",
+        _names(one["rests_on"]),
+        one["file"] or "not written",
+    )
+
+
+def _cost(cost: GreatestCost | None) -> str:
+    if cost is None:
+        return "-"
+    return f"{'' if cost['exact'] else '<= '}{cost['instructions']}"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    shown = ", ".join(names[:_NAMES])
+    return f"{shown}, {more} more" if more > 0 else shown or "-"
+
+
+def _named(one: HotSpot) -> str:
+    return f"{one['program']} at {one['node']} ({one['variant']})"
+
+
+def _irrelevant(one: HotSpot) -> str:
+    nodes = one["irrelevant"]
+    are = "is" if len(nodes) == 1 else "are"
+    return f"{_named(one)}: {_names(nodes)} {are} irrelevant, nothing from there is used"
+
+
+def _as_is(one: AsIs) -> str:
+    from_where = _names(one["ingresses"])
+    why = "; ".join(one["why"])
+    return f"{one['program']} at {one['node']} stays as it was for packets from {from_where}: {why}"
+
+
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    """The first of many lines."""
+    yield from (one_line(text) for text in lines[:_SHOWN])
+    if len(lines) > _SHOWN:
+        yield f"{len(lines) - _SHOWN} more like that; --format json has all"
+
+
+_GRACE = 2.0
+"""Seconds to write down what is known, when the time is over."""
+
+
+class Planned(NamedTuple):
+    """What the command line asks for."""
+
+    file: str
+    mode: Literal["trust", "guard"]
+    form: Literal["table", "json"]
+    neighbours: bool
+    variants: int
+    budget_seconds: float
+    cache: str | None  # a folder
+    btf: str | None = None
+    cflags: tuple[str, ...] = ()
+    memory_bytes: int | None = None
+    output: Path | None = None  # a folder
+
+
+def cache_folder() -> str:
+    """Where results are kept: in the user's directory for what can be made again (XDG)."""
+    place = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not place.is_absolute():  # what XDG asks: other paths count as not set
+        place = Path("~/.cache").expanduser()
+    return str(place / "slowpath" / "plan")
+
+
+def plan(asked: Planned) -> ExitCode:
+    """Plans variants of the programs of a topology, and writes their objects.
+
+    Raises:
+        OptionError: when the output is no folder.
+        InputError: when the description or an object cannot be read, or a variant not be written.
+    """
+    if asked.output is not None and asked.output.exists() and not asked.output.is_dir():
+        raise OptionError("--output", f"{asked.output} is no folder")
+    found = _planned(asked)
+    if found is None:
+        return ExitCode.UNDECIDED
+    report, objects = found
+    for spot, data in zip(report["hot_spots"], objects, strict=True):
+        spot["file"] = _write_object(asked.output, spot, data)
+    if asked.form == "json":
+        out(json_line(report))
+    else:
+        out_lines(plan_report(report))
+        out_lines(provenance_lines(report))
+    return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+
+
+def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
+    """What is known of a topology, and the object of each variant; None if nothing is.
+
+    Raises:
+        InputError: when the description or an object cannot be read.
+    """
+    topology = chains.read_topology(asked.file, read_text(asked.file))
+    clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
+    members = load_members(asked.file, topology, clang)
+    needs_kernel = any(member.needs_kernel for member in members)
+    kernel = KernelBtf(asked.btf)
+    btf = kernel.for_program(needed=needs_kernel)
+    types = "" if btf is None else _digest(read_program(kernel.file))
+    objects = [(member.object, member.program, _digest(member.data)) for member in members]
+    subject = chains.TopologySubject(asked.file, topology, objects, btf)
+    planning = chains.Planning(
+        asked.mode,
+        asked.neighbours,
+        asked.variants,
+        len(os.sched_getaffinity(0)),
+        asked.cache,
+        f"{identity.build()} {types}",
+        _digest(os.fsencode(os.path.realpath(asked.file))),
+        asked.budget_seconds,
+        asked.memory_bytes,
+    )
+    found = list[Message]()
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        return chains.plan_messages(subject, planning, stopping)
+
+    watch = WorkWatch(asked.file, ending(asked.budget_seconds, "--budget"))
+
+    def take(message: Message) -> None:
+        match message:
+            case ("doing", *doing):
+                watch.take(Doing(*doing))
+            case _:
+                found.append(message)
+
+    try:
+        with heeding_signals() as stopping, Errand(work, asked.memory_bytes) as errand:
+            seconds = asked.budget_seconds + _GRACE
+            stopped = errand.run(seconds, stopping, take, watch.look)
+    finally:
+        watch.close()
+    if not found:
+        error(asked.file, stopped or "nothing is known")
+        return None
+    (_, text, written) = found[0]
+    compiled = any(is_c(place) for _, place, _ in topology.members)
+    head = {"slowpath": identity.version(), **provenance(compiled=compiled)}
+    report: PlanReport = json.loads(text) | head
+    return report, written
+
+
+def _digest(data: bytes) -> str:
+    """Tells the content of a file from others."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None:
+    """Writes an object, named as its node and variant; its file.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if output is None:
+        return None
+    path = output / f"{spot['node']}.{spot['variant']}.bpf.o"
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_error(str(path), problem) from None
+    write_bytes(str(path), data)
+    return str(path)
+
+
+def make_planned(given: Namespace) -> Planned:
+    """What the options ask for.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    if given.cache is not None and given.no_cache:
+        raise OptionError("--no-cache", "--cache says where results are kept")
+    written = written_options(given, [given.topology])
+    return Planned(
+        file=given.topology,
+        mode="trust" if given.trust else "guard",
+        form=given.format,
+        neighbours=given.neighbours,
+        variants=given.variants,
+        budget_seconds=given.budget,
+        cache=None if given.no_cache else given.cache or cache_folder(),
+        btf=written.btf,
+        cflags=written.cflags,
+        memory_bytes=memory_or_share(written.memory),
+        output=None if given.output is None else Path(given.output),
+    )

@@ -1,0 +1,304 @@
+"""The commands `slowpath chain bound`, `facts` and `optimize`."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.bound.analyst import Session
+from slowpath.bound.options import WrittenOptions, read_request
+from slowpath.bound.progress import WorkWatch, ending
+from slowpath.bound.run import Output, report
+from slowpath.chain.documents import ChainReport, Fused, withheld
+from slowpath.chain.guarantees import About, guaranteed, known_of
+from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
+from slowpath.chain.rehearsal import Rehearsing, Rewritten, rehearse
+from slowpath.chain.report import facts_report, optimized_report
+from slowpath.core.engine import chains, identity
+from slowpath.core.engine.current_stage import Doing
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import check_output, read_text, write_bytes, write_error, write_text
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.loading import KernelBtf
+from slowpath.core.printable import json_line
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.sources import Clang, provenance
+from slowpath.core.terminal import error, out, out_lines
+
+_NAME = 15  # characters of a program's name that the kernel takes
+
+
+class Job(NamedTuple):
+    """What the command line asks for."""
+
+    file: str
+    mode: Literal["trust", "guard"] | None  # None: only facts
+    form: Literal["table", "json"]
+    btf: str | None = None
+    cflags: tuple[str, ...] = ()
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None
+    output: Path | None = None  # a folder
+    fuse: bool = False
+    targets: tuple[str, ...] = ()  # that guarantees are about
+    assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # a file with content of maps that is frozen
+    receive: str | None = None  # how packets arrive; None: as on any device
+    variables: tuple[str, ...] = ()  # that a loader sets, NAME=VALUE
+    packets: int = 0  # that go through rewritten programs and originals in the kernel
+    html: str | None = None  # a file for a page
+
+
+def find_facts(job: Job) -> ExitCode:
+    """Finds out what holds of packets that arrive at each program of a chain.
+
+    Raises:
+        InputError: when the chain cannot be read.
+    """
+    loaded = _load(job)
+    _check_outputs(job, loaded)
+    found = _rewritten(job, loaded)
+    if found is None:
+        return ExitCode.UNDECIDED
+    report = found.report
+    # Whoever reads the report may close it early.
+    _write_page(job, loaded, found, None)
+    if job.form == "json":
+        _write_json(report)
+    else:
+        out_lines(facts_report(report))
+        out_lines(provenance_lines(report))
+    return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+
+
+def optimize(job: Job) -> ExitCode:
+    """Rewrites the programs of a chain, and writes the objects to load instead.
+
+    Raises:
+        OptionError: when the output is no folder.
+        InputError: when the chain cannot be read, or an object cannot be written.
+    """
+    if job.output is not None and job.output.exists() and not job.output.is_dir():
+        raise OptionError("--output", f"{job.output} is no folder")
+    loaded = _load(job)
+    _check_outputs(job, loaded)
+    found = _rewritten(job, loaded)
+    if found is None:
+        return ExitCode.UNDECIDED
+    report = found.report
+    members = zip(loaded.chain.members, found.objects, strict=True)
+    files = [_write_object(job, name, data) for (name, _, _), data in members]
+    whole = _write_object(job, loaded.label, found.fused)
+    _write_page(job, loaded, found, (files, whole))
+    if job.form == "json":
+        _write_json(report)
+    else:
+        out_lines(optimized_report(report, files, whole))
+        out_lines(provenance_lines(report))
+    return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
+
+
+def _check_outputs(job: Job, loaded: LoadedChain) -> None:
+    """Finds out that nothing is written in the place of what is read, or twice.
+
+    Raises:
+        OptionError: when it would be.
+    """
+    folder = Path(job.file).parent
+    read = [job.file, *(str(folder / place) for _, place, _ in loaded.chain.members)]
+    read += [file for file in (job.maps, job.btf) if file is not None]
+    check_output("--html", job.html, read)
+    if job.output is None:
+        return
+    names = [name for name, _, _ in loaded.chain.members]
+    for name in names:
+        check_output("--output", str(_object_file(job.output, name)), read)
+    if job.fuse:
+        whole = _object_file(job.output, loaded.label)
+        check_output("--output", str(whole), read)
+        if loaded.label in names:
+            reason = f"{whole} is program {loaded.label}, and all programs as one: rename either"
+            raise OptionError("--output", reason)
+
+
+def _object_file(folder: Path, name: str) -> Path:
+    """The file of an object."""
+    return folder / f"{name}.bpf.o"
+
+
+def _load(job: Job) -> LoadedChain:
+    clang = Clang(job.cflags, job.deadline_seconds, memory_bytes=job.memory_bytes)
+    maps = None if job.maps is None else read_text(job.maps)
+    return load_chain(job.file, clang, job.variables, maps)
+
+
+class _Rewritten(NamedTuple):
+    """What is known of a chain, and the objects to load instead."""
+
+    report: ChainReport
+    objects: list[bytes | None]
+    fused: bytes | None
+    graphs: str | None  # as JSON
+
+
+def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
+    """What is known of a chain, and the objects to load instead; None if nothing is.
+
+    Raises:
+        InputError: when a program cannot be linked.
+    """
+    kernel = KernelBtf(job.btf)
+    btf = kernel.for_program(needed=loaded.needs_kernel)
+    name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
+    limits = job.deadline_seconds, job.memory_bytes
+    maps = None if job.maps is None else MapsFile(job.maps, read_text(job.maps))
+    known = (job.assumed, maps)
+    graphs = job.html is not None
+    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs, job.receive)
+    subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
+    # What is wrong with the targets of devices is said before any work.
+    targets_of(loaded)
+    found = list[Message]()
+    watch = WorkWatch(job.file, ending(job.deadline_seconds, "--deadline"))
+
+    def take(message: Message) -> None:
+        match message:
+            case ("doing", *doing):
+                watch.take(Doing(*doing))
+            case _:
+                found.append(message)
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        return chains.rewrite_messages(subject, rewriting, stopping)
+
+    with heeding_signals() as stopping, ExitStack() as stack:
+        stack.callback(watch.close)
+        with Errand(work, job.memory_bytes) as errand:
+            stopped = errand.run(job.deadline_seconds, stopping, take, watch.look)
+        if not found:
+            watch.close()
+            error(job.file, stopped or "nothing is known")
+            return None
+        (_, text, objects, fused, covers, graphs) = found[-1]
+        head = {"slowpath": identity.version(), **provenance(compiled=loaded.compiled)}
+        report: ChainReport = json.loads(text) | head
+        # Of work that had to be killed, what it had said before.
+        report["stopped"] = report["stopped"] or stopped
+        for member, conditions in enumerate(conditions_of(loaded)):
+            report["programs"][member]["assumptions"] += conditions
+        if report["fused"] is not None:
+            report["fused"]["assumptions"] = _conditions_of_fused(report, report["fused"])
+        guarded = job.mode == "guard"
+        what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
+        rehearsing = Rehearsing(
+            *what, frozen=maps, assumed=job.assumed, receive=job.receive, watch=watch
+        )
+        whole = None if fused is None else chains.FusedObject(*fused)
+        tried = Rewritten(list(zip(objects, covers, strict=True)), whole)
+        fused = _rehearse(rehearsing, report, tried, stopping)
+        kept = zip(objects, report["programs"], strict=True)
+        objects = [None if withheld(program["rehearsal"]) else data for data, program in kept]
+        starts = known_of(report["programs"], *known)
+        about = About(
+            subject, loaded, objects, job.targets, *limits, kernel, starts, watch, job.receive
+        )
+        for program, guarantees in zip(
+            report["programs"], guaranteed(about, stopping), strict=True
+        ):
+            program["guarantees"] = guarantees
+    return _Rewritten(report, objects, fused, graphs)
+
+
+def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
+    """Conditions of all programs and of all proofs."""
+    proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
+    said = [program["assumptions"] for program in report["programs"]]
+    said += [proof["assumptions"] for proof in proofs if proof]
+    return sorted({condition for conditions in said for condition in conditions})
+
+
+def _rehearse(
+    rehearsing: Rehearsing,
+    report: ChainReport,
+    rewritten: Rewritten,
+    stopping: Stopping,
+) -> bytes | None:
+    """Notes what the running kernel says of rewritten programs; all as one, if it may be loaded."""
+    asked = rewritten
+    if not rehearsing.packets:
+        asked = Rewritten([(None, "") for _ in rewritten.programs])
+    said, whole = rehearse(rehearsing, report["programs"], asked, stopping)
+    for program, one in zip(report["programs"], said, strict=True):
+        program["rehearsal"] = one
+        program["measured_rate_ratio"] = one["rate_ratio"] if one else None
+    fused = report["fused"]
+    if fused is not None:
+        fused["rehearsal"] = whole
+        if whole and withheld(whole):
+            fused["not_written"] = (
+                f"the kernel refuses it: {whole['why_not']}"
+                if whole["refused"]
+                else f"in the kernel, {whole['difference']}"
+            )
+    if rewritten.fused is None or fused is None or fused["not_written"]:
+        return None
+    return rewritten.fused.data
+
+
+def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
+    """Writes an object, named as its program; its file, or why there is none.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if data is None:
+        return None
+    if job.output is None:
+        return "not written"
+    path = _object_file(job.output, name)
+    try:
+        job.output.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_error(str(path), problem) from None
+    write_bytes(str(path), data)
+    return str(path)
+
+
+def _write_page(
+    job: Job,
+    loaded: LoadedChain,
+    found: _Rewritten,
+    written: tuple[list[str | None], str | None] | None,
+) -> None:
+    """Writes the page, if one is asked for; `written` are the files of objects.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if job.html is None or found.graphs is None:
+        return
+    from slowpath.chain.page import Written, chain_page
+
+    files = None if written is None else Written(*written)
+    text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
+    write_text(job.html, text)
+
+
+def _write_json(report: ChainReport) -> None:
+    out(json_line(report))
+
+
+def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
+    """Analyses a chain, on each device for its target.
+
+    Raises:
+        OptionError: when an option makes no sense for the target.
+        InputError: when the description or an object cannot be read.
+    """
+    plans = plans_of(file, written, read_request([file], written))
+    return report([(request, Session(request, plan)) for request, plan in plans], output)

@@ -1,0 +1,191 @@
+"""The command `slowpath chain verify`."""
+
+import json
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from slowpath.bound.progress import WorkWatch, ending
+from slowpath.chain.documents import FinalState, VerifyReport
+from slowpath.chain.loading import LoadedChain, load_chain
+from slowpath.core.engine import chains, identity, objects
+from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.loading import KernelBtf, load_program
+from slowpath.core.printable import json_line, one_line
+from slowpath.core.selection import meant_by
+from slowpath.core.sources import Clang
+from slowpath.core.terminal import first_few, out, out_lines
+
+_SHOWN = 10  # maps that are named
+_CODES = {
+    "equal": ExitCode.FINE,
+    "differ": ExitCode.FAILED,
+    "undecided": ExitCode.UNDECIDED,
+}
+
+
+class Comparing(NamedTuple):
+    """What is compared, and how."""
+
+    first: str  # a file
+    second: str
+    program: str | None = None  # its name in both; None: the only XDP program
+    assumed: tuple[str, ...] = ()  # facts about packets, in words
+    btf: str | None = None
+    cflags: tuple[str, ...] = ()
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None
+    receive: str | None = None  # how packets arrive; None: as on any device
+    chain: str | None = None  # a description; `program` is one of it then
+
+
+def verify(comparing: Comparing, form: Literal["table", "json"]) -> ExitCode:
+    """Compares two programs, and reports it.
+
+    Raises:
+        InputError: when a file cannot be read, or has no such program.
+    """
+    report = compared(comparing)
+    if form == "json":
+        out(json_line(report))
+    else:
+        out_lines(verify_report(report))
+    return _CODES[report["outcome"]]
+
+
+def compared(comparing: Comparing) -> VerifyReport:
+    """What is known of two programs.
+
+    Raises:
+        InputError: when a file cannot be read, or has no such program.
+    """
+    clang = Clang(comparing.cflags, comparing.deadline_seconds, memory_bytes=comparing.memory_bytes)
+    files = comparing.first, comparing.second
+    place = None if comparing.chain is None else _place(comparing, comparing.chain, clang)
+    wanted = comparing.program if place is None else place.program
+    both = [_program(file, wanted, clang) for file in files]
+    needed = any(needs_kernel for _, _, needs_kernel in both)
+    needed = needed or (place is not None and place.loaded.needs_kernel)
+    btf = KernelBtf(comparing.btf).for_program(needed=needed)
+    first, second = ((found, number) for found, number, _ in both)
+    limits = comparing.deadline_seconds, comparing.memory_bytes
+    asked = chains.Verifying(
+        (first, second),
+        comparing.assumed,
+        btf,
+        *limits,
+        receive=comparing.receive,
+        behind=None if place is None else (place.subject(btf), place.member),
+    )
+    said = list[Message]()
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        yield ("verified", chains.verify(asked, comparing.second, stopping))
+
+    watch = WorkWatch(comparing.second, ending(comparing.deadline_seconds, "--deadline"))
+    try:
+        with heeding_signals() as stopping, Errand(work, comparing.memory_bytes) as errand:
+            stopped = errand.run(comparing.deadline_seconds, stopping, said.append, watch.look)
+    finally:
+        watch.close()
+    known = json.loads(said[0][1]) if said else _nothing(stopped)
+    report: VerifyReport = {
+        "slowpath": identity.version(),
+        "first": comparing.first,
+        "second": comparing.second,
+        "facts": list(comparing.assumed),
+        "place": None if place is None else f"{place.name} in {comparing.chain}",
+        "stopped": stopped,
+        **known,  # type: ignore[typeddict-item] # of the engine, which a test holds to the schema
+    }
+    return report
+
+
+class _Place(NamedTuple):
+    """The program of a chain in whose place two others are."""
+
+    loaded: LoadedChain
+    member: int  # its number in the chain
+    name: str  # its name there
+    program: str | None  # its name in the objects, if the description says one
+
+    def subject(self, btf: objects.Btf | None) -> chains.ChainSubject:
+        """The chain, with the kernel's types."""
+        return chains.ChainSubject(self.loaded.file, self.loaded.chain, self.loaded.members, btf)
+
+
+def _place(comparing: Comparing, file: str, clang: Clang) -> _Place:
+    """The place that is meant: the program that is named, or the last of the chain.
+
+    Raises:
+        InputError: when the chain cannot be read, or has no such program.
+    """
+    loaded = load_chain(file, clang)
+    names = [name for name, _, _ in loaded.chain.members]
+    name = comparing.program or names[-1]
+    if name not in names:
+        raise InputError(file, f"there is no program {name}; it has {', '.join(names)}")
+    member = names.index(name)
+    return _Place(loaded, member, name, loaded.chain.members[member][2])
+
+
+def _program(file: str, wanted: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
+    """An object, the number of the program that is meant, and whether it needs the kernel's types.
+
+    Raises:
+        InputError: when the file cannot be read, or has no such program.
+    """
+    read = objects.read_object(file, load_program(file, clang))
+    meant = meant_by(file, objects.programs(read), wanted)
+    if isinstance(meant, str):
+        raise InputError(file, meant.removeprefix(f"{file} "))
+    return read, meant.number, meant.needs_kernel
+
+
+def _nothing(stopped: str | None) -> dict[str, object]:
+    """What is known where the work was ended."""
+    return {
+        "outcome": "undecided",
+        "assumptions": [],
+        "undecided": [stopped or "nothing is known"],
+        "shared": [],
+        "counterexample": None,
+        "proof": {"paths": 0, "pairs": 0, "queries": 0, "seconds": 0.0, "assumptions": []},
+    }
+
+
+def verify_report(report: VerifyReport) -> Iterator[str]:
+    """What is known of two programs, in lines."""
+    first, second = one_line(report["first"]), one_line(report["second"])
+    proof = report["proof"]
+    match report["outcome"]:
+        case "equal":
+            yield f"equal: {first} and {second} do the same with every packet"
+        case "differ":
+            yield f"differ: {first} and {second} do not do the same"
+        case "undecided":
+            yield f"not decided: whether {first} and {second} do the same"
+    if report["place"]:
+        yield one_line(f"  as {report['place']}, for packets that get there")
+    yield from (f"  if {one_line(fact)}" for fact in report["facts"])
+    yield from (f"  if {one_line(condition)}" for condition in report["assumptions"])
+    yield from (f"  {one_line(why)}" for why in report["undecided"])
+    if report["counterexample"]:
+        example = report["counterexample"]
+        yield one_line(f"  {example['what']} differs for packet {example['packet']}")
+        for memory, content in example["maps"].items():
+            digits = ", ".join(f"{at}: {byte:02x}" for at, byte in content.items())
+            yield one_line(f"  with {memory} = {digits or 'all zero'}")
+        yield from _left(first, example["original"])
+        yield from _left(second, example["specialised"])
+    if report["shared"]:
+        yield one_line(f"  maps of both: {first_few(report['shared'], _SHOWN)}")
+    yield f"{proof['pairs']} pairs of paths, {proof['queries']} questions to the solver"
+
+
+def _left(name: str, left: FinalState) -> Iterator[str]:
+    """What a program leaves."""
+    yield f"  {name}: returns {left['result']}, packet {left['packet']}"
+    yield from (one_line(f"    {element}") for element in left["maps"])

@@ -1,1 +1,0 @@
-"""How any command is declared and run: words, files, texts for the terminal."""

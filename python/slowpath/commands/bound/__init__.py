@@ -1,1 +1,0 @@
-"""The command `slowpath bound`: what is guaranteed."""

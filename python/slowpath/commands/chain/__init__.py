@@ -1,1 +1,0 @@
-"""`slowpath chain`: several programs as one."""

@@ -1,1 +1,0 @@
-"""The command `slowpath compile`: programs as the card runs them."""

@@ -1,1 +1,0 @@
-"""The command `slowpath contention`: how fast functions run beside others."""

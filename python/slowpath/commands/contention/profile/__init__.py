@@ -1,1 +1,0 @@
-"""The command `slowpath contention profile`: a function measured on this machine."""

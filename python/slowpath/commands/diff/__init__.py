@@ -1,1 +1,0 @@
-"""The command `slowpath diff`: what a change did to the guarantees."""

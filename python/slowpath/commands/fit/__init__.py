@@ -1,1 +1,0 @@
-"""The command `slowpath fit`: a model of anybody's measurements."""

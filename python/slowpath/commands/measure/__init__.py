@@ -1,1 +1,0 @@
-"""The command `slowpath measure`: what paths cost in the running kernel."""

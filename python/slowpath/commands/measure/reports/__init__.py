@@ -1,1 +1,0 @@
-"""What was measured, as text for people and as CSV."""

@@ -1,1 +1,0 @@
-"""The command `slowpath schema`: the shape of what other commands write as JSON."""

@@ -1,1 +1,0 @@
-"""The command `slowpath show`: what objects contain."""

@@ -1,1 +1,0 @@
-"""The command `slowpath sweep`: a program's cost by a definition of its source."""

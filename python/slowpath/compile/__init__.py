@@ -1,0 +1,1 @@
+"""The slice `compile`: BPF programs compiled for the SmartNIC."""

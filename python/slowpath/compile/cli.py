@@ -1,0 +1,134 @@
+"""The command line of `slowpath compile`."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.bound.default_target import CARD
+from slowpath.bound.flags import (
+    BTF,
+    CFLAGS,
+    MAP_ABI,
+    MTU,
+    OUTPUT,
+    PROG_NAME,
+    SECTION,
+    form_option,
+    written_options,
+)
+from slowpath.bound.options import (
+    WrittenOptions,
+    check_not_a_program,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+)
+from slowpath.compile.run import Job
+from slowpath.core.command import Command, argument, option
+from slowpath.core.errors import OptionError
+
+_CODE = "How to compile"
+_PROOF = "Verification"
+
+
+def _compile(given: Namespace) -> int:
+    from slowpath.compile.run import compile_object
+
+    written = written_options(given, [given.file])
+    output = Output(given.output, given.format, given.source, given.verify)
+    return compile_object(make_job(given.file, written, output))
+
+
+COMPILE = Command(
+    (
+        "Compile a program of an object as the driver of the card would, and print the listing.",
+        "The listing is what slowpath bound reads, with --source too. What --verify says goes to "
+        "standard error.",
+        "Exit codes: 0 fine, 1 --verify found a packet with which the card does something else "
+        "than the kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the "
+        "program, 4 --verify did not decide, or --deadline or --memory ended it before.",
+    ),
+    (
+        argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
+        SECTION,
+        PROG_NAME,
+        CFLAGS,
+        option(
+            _CODE,
+            "--target",
+            metavar="NAME|FILE.toml",
+            help="Device to compile for, a built-in one or a description; by default "
+            "agilio-cx-2x40.",
+        ),
+        MAP_ABI._replace(group=_CODE),
+        BTF._replace(group=_CODE),
+        option(
+            _PROOF,
+            "--verify",
+            action="store_true",
+            help="Prove, path by path, that the program does the same on the card as in the "
+            "kernel. Ctrl-C, --deadline and --memory end it.",
+        ),
+        MTU._replace(group=_PROOF),
+        option(
+            _PROOF,
+            "--deadline",
+            metavar="SECONDS",
+            type=float,
+            help="Stop after this time, compilation and --verify together (default: 60; 0: none).",
+        ),
+        option(
+            _PROOF,
+            "--memory",
+            metavar="SIZE",
+            help="Stop when more memory than this is taken (500M, 2G; default: half of what is "
+            "free when the command starts).",
+        ),
+        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write it to a file."),
+        option(
+            OUTPUT,
+            "--source",
+            action="store_true",
+            help="Put source lines and BPF instructions, as comments, before the instructions "
+            "that are for them.",
+        ),
+        form_option(("listing", "json"), "json is stable"),
+    ),
+    _compile,
+)
+
+
+class Output(NamedTuple):
+    """What is written, and where."""
+
+    file: str | None
+    form: Literal["listing", "json"]
+    source: bool  # lines of it in the listing
+    verify: bool
+
+
+def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
+    """The job that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    if output.file is not None:
+        read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
+    if output.source and output.form == "json":
+        raise OptionError("--source", "--format json has the source lines anyway")
+    memory = memory_or_share(written.memory)
+    return Job(
+        file=file,
+        selection=written.selection,
+        target=read_option("--target", choose_target, written.target or CARD),
+        btf=written.btf,
+        output=None if output.file is None else Path(output.file),
+        form=output.form,
+        source=output.source,
+        options=read_options(written)._replace(memory_bytes=memory),
+        verify=output.verify,
+        cflags=written.cflags,
+    )

@@ -1,0 +1,194 @@
+"""The command `slowpath compile`."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.compile.report import interleaved, judge, undecided, verdict
+from slowpath.core.engine import analyses, identity, objects, targets
+from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.inputs import write_text
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.loading import KernelBtf, load_program
+from slowpath.core.printable import aligned_line, json_line
+from slowpath.core.schema.compiled import Compiled, Verification
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.selection import (
+    Selection,
+    choose,
+    list_programs,
+    no_match,
+    nothing_to_choose,
+    remark_on,
+)
+from slowpath.core.sources import Clang, is_c, provenance
+from slowpath.core.terminal import error, note, out_lines
+
+
+class Job(NamedTuple):
+    """What the command line asks for."""
+
+    file: str
+    selection: Selection
+    target: targets.Target
+    btf: str | None
+    output: Path | None
+    form: Literal["listing", "json"]
+    source: bool
+    options: analyses.Options
+    verify: bool
+    cflags: tuple[str, ...] = ()
+
+
+def compile_object(job: Job) -> ExitCode:
+    """Compiles one program, and verifies it if asked for.
+
+    Raises:
+        OptionError: when an option makes no sense, or does not choose one program.
+        InputError: when the object cannot be read, the card cannot run the program, or the output
+            cannot be written.
+    """
+    _check_target(job.target)
+    btf = KernelBtf(job.btf)
+    options = job.options
+    clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
+    found = objects.read_object(job.file, load_program(job.file, clang))
+    program = _one_program(job, found)
+    types = btf.for_program(needed=program.needs_kernel)
+    subject = objects.Subject(job.file, found, program.number, types)
+    results = _Results(job)
+    with heeding_signals() as stopping:
+        stopped = _work(job, subject, stopping, results.take)
+    if results.compiled is None:
+        error(job.file, stopped or "it could not be compiled")
+        return ExitCode.UNDECIDED
+    if job.form != "json":
+        for made in provenance_lines(provenance(compiled=is_c(job.file))):
+            note(made.text)
+    compiled, verification = results.compiled, results.verification
+    if job.verify and verification is None:
+        verification = undecided(stopped or "nothing is known")
+    if job.form == "json":
+        _deliver(job, [_document(job, compiled, verification)])
+    if verification is None:
+        return ExitCode.FINE
+    for line in verdict(verification):
+        note(line)
+    return judge(verification)
+
+
+class _Results:
+    """What has been compiled and verified so far."""
+
+    def __init__(self, job: Job) -> None:
+        self.compiled: Compiled | None = None
+        self.verification: Verification | None = None
+        self._job = job
+
+    def take(self, message: Message) -> None:
+        """Learns of what was done; a listing is delivered at once."""
+        match message:
+            case ("compiled", text):
+                self.compiled = compiled = _compiled(text)
+                if self._job.form == "listing":
+                    _deliver(self._job, _text(compiled, source=self._job.source))
+                for deviation in compiled["deviations"]:
+                    note(f"note: {self._job.file}: {deviation}")
+            case ("verified", text):
+                self.verification = json.loads(text)
+
+
+def _compiled(text: str) -> Compiled:
+    compiled: Compiled = json.loads(text)
+    return compiled
+
+
+def _work(
+    job: Job,
+    subject: objects.Subject,
+    stopping: Stopping,
+    take: Callable[[Message], None],
+) -> str | None:
+    """Has the program compiled, and verified if asked for; why that ended early, if it did.
+
+    Raises:
+        InputError: when the object cannot be read, or the card cannot run the program.
+    """
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        return analyses.compile_messages(
+            subject, job.target, job.options, stopping, verify=job.verify
+        )
+
+    with Errand(work, job.options.memory_bytes) as errand:
+        return errand.run(job.options.deadline_seconds, stopping, take)
+
+
+def _check_target(target: targets.Target) -> None:
+    """Refuses targets that nothing is compiled for.
+
+    Raises:
+        OptionError: for another device than the card.
+        InputError: when the description is not valid.
+    """
+    for problem in target.problems():
+        raise InputError(target.name, problem)
+    if target.compiles:
+        return
+    able = [n for n in targets.target_names() if targets.builtin_target(n).compiles]
+    reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
+    raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
+
+
+def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
+    """The program that is meant.
+
+    Raises:
+        OptionError: when that is none or several.
+        InputError: when the file is no object, or has no program.
+    """
+    programs = objects.programs(found)
+    if programs is None:
+        raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
+    chosen, others = choose(programs, job.selection)
+    if len(chosen) == 1:
+        remark = remark_on(chosen[0])
+        if remark is not None:
+            note(f"note: {job.file}: {remark}")
+        return chosen[0]
+    if chosen:
+        there_are = f"{job.file} has several programs: {list_programs(chosen)}"
+        raise OptionError(job.selection.option, f"{there_are}; --prog-name NAME chooses one")
+    if job.selection:
+        raise no_match(job.selection, [list_programs(programs)])
+    raise InputError(job.file, nothing_to_choose(others))
+
+
+def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
+    yield from interleaved(compiled) if source else compiled["listing"].splitlines()
+
+
+def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
+    document = {
+        "slowpath": identity.version(),
+        **provenance(compiled=is_c(job.file)),
+        "target": job.target.name,
+        **compiled,
+        "verification": verification,
+    }
+    return json_line(document)
+
+
+def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
+    """Writes the result to where it belongs.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if job.output is None:
+        out_lines(lines)
+        return
+    write_text(str(job.output), "".join(f"{aligned_line(line)}\n" for line in lines))

@@ -1,0 +1,233 @@
+"""The bottleneck of a function, and where it changes along a traffic attribute.
+
+Both patterns blame the resource with the least partial throughput: that of the function with
+contention for this resource only (`composition.py`). Without it, the function would be as fast as
+the next one allows: the next stage of a pipeline; of run-to-completion the time that is left. So
+the margin is *next partial throughput / throughput - 1* in both.
+
+The bottleneck is looked at on a grid. Where it differs between two neighbours, the change is
+located by halving: to one flow or byte, as these are whole, else to 12 digits. Models may have
+steps (flow tables double at powers of two, and what competitors do is that of the nearest traffic
+that was measured), so nothing better than halving is of use; and on both sides of each power of two
+there is a point of the grid. Two changes between neighbours would be missed. Along the match ratio
+there is one at most: memory does not depend on it, and what the accelerator serves falls with it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from slowpath.contention.diagnosis_documents import (
+    Crossing,
+    Diagnosed,
+    DiagnosedSweep,
+    ResourcePart,
+    SweptPoint,
+)
+from slowpath.contention.mixes import Kind, Mixed, predict_mixes
+from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMORY
+
+
+class Setting(NamedTuple):
+    """A function, and who is beside it."""
+
+    target: Kind
+    others: tuple[Kind, ...]
+
+
+def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
+    """The bottleneck in each setting."""
+    found = _asked(settings, confidence)
+    return [
+        ACCELERATOR if found.accelerator[at] < found.memory[at] else MEMORY
+        for at in range(len(settings))
+    ]
+
+
+def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
+    """What holds the function back in each setting.
+
+    Raises:
+        InputError: when functions do not go together.
+    """
+    if not settings:
+        return []
+    whole = _asked(settings, confidence)
+    memory = _asked([_without_accelerator(one) for one in settings], confidence)
+    return [
+        _diagnosed(one.target, at, whole, memory, confidence) for at, one in enumerate(settings)
+    ]
+
+
+def _asked(settings: Sequence[Setting], confidence: float) -> Mixed:
+    """Predictions of the functions that are asked about, one for each setting."""
+    kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
+    for one in settings:
+        targets.append(len(kinds))
+        mixes.append(tuple(range(len(kinds), len(kinds) + 1 + len(one.others))))
+        kinds += [one.target, *one.others]
+    found = predict_mixes(kinds, mixes, confidence)
+    asked = np.flatnonzero(np.isin(found.kind, targets))
+    return found.where(asked)
+
+
+def _without_accelerator(setting: Setting) -> Setting:
+    return Setting(
+        setting.target._replace(mtbr=None),
+        tuple(one._replace(mtbr=None) for one in setting.others),
+    )
+
+
+def _diagnosed(target: Kind, at: int, whole: Mixed, memory: Mixed, confidence: float) -> Diagnosed:
+    parts = [_part(MEMORY, memory.throughput[at], memory.low[at], memory.high[at])]
+    request_time = target.model.request_time
+    if target.accelerated and request_time is not None:
+        spread = request_time.spread or ACCELERATOR_SPREAD
+        factor = float(np.exp(spread * NormalDist().inv_cdf((1 + confidence) / 2)))
+        served = whole.accelerator[at]
+        parts.append(_part(ACCELERATOR, served, served / factor, served * factor))
+    least, *more = sorted(parts, key=lambda one: one["throughput"])
+    throughput = float(whole.throughput[at])
+    return {
+        "throughput": throughput,
+        "low": float(whole.low[at]),
+        "high": float(whole.high[at]),
+        "bottleneck": least["resource"],
+        "sure": not more or least["high"] < more[0]["low"],
+        "next": more[0]["resource"] if more else None,
+        "margin": max(more[0]["throughput"] / throughput - 1, 0.0) if more else None,
+        "resources": parts,
+        "outside": whole.outside[at],
+    }
+
+
+def _part(resource: str, throughput: float, low: float, high: float) -> ResourcePart:
+    return {
+        "resource": resource,
+        "throughput": float(throughput),
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+Attribute = Literal["flows", "size", "mtbr"]
+ATTRIBUTES: tuple[Attribute, ...] = ("flows", "size", "mtbr")
+WHOLE = ("flows", "size")
+"""Attributes that are whole numbers."""
+
+_WIDE = 20.0
+_DIGITS = 1e-12
+
+
+class Swept(NamedTuple):
+    """What is swept."""
+
+    attribute: Attribute
+    first: float
+    last: float  # more than the first
+    points: int  # 2 at least
+
+
+def grid(swept: Swept) -> list[float]:
+    """The values that are looked at, ascending: both ends, and others between them.
+
+    They are at equal distances, or equal ratios where the last is many times the first.
+    """
+    name, first, last, count = swept
+    steps = range(count)
+    if name == "flows" and last > _WIDE * first:
+        found = [first * (last / first) ** (at / (count - 1)) for at in steps]
+    else:
+        found = [first + (last - first) * at / (count - 1) for at in steps]
+    found[-1] = last
+    if name in WHOLE:
+        found = [float(round(one)) for one in found]
+    if name == "flows":
+        powers = [2.0**at for at in range(math.ceil(math.log2(last)) + 1)]
+        found += [end for one in powers for end in (one - 1, one) if first <= end <= last]
+    return sorted({*found})
+
+
+def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
+    """The same under other traffic, which is that of all functions."""
+    target, *others = (_with(one, attribute, value) for one in (setting.target, *setting.others))
+    return Setting(target, tuple(others))
+
+
+def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
+    if attribute == "flows":
+        return kind._replace(flows=value)
+    if attribute == "size":
+        return kind._replace(size=value)
+    return kind if kind.mtbr is None else kind._replace(mtbr=value)
+
+
+def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
+    """How the bottleneck moves.
+
+    Raises:
+        InputError: when functions do not go together.
+    """
+
+    def along(values: Sequence[float]) -> list[Setting]:
+        return [with_attribute(setting, swept.attribute, value) for value in values]
+
+    def ask(values: Sequence[float]) -> list[str]:
+        return bottlenecks(along(values), confidence)
+
+    values = grid(swept)
+    found = diagnose(along(values), confidence)
+    names = [one["bottleneck"] for one in found]
+    changes = crossings(values, names, ask, whole=swept.attribute in WHOLE)
+    new = [one["at"] for one in changes if one["at"] not in values]
+    found += diagnose(along(new), confidence)
+    points: list[SweptPoint] = [
+        {"value": value, "diagnosis": one}
+        for value, one in sorted(zip([*values, *new], found, strict=True), key=itemgetter(0))
+    ]
+    return {"attribute": swept.attribute, "points": points, "crossings": changes}
+
+
+def crossings(
+    values: Sequence[float],
+    names: Sequence[str],
+    ask: Callable[[Sequence[float]], list[str]],
+    *,
+    whole: bool,
+) -> list[Crossing]:
+    """Where neighbouring values have different names, all located together.
+
+    Args:
+        values: ascending.
+        names: at each of them.
+        ask: the names at other values.
+        whole: whether only whole numbers are values.
+    """
+    changes = [at for at in range(1, len(names)) if names[at] != names[at - 1]]
+    low = [values[at - 1] for at in changes]
+    high = [values[at] for at in changes]
+    while True:
+        middle = [_between(one, two, whole=whole) for one, two in zip(low, high, strict=True)]
+        left = {at: one for at, one in enumerate(middle) if one is not None}
+        if not left:
+            break
+        for (at, value), name in zip(left.items(), ask([*left.values()]), strict=True):
+            side = low if name == names[changes[at] - 1] else high
+            side[at] = value
+    return [
+        {"at": value, "before": names[at - 1], "after": names[at]}
+        for at, value in zip(changes, high, strict=True)
+    ]
+
+
+def _between(low: float, high: float, *, whole: bool) -> float | None:
+    """A value between two; None where they are near enough."""
+    if whole:
+        return float((low + high) // 2) if high - low > 1 else None
+    if high - low <= _DIGITS * max(abs(low), abs(high)):
+        return None
+    return low + (high - low) / 2

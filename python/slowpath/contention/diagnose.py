@@ -1,0 +1,168 @@
+"""The command `slowpath contention diagnose`."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
+from slowpath.contention.saved import need
+from slowpath.contention.tables.columns import ATTRIBUTES as COLUMNS
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import check_output, check_page, write_error, write_text
+from slowpath.core.pictures import check_picture
+from slowpath.core.printable import json_line
+from slowpath.core.terminal import note, out, out_lines
+
+if TYPE_CHECKING:
+    from slowpath.contention.bottleneck import Setting, Swept
+    from slowpath.contention.diagnosis_documents import DiagnosisReport, WhatIf
+
+
+_POINTS, _MOST_POINTS = 101, 10_000
+
+
+def run(given: Namespace) -> ExitCode:
+    """Diagnoses and reports.
+
+    Raises:
+        InputError: when a file cannot be read, used or written.
+        OptionError: when an option makes no sense.
+    """
+    if given.traffic is None:
+        raise OptionError("--traffic", "is needed: flows, size and, with an accelerator, mtbr")
+    if given.plot is not None and given.sweep is None:
+        raise OptionError("--plot", "draws the curve of a sweep: --sweep says along what")
+    check_page(given.html)
+    check_picture(given.plot)
+    for name, file in (("--html", given.html), ("--plot", given.plot)):
+        check_output(name, file, [given.model, *read_beside(given.beside)])
+    need()
+    traffic = read_traffic(given.traffic)
+    swept = None if given.sweep is None else read_sweep(given.sweep)
+    with quiet_libraries():
+        report = _diagnosed(given, traffic, swept)
+    if given.html is not None:
+        from slowpath.contention.report_diagnosis import diagnosis_page
+
+        write_text(given.html, diagnosis_page(report))
+    if given.plot is not None and report["sweep"] is not None:
+        from slowpath.contention.report_diagnosis import draw_diagnosis
+
+        try:
+            draw_diagnosis(given.plot, report, report["sweep"])
+        except OSError as problem:
+            raise write_error(given.plot, problem) from None
+    if given.format == "json":
+        out(json_line(report))
+    else:
+        from slowpath.contention.report_diagnosis import diagnosis_csv, diagnosis_text
+
+        out_lines(diagnosis_csv(report) if given.format == "csv" else diagnosis_text(report))
+    _warn(given.model, report)
+    return ExitCode.FINE
+
+
+def read_sweep(text: str) -> "Swept":
+    """A sweep as `--sweep mtbr=0:1100` says it.
+
+    Raises:
+        OptionError: when it says something else.
+    """
+    from slowpath.contention.bottleneck import ATTRIBUTES, WHOLE, Swept
+
+    name, _, limits = (one.strip() for one in text.partition("="))
+    attribute = next((one for one in ATTRIBUTES if one == name), None)
+    if attribute is None:
+        raise OptionError("--sweep", f"{text!r} is none of {', '.join(ATTRIBUTES)} =A:B[:N]")
+    parts = limits.split(":")
+    try:
+        first, last, count = map(float, parts if len(parts) > 2 else [*parts, str(_POINTS)])  # noqa: PLR2004 - A, B
+    except ValueError:
+        raise OptionError("--sweep", f"{text!r} has no values A:B[:N]") from None
+    whole = attribute in WHOLE
+    of = COLUMNS[attribute]
+    if not of.least <= first < last <= of.most:
+        reason = f"{name} goes from A up to B, with A from {of.least:g} up and B up to {of.most:g}"
+        raise OptionError("--sweep", reason)
+    if whole and not (first.is_integer() and last.is_integer()):
+        raise OptionError("--sweep", f"{name} is a whole number")
+    if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends
+        raise OptionError("--sweep", f"N is a whole number from 2 to {_MOST_POINTS}")
+    return Swept(attribute, first, last, int(count))
+
+
+def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "DiagnosisReport":
+    from slowpath.contention.bottleneck import diagnose, sweep
+
+    setting = _setting(given, traffic)
+    if swept is not None and swept.attribute == "mtbr" and not setting.target.accelerated:
+        raise OptionError("--sweep", f"{given.model} uses no accelerator: mtbr changes nothing")
+    confidence = given.confidence / 100
+    (now,) = diagnose([setting], confidence)
+    model = setting.target.model
+    origin = model.memory.origin
+    return {
+        "slowpath": identity.version(),
+        "function": origin.function,
+        "device": origin.device,
+        "unit": origin.unit,
+        "pattern": model.pattern,
+        "beside": [one.file for one in setting.others],
+        "traffic": {"flows": traffic.flows, "size": traffic.size, "mtbr": traffic.mtbr},
+        "confidence": confidence,
+        "now": now,
+        "what_if": _changes(given.what_if or [], setting, now["throughput"], confidence),
+        "sweep": None if swept is None else sweep(setting, swept, confidence),
+    }
+
+
+def _setting(given: Namespace, traffic: Traffic) -> "Setting":
+    from slowpath.contention.bottleneck import Setting
+    from slowpath.contention.mixes import Kind
+    from slowpath.contention.saved import read
+
+    names = read_beside(given.beside)
+    files = dict.fromkeys((given.model, *names))
+    models = {file: read(file) for file in files}
+    for file, model in models.items():
+        if traffic.mtbr is None and model.request_time is not None:
+            raise OptionError("--traffic", f"{file} uses an accelerator: mtbr is needed")
+    kinds = [
+        Kind(file, models[file], traffic.flows, traffic.size, traffic.mtbr)
+        for file in (given.model, *names)
+    ]
+    return Setting(kinds[0], tuple(kinds[1:]))
+
+
+def _changes(
+    texts: list[str], setting: "Setting", throughput: float, confidence: float
+) -> "list[WhatIf]":
+    from slowpath.contention.bottleneck import diagnose
+    from slowpath.contention.changes import ChangeError, changed, read_change
+
+    try:
+        settings = [changed(setting, read_change(text)) for text in texts]
+    except ChangeError as problem:
+        raise OptionError("--what-if", str(problem)) from None
+    found = diagnose(settings, confidence)
+    return [
+        {"change": text, "gain": one["throughput"] / throughput - 1, "diagnosis": one}
+        for text, one in zip(texts, found, strict=True)
+    ]
+
+
+def _warn(file: str, report: "DiagnosisReport") -> None:
+    """Says what is unlike what was measured."""
+    names = report["now"]["outside"]
+    if names:
+        note(
+            f"warning: {file}: the setting is unlike those that were measured "
+            f"({', '.join(names)}); what is said of it is a guess"
+        )
+    points = [] if report["sweep"] is None else report["sweep"]["points"]
+    outside = sum(bool(one["diagnosis"]["outside"]) for one in points)
+    if outside:
+        note(
+            f"warning: {file}: {outside} of {len(points)} values of the sweep are unlike those "
+            "that were measured; what is said of them is a guess"
+        )

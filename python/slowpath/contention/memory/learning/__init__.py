@@ -1,1 +1,0 @@
-"""Models of rows: features, kinds of models, and what is compared."""

@@ -1,0 +1,224 @@
+"""Recipes: features, kind of model and predicted quantity; a fitted one is a memory stage.
+
+Features beyond those of the training rows are taken as at their ends. Trees do so anyway; a process
+would return to its mean there, and lines run to anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.memory.features import DEVICE_SETS, Columns, Rows, features
+from slowpath.contention.memory.learners import (
+    LEARNERS,
+    UNSURE,
+    Learner,
+    Unsure,
+    kernel_of,
+    with_kernel,
+)
+
+Target = Literal["throughput", "log throughput"]
+
+
+class Member(NamedTuple):
+    """One model."""
+
+    learner: str  # of `learners.LEARNERS`
+    traffic: str  # of `features.TRAFFIC`
+    contention: str  # of `features.SETS`
+    target: Target = "log throughput"
+
+
+class Recipe(NamedTuple):
+    """A candidate: the mean of its members' predictions, of logarithms."""
+
+    name: str
+    words: str  # what it is
+    members: tuple[Member, ...]
+    baseline: bool = False  # what others did: never chosen
+
+    @property
+    def devices(self) -> bool:
+        """Whether it sees what devices move in memory."""
+        return any(one.contention in DEVICE_SETS for one in self.members)
+
+
+_PUBLISHED = "boosted as published"
+_TREES, _MONOTONE = "boosted", "monotone"
+_SMOOTH, _ROUGH = "smooth process", "rough process"
+
+
+def _one(name: str, words: str, *member: str) -> Recipe:
+    learner, traffic, contention = member
+    return Recipe(name, words, (Member(learner, traffic, contention),))
+
+
+def _baseline(name: str, words: str, *member: str) -> Recipe:
+    learner, traffic, contention = member
+    one = Member(learner, traffic, contention, "throughput")
+    return Recipe(name, words, (one,), baseline=True)
+
+
+_AVERAGED = (
+    Member(_ROUGH, "flows, table", "pressure"),
+    Member(_ROUGH, "table, load", "pressure"),
+    Member(_SMOOTH, "flows, table", "pressure"),
+    Member(_SMOOTH, "flows, table", "accesses"),
+)
+
+_AVERAGED_BUS = (
+    Member(_ROUGH, "flows, table", "pressure, bus"),
+    Member(_SMOOTH, "flows, table", "pressure, bus"),
+    Member(_SMOOTH, "flows, table", "accesses, moved"),
+    Member(_SMOOTH, "flows, table", "roots, moved"),
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        _baseline("constant", "the median", "median", "none", "none"),
+        _baseline("slomo", "boosted trees, counters alone (SLOMO)", _PUBLISHED, "none", "raw"),
+        _baseline(
+            "published", "boosted trees, raw counters (the paper)", _PUBLISHED, "flows", "raw"
+        ),
+        _one("boosted-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
+        _one("boosted-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
+        _one("monotone-accesses", "monotone trees, cache accesses", _MONOTONE, "flows", "accesses"),
+        _one("monotone-pressure", "monotone trees, cache misses", _MONOTONE, "flows", "pressure"),
+        _one("process-counters", "Gaussian process, counters", _SMOOTH, "flows", "counters"),
+        _one("process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"),
+        _one("process-plain", "Gaussian process, misses", _SMOOTH, "flows", "pressure"),
+        _one("process-table", "the same, doublings", _SMOOTH, "flows, table", "pressure"),
+        _one("rough-table", "rough process, doublings", _ROUGH, "flows, table", "pressure"),
+        _one("rough-load", "rough process, size and load", _ROUGH, "table, load", "pressure"),
+        _one("ridge-counters", "log-log ridge, counters", "ridge", "flows", "counters"),
+        _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "flows", "pressure"),
+        _one("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
+        Recipe("average", "mean of four Gaussian processes", _AVERAGED),
+        _one("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
+        _one("boosted-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
+        _one("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
+        _one("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
+        Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
+    )
+}
+"""By name; in this order they are tried, and the first of equals is taken."""
+
+
+Floats = NDArray[np.float64]
+
+
+Kernels = Sequence[Floats | None]
+"""Kernel parameters of each member of a recipe; None for members without a kernel."""
+
+
+class _Fitted(NamedTuple):
+    """A member of a recipe that has learnt."""
+
+    member: Member
+    learner: Learner
+    varied: tuple[str, ...]  # features that it sees; those with one value teach nothing
+    least: Floats
+    most: Floats
+
+
+class Stage(NamedTuple):
+    """A recipe that has learnt."""
+
+    recipe: Recipe
+    cache_mb: float
+    fitted: tuple[_Fitted, ...]
+
+    def log_throughput(self, columns: Columns) -> Floats:
+        """The logarithm of throughput, row by row."""
+        parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
+        return np.asarray(np.mean(parts, axis=0))
+
+    def kernels(self) -> Kernels:
+        """Return the kernel parameters that members have learnt."""
+        return [kernel_of(one.learner) for one in self.fitted]
+
+    def spread(self, columns: Columns) -> Floats:
+        """How unsure the recipe is of each row, as a standard deviation of the logarithm.
+
+        That of all members taken together, as one that is drawn among them. Where a member does
+        not say how sure it is, all rows are the same: 1.
+        """
+        if not all(one.member.learner in UNSURE for one in self.fitted):
+            return np.ones(_count(columns))
+        parts = [_unsure(one, columns, self.cache_mb) for one in self.fitted]
+        middle, spread = np.moveaxis(np.array(parts), 1, 0)
+        return np.asarray(np.sqrt((spread**2).mean(axis=0) + middle.var(axis=0)))
+
+
+def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Stage:
+    """Return the recipe, learnt from rows; the same rows make the same stage.
+
+    Args:
+        recipe: which members there are.
+        rows: what they learn from.
+        known: kernel parameters that were learnt from the same rows before; saves the search.
+
+    Raises:
+        ValueError: when `known` does not fit the recipe.
+    """
+    kernels = [None] * len(recipe.members) if known is None else known
+    members = zip(recipe.members, kernels, strict=True)
+    return Stage(recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members))
+
+
+def sees(member: Member, rows: Rows) -> tuple[object, ...]:
+    """Return the same for members that learn the same from rows, whatever its features are called.
+
+    Without counters, a score stands for all sets of contention.
+    """
+    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    values = tuple((one.values.tobytes(), one.falls) for one in seen)
+    return member.learner, member.target, values
+
+
+def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
+    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    varied = [one for one in seen if np.ptp(one.values) > 0]
+    x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
+    if known is None:
+        learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    else:
+        learner = with_kernel(member.learner, known)
+    logs = member.target == "log throughput"
+    learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
+    names = tuple(one.name for one in varied)
+    return _Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
+
+
+def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    if not _count(columns):
+        return np.empty(0)
+    predicted = np.asarray(fitted.learner.predict(_seen(fitted, columns, cache_mb)))
+    if fitted.member.target == "log throughput":
+        return predicted
+    return np.asarray(np.log(np.maximum(predicted, np.finfo(float).tiny)))
+
+
+def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats, Floats]:
+    """What a member says of the logarithm, and its standard deviation."""
+    if not _count(columns):
+        return np.empty(0), np.empty(0)
+    learner = cast("Unsure", fitted.learner)
+    return learner.predict(_seen(fitted, columns, cache_mb), return_std=True)
+
+
+def _seen(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    """The features of rows that a member looks at, within those that it has learnt from."""
+    member = fitted.member
+    seen = features(columns, member.traffic, member.contention, cache_mb)
+    taken = [one.values for one in seen if one.name in fitted.varied]
+    x = np.column_stack(taken or [np.zeros(_count(columns))])
+    return np.clip(x, fitted.least, fitted.most)
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values())))

@@ -1,0 +1,286 @@
+"""Prediction methods to select from: ours and published baselines.
+
+SLOMO (Manousis et al., SIGCOMM 2020) learns throughput from the competitors' counters under one
+traffic. For other traffic it extrapolates from the throughput that the function alone then has (its
+section 6, which the paper compares with in 7.1): in our reading, the curve keeps its shape and
+begins at the new solo throughput. It knows no resource but memory.
+
+`sum` and `min` are compositions of what our models say of each resource, whatever the execution
+pattern; `slomo` knows memory only. None of them tells how sure it is: their intervals are not
+numbers. Where the throughput alone was measured under the traffic that is asked about
+(`Query.alone`), ours and the compositions begin there, and SLOMO extrapolates to it.
+
+Intervals of the memory stage are calibrated on rows without any client, and a line through
+request times tells nothing of waiting. Mixes with clients, each predicted by models that have not
+seen it, show how far off what is composed is, in units of what its interval would be; the quantile
+of that is by how much all of these are wider (Papadopoulos, Proedrou, Vovk and Gammerman,
+"Inductive confidence machines for regression", ECML 2002, with normalised residuals).
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.accelerator.waiting import co_runs_of, waits_by
+from slowpath.contention.composition import COMPOSITIONS, bottleneck
+from slowpath.contention.memory.features import Columns
+from slowpath.contention.memory.recipes import RECIPES, Stage, fit_stage
+from slowpath.contention.model import FunctionModel, rows_of
+from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
+from slowpath.contention.tables.columns import TRAFFIC_NAMES
+from slowpath.contention.tables.profiles import MemoryProfile, Mixes, Query
+from slowpath.core.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+class Slomo(NamedTuple):
+    """Boosted trees on counters, under one traffic."""
+
+    stage: Stage
+    solo: float | None  # throughput alone, under the traffic of the training
+
+    def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
+        """Throughput; extrapolated where `solo`, alone under the new traffic, is known.
+
+        Raises:
+            ValueError: when it is known, and that of the training is not.
+        """
+        predicted = np.exp(self.stage.log_throughput(columns))
+        if solo is None:
+            return np.asarray(predicted)
+        if self.solo is None:
+            raise ValueError("the throughput alone under the traffic of the training is not known")
+        return np.asarray(predicted * solo / self.solo)
+
+
+def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
+    """SLOMO from rows, which should have one traffic."""
+    return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
+
+
+def throughput_alone(profile: MemoryProfile) -> float | None:
+    """The median of rows without competitors; None where there are none."""
+    contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
+    without = ~np.any(contention, axis=0)
+    return float(np.median(profile.throughput[without])) if without.any() else None
+
+
+def constant(profile: MemoryProfile, rows: int) -> Floats:
+    """The median of what was measured, for so many rows."""
+    return np.full(rows, np.median(profile.throughput))
+
+
+Method = Literal["slowpath", "sum", "min", "slomo"]
+
+_UNLIKE = 3.0
+"""How many times a throughput alone is off that of a profile before somebody should look."""
+METHODS: dict[Method, str] = {
+    "slowpath": "by the execution pattern",
+    "sum": "sum of what each resource takes",
+    "min": "least of what each resource leaves",
+    "slomo": "SLOMO",
+}
+"""With what they are."""
+
+
+class Partial(NamedTuple):
+    """What each resource leaves of a function when there is contention for that resource only."""
+
+    parts: Floats  # [resource, row], memory first
+    solo: Floats  # without any contention, by row
+
+
+def predict_by(
+    method: Method, model: FunctionModel, query: Query, confidence: float
+) -> Predictions:
+    """What a query asks for, by a method; `low` and `high` are not numbers for all but ours.
+
+    Raises:
+        InputError: when SLOMO is to extrapolate, and no row says from where.
+    """
+    if method == "slowpath":
+        return begun_alone(model, query, predict(model, query, confidence), confidence)
+    if method == "slomo":
+        return _slomo(model, query)
+    whole = predict(model, query, confidence)
+    parts, solo = partial(model, query, whole, confidence)
+    throughput = COMPOSITIONS[method](parts, solo)
+    nothing = np.full(len(throughput), np.nan)
+    return Predictions(
+        throughput,
+        nothing,
+        nothing,
+        [(MEMORY, ACCELERATOR)[at] for at in bottleneck(parts)],
+        whole.outside,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+    )
+
+
+def begun_alone(
+    model: FunctionModel, query: Query, found: Predictions, confidence: float
+) -> Predictions:
+    """What our model says, where the throughput alone is known: the share of it that is left.
+
+    What a machine does at another time than when its profile was measured, functions alone show as
+    well: other tenants of its caches, another clock. Their share beside others is left by that. Of
+    a pipeline, what was measured is the stage that limits it alone; the other is no slower than
+    that, and else as it is. Intervals keep their width as a share, which has what the throughput
+    alone is uncertain by in it and so is wider than it need be. Nothing is above the throughput
+    alone.
+    """
+    if query.alone is None:
+        return found
+    alone = predict(model, _nobody(model, query), confidence)
+    memory, accelerator, names = found.memory, found.accelerator, found.bottleneck
+    by = query.alone / alone.throughput
+    throughput = found.throughput * by
+    if accelerator is None or alone.accelerator is None:
+        memory = memory * by
+    elif model.pattern == "pipeline":
+        limits = np.array([name == ACCELERATOR for name in alone.bottleneck])
+        headers, requests = query.alone / alone.memory, query.alone / alone.accelerator
+        memory = memory * np.where(limits, np.maximum(headers, 1.0), headers)
+        accelerator = accelerator * np.where(limits, requests, np.maximum(requests, 1.0))
+        throughput = np.minimum(memory, accelerator)
+        names = [(MEMORY, ACCELERATOR)[int(one)] for one in accelerator < memory]
+    else:
+        memory, accelerator = memory * by, accelerator * by
+    moved = throughput / found.throughput
+    return found._replace(
+        throughput=np.minimum(throughput, query.alone),
+        low=np.minimum(found.low * moved, query.alone),
+        high=found.high * moved,
+        bottleneck=names,
+        memory=memory,
+        accelerator=accelerator,
+        alone=alone.throughput,
+    )
+
+
+def contradicted(
+    model: FunctionModel, query: Query, found: Predictions, confidence: float
+) -> list[str]:
+    """What a throughput alone that is told says against the profile, or misses there.
+
+    `found` is what was predicted of the query.
+    """
+    if query.alone is None:
+        return []
+    notes = []
+    if throughput_alone(model.memory) is None:
+        notes.append(
+            "the profile has no row without competitors, so the least contention that it has "
+            "counts as none, and predictions from a throughput alone may be too high"
+        )
+    usual = found.alone
+    if usual is None:
+        usual = predict(model, _nobody(model, query), confidence).throughput
+    by = query.alone / usual
+    if ((by > _UNLIKE) | (by < 1 / _UNLIKE)).any():
+        notes.append(
+            f"the throughput alone is more than {_UNLIKE:g} times off what the profile has: "
+            "another unit, or another machine?"
+        )
+    return notes
+
+
+def _nobody(model: FunctionModel, query: Query) -> Query:
+    """The same traffic without others."""
+    return query.without_clients()._replace(columns=model.without_competitors(query.columns))
+
+
+def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: float) -> Partial:
+    """What each resource leaves; `whole` is what our model says of the query.
+
+    Of a pipeline this is what its stages let through. Of run-to-completion, each resource is asked
+    about without the contention of the other.
+    """
+    without, nobody = query.without_clients(), _nobody(model, query)
+    solo = query.alone
+    if solo is None:
+        solo = predict(model, nobody, confidence).throughput
+    if whole.accelerator is None:
+        parts = [whole.memory]
+    elif model.pattern == "pipeline":
+        parts = [whole.memory, whole.accelerator]
+    else:
+        asked = (without, query._replace(columns=nobody.columns))
+        parts = [predict(model, one, confidence).throughput for one in asked]
+    return Partial(np.minimum(np.array(parts), solo), solo)
+
+
+def _slomo(model: FunctionModel, query: Query) -> Predictions:
+    slomo = fit_slomo(model.memory, throughput_alone(model.memory))
+    if query.alone is not None and slomo.solo is None:
+        reason = "has no row without competitors, whose throughput SLOMO would extrapolate from"
+        raise InputError(model.memory.origin.files[0], reason)
+    throughput = slomo.predict(query.columns, query.alone)
+    nothing = np.full(len(throughput), np.nan)
+    outside = model.range.outside(query.columns)
+    names = [MEMORY] * len(throughput)
+    return Predictions(throughput, nothing, nothing, names, outside, throughput, None)
+
+
+_CONFIDENCE = 0.9
+_FEWEST = 5
+"""Fewer mixes tell nothing."""
+_FOLDS = 5
+_NARROWEST = 1e-3
+"""Half an interval, as a logarithm, at least: nothing can be in units of one without width."""
+_UNSEEN = -1
+
+
+def widening(model: FunctionModel, mixes: Mixes) -> float:
+    """By how much intervals are wider beside clients; 1 where too few mixes have any.
+
+    Args:
+        model: of the function, with the execution pattern that is taken.
+        mixes: all that were measured with it.
+    """
+    there = mixes.queued > 0
+    if model.request_time is None or np.count_nonzero(there) < _FEWEST:
+        return 1.0
+    plain = model._replace(widening=1.0)
+    asked = mixes.where(there)
+    usual, middle = _predicted(plain, asked), _held_out(plain, mixes)[there]
+    off = np.log(asked.throughput / middle)
+    down, up = np.log(usual.throughput / usual.low), np.log(usual.high / usual.throughput)
+    units = np.sort(np.abs(off) / np.maximum(np.where(off < 0, down, up), _NARROWEST))
+    rank = math.ceil(_CONFIDENCE * (len(units) + 1))
+    if rank > len(units):  # too few to tell: as wide as the farthest asks for, and never narrower
+        return max(1.0, float(units[-1]))
+    return float(units[rank - 1])
+
+
+def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
+    """The throughput of each mix by models that have seen neither its competitors nor its wait."""
+    stages, found = _stages(model, mixes), np.ones(len(mixes.rows))
+    part = np.random.default_rng(0).permutation(len(mixes.rows)) % _FOLDS
+    for one in range(_FOLDS):
+        waits = model.waits
+        if waits is not None:
+            runs = co_runs_of(mixes.where(part != one))
+            waits = None if runs is None else waits_by(runs)
+        for stage in np.unique(stages[part == one]):
+            rows = (part == one) & (stages == stage)
+            kept = model.stage if stage == _UNSEEN else model.intervals.stages[stage]
+            blind = model._replace(stage=kept, waits=waits)
+            found[rows] = _predicted(blind, mixes.where(rows)).throughput
+    return found
+
+
+def _stages(model: FunctionModel, mixes: Mixes) -> NDArray[np.intp]:
+    """The stage that has not seen the competitors of a mix; `_UNSEEN` where none has seen them."""
+    names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
+    known = np.column_stack([model.memory.columns[name] for name in names])
+    asked = np.column_stack([mixes.columns[name] for name in names])
+    same = (asked[:, None] == known[None]).all(axis=2)
+    return np.where(same.any(axis=1), model.intervals.fold[same.argmax(axis=1)], _UNSEEN)
+
+
+def _predicted(model: FunctionModel, mixes: Mixes) -> Predictions:
+    return predict(model, mixes.query, _CONFIDENCE)

@@ -1,0 +1,287 @@
+"""Fleets from YAML, arrivals and mixes from tables.
+
+Columns: `mix`, the functions of a NIC with plus signs between them; `function`, one of them;
+`throughput` of that. A function by itself is a mix of one, and has to be there.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from slowpath.contention import saved
+from slowpath.contention.mixes import Kind
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, Mix, Truth
+from slowpath.contention.placement.measured import Measured, measured
+from slowpath.contention.prediction import check_together, contention_of
+from slowpath.contention.tables.cells import Table, read_cells
+from slowpath.contention.tables.columns import ATTRIBUTES, THROUGHPUT, Column, column_of, has
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_text
+from slowpath.core.spanned import Marked, Place, decimal, read_marked, table, text, words_of
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
+_MOST_CORES, _MOST_NICS = 1024, 10**6
+_FAR = 100.0
+"""Throughputs that are so many times apart are in different units."""
+SLA = Column(
+    "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
+)
+FUNCTION = "function"
+
+
+def read_fleet(file: str) -> Fleet:
+    """The fleet in a file.
+
+    Raises:
+        InputError: when something in it, or in a model that it names, cannot be used.
+        UnavailableError: when PyYAML is not installed.
+    """
+    whole = table(read_marked(file, read_text(file)), ("nics", "functions"))
+    nics = table(whole["nics"], ("cores",), ("device", "count"))
+    cores = _whole(nics["cores"], _MOST_CORES)
+    device = text(nics["device"]) if "device" in nics else None
+    models = dict[str, FunctionModel]()
+    functions = [_function(name, one, models) for name, one in words_of(whole["functions"]).items()]
+    if not functions:
+        whole["functions"].place.refuse("has no function")
+    for one in functions:
+        place = words_of(whole["functions"])[one.name].place
+        _check(one, functions[0], device, place)
+        if one.cores > cores:
+            place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
+    count = _whole(nics["count"], _MOST_NICS) if "count" in nics else None
+    return Fleet(file, device, cores, count, tuple(functions))
+
+
+def _function(name: str, found: Marked, models: dict[str, FunctionModel]) -> Function:
+    if not _NAME.fullmatch(name):
+        found.place.refuse("is no name; use letters, digits, dots, hyphens and underscores")
+    part = table(found, ("model", "cores", "traffic", "sla"), ("solo",))
+    written = text(part["model"])
+    path = os.path.join(os.path.dirname(found.place.file), written)  # noqa: PTH118, PTH120 - as it was written
+    if path not in models:
+        try:
+            models[path] = saved.read(path)
+        except InputError as problem:
+            part["model"].place.refuse(f"{written}: {problem.reason}")
+    traffic = {
+        key: decimal(one, ATTRIBUTES[key].least, ATTRIBUTES[key].most)
+        for key, one in table(part["traffic"], ("flows", "size"), ("mtbr",)).items()
+    }
+    mtbr = traffic.get("mtbr")
+    if mtbr is None and models[path].request_time is not None:
+        part["traffic"].place.refuse(f"lacks mtbr: {written} uses an accelerator")
+    kind = Kind(path, models[path], traffic["flows"], traffic["size"], mtbr)
+    solo = _solo(part["solo"], models[path]) if "solo" in part else None
+    return Function(name, kind, _whole(part["cores"], _MOST_CORES), _promises(part["sla"]), solo)
+
+
+def _solo(found: Marked, model: FunctionModel) -> float:
+    """Throughput alone, in the unit of the model."""
+    value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
+    far = far_from(model, value)
+    if far is not None:
+        found.place.refuse(far)
+    return value
+
+
+def far_from(model: FunctionModel, throughput: float) -> str | None:
+    """Why a throughput is too far from all that a model was learnt from; None where it is not."""
+    rows, unit = model.memory.throughput, model.memory.origin.unit
+    if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
+        return None
+    seen = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
+    return f"{throughput:g} is far from what the model is of, {seen}; is it in another unit?"
+
+
+def _promises(found: Marked) -> tuple[float, ...]:
+    """One share, or several of which one is drawn."""
+    each = found.value if isinstance(found.value, list) else [found]
+    if not each:
+        found.place.refuse("is empty; it has one share or several")
+    shares = tuple(decimal(one, SLA.least, SLA.most) for one in each)
+    if len({*shares}) < len(shares):
+        found.place.refuse("has a share twice")
+    return shares
+
+
+def _whole(found: Marked, most: int) -> int:
+    value = decimal(found, 1, most)
+    if not value.is_integer():
+        found.place.refuse(f"{value:g} is no whole number")
+    return int(value)
+
+
+def _check(one: Function, first: Function, device: str | None, place: Place) -> None:
+    """Finds out whether a model goes with the NICs and with the first one."""
+    of = one.kind.model.memory.origin.device
+    if None not in (device, of) and device != of:
+        place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
+    try:
+        contention_of(one.kind.model, one.kind.file)
+        check_together(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
+    except InputError as problem:
+        place.refuse(f"{problem.file} {problem.reason}")
+
+
+def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
+    """What arrives, in the order of the rows.
+
+    Columns: `function`; `sla` where the fleet promises several shares, or another one is meant;
+    `row` may name them.
+
+    Raises:
+        InputError: when the file cannot be used, has no rows, or names a function that the fleet
+            does not have.
+    """
+    found = read_cells(file)
+    if not found.rows:
+        raise InputError(file, "has no rows")
+    check_device(found, fleet)
+    function = np.array([function_of(found, at, fleet) for at in range(len(found.rows))])
+    if has(found, SLA):
+        return Arrivals(function, column_of(found, SLA), found.names())
+    several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
+    if several is not None:
+        name = fleet.functions[several].name
+        reason = (
+            f"{fleet.file} has several promises for {name}; say with each arrival which is meant"
+        )
+        raise InputError(file, f"has no column {SLA.name!r}: {reason}")
+    return Arrivals(
+        function, np.array([fleet.functions[at].sla[0] for at in function]), found.names()
+    )
+
+
+def function_of(found: Table, at: int, fleet: Fleet) -> int:
+    """Which function of the fleet a row names.
+
+    Raises:
+        InputError: when it names none.
+    """
+    if FUNCTION not in found.header:
+        have = ", ".join(name for name in found.header if name) or "no names"
+        raise InputError(found.file, f"has no column {FUNCTION!r}; it has {have}")
+    return known_function(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
+
+
+def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
+    """The place of a function in the fleet, by the name in a cell.
+
+    Raises:
+        InputError: when the fleet has none of that name.
+    """
+    if name not in fleet.names:
+        known = ", ".join(fleet.names)
+        raise found.error(at, column, f"{name[:40]!r} is no function of {fleet.file}: {known}")
+    return fleet.names.index(name)
+
+
+def check_device(found: Table, fleet: Fleet) -> None:
+    """Finds out whether a table is of the NICs that the fleet has.
+
+    Raises:
+        InputError: when it says that it is of others.
+    """
+    of = {one.kind.model.memory.origin.device for one in fleet.functions}
+    known = {fleet.device} if fleet.device is not None else of
+    device = found.remarks.get("device")
+    if device is not None and None not in known and device not in known:
+        names = ", ".join(repr(one) for one in sorted(map(str, known)))
+        raise found.remark_error("device", f"is {device!r}; the NICs are {names}")
+
+
+MIX = "mix"
+BETWEEN = "+"
+"""Between the functions of a mix."""
+
+_Rows = dict[Mix, dict[int, list[float]]]
+"""Throughputs by mix and function, in the order of the rows."""
+
+
+def read_truth(file: str, fleet: Fleet) -> Truth:
+    """Throughput of mixes as it was measured or simulated: one row for each function of a mix.
+
+    Raises:
+        InputError: when the file cannot be used, a row is of another fleet, or one is missing.
+    """
+    found = read_cells(file)
+    rows = _rows(found, fleet, several=False)
+    _check_alone(file, rows, range(len(fleet.functions)), fleet)
+    return Truth(
+        file, {mix: {at: one for at, (one,) in values.items()} for mix, values in rows.items()}
+    )
+
+
+def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measured:
+    """Throughput of mixes as it was measured, with as many rows as there were measurements.
+
+    `noise` is the standard deviation of one measurement, as a share; without it, it is learnt from
+    those that were repeated.
+
+    Raises:
+        InputError: when the file cannot be used, a row is of another fleet, is far from what the
+            model of the function is of, or one is missing.
+    """
+    found = read_cells(file)
+    rows = _rows(found, fleet, several=True)
+    if not rows:
+        raise InputError(file, "has no rows")
+    _check_alone(file, rows, sorted({at for mix in rows for at in mix}), fleet)
+    return measured(file, rows, noise)
+
+
+def _rows(found: Table, fleet: Fleet, *, several: bool) -> _Rows:
+    throughput = column_of(found, THROUGHPUT)
+    if MIX not in found.header:
+        reason = f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)"
+        raise InputError(found.file, reason)
+    _check_remarks(found, fleet)
+    known: _Rows = {}
+    for at in range(len(found.rows)):
+        parts = [part.strip() for part in found.text(at, MIX).split(BETWEEN)]
+        mix = tuple(sorted(known_function(found, at, MIX, part, fleet) for part in parts))
+        function = function_of(found, at, fleet)
+        if function not in mix:
+            raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
+        values = known.setdefault(mix, {})
+        if function in values and not several:
+            raise found.error(at, FUNCTION, "there is a row for the same function of the same mix")
+        far = far_from(fleet.functions[function].kind.model, float(throughput[at]))
+        if several and far is not None:
+            raise found.error(at, THROUGHPUT.name, far)
+        values.setdefault(function, []).append(float(throughput[at]))
+    for mix, values in known.items():
+        missing = next((one for one in mix if one not in values), None)
+        if missing is not None:
+            reason = f"there is no row for {fleet.names[missing]!r}"
+            raise InputError(found.file, f"mix {mix_text(mix, fleet)}: {reason}")
+    return known
+
+
+def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
+    """Finds out whether functions were measured by themselves."""
+    for at in functions:
+        if (at,) not in rows:
+            name = fleet.names[at]
+            raise InputError(
+                file, f"has no row for {name!r} by itself, which promises are shares of"
+            )
+
+
+def _check_remarks(found: Table, fleet: Fleet) -> None:
+    check_device(found, fleet)
+    units = Counter(one.kind.model.memory.origin.unit for one in fleet.functions)
+    unit = found.remarks.get("unit throughput")
+    if unit is not None and None not in units and unit not in units:
+        known = ", ".join(sorted(map(str, units)))
+        raise found.remark_error("unit throughput", f"is {unit!r}; models have it in {known}")
+
+
+def mix_text(mix: Mix, fleet: Fleet) -> str:
+    """A mix as tables have it."""
+    return BETWEEN.join(fleet.names[at] for at in mix)

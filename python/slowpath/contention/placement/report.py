@@ -1,0 +1,179 @@
+"""Placements and suggested mixes as text and CSV."""
+
+from collections.abc import Iterator
+
+from slowpath.contention.placement.documents import (
+    Placed,
+    PlacementReport,
+    PolicyOutcome,
+    SequenceOutcome,
+    SuggestedMix,
+    SuggestionReport,
+)
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+
+_ARRIVALS = ("policy", "row", "function", "sla", "nic", "throughput", "kept", "broken")
+_SEQUENCES = (
+    "sequence",
+    "policy",
+    "nics",
+    "wastage",
+    "violations",
+    "unjudged",
+    "turned_away",
+    "reference",
+    "least",
+)
+_PERCENT = 100
+
+
+def placement_csv(report: PlacementReport) -> Iterator[str]:
+    """A line for each arrival under each policy; of random sequences, for each policy of each."""
+    (first, *_) = report["sequences"]
+    if _told(first):
+        yield csv_line(_ARRIVALS)
+        for one in first["policies"]:
+            yield from (_arrival(one["policy"], placed) for placed in one["placed"] or ())
+        return
+    yield csv_line(_SEQUENCES)
+    for number, sequence in enumerate(report["sequences"], 1):
+        reference = sequence["reference"]
+        ends = (None, None) if reference is None else (reference["nics"], reference["least"])
+        for one in sequence["policies"]:
+            shares = (one["wastage"], one["violations"], one["unjudged"], one["turned_away"])
+            yield csv_line((number, one["policy"], one["nics"], *shares, *ends))
+
+
+def _arrival(policy: str, one: Placed) -> str:
+    known = (one["nic"], one["throughput"], one["kept"], "yes" if one["broken"] else "no")
+    return csv_line((policy, one["row"], one["function"], one["sla"], *known))
+
+
+def placement_text(report: PlacementReport) -> Iterator[Line]:
+    """What policies come to; where everybody went, of one policy and a table of arrivals."""
+    (first, *_) = report["sequences"]
+    device = f" of {report['device']}" if report["device"] else ""
+    sequences = "" if _told(first) else f", {len(report['sequences'])} random sequences"
+    arrivals = f"{first['arrivals']} arrivals"
+    yield Line(one_line(f"{report['fleet']}{device}: {arrivals}{sequences}"), "bold")
+    yield Line("")
+    columns = ("policy", "NICs", "wastage", "SLA violations", "unjudged", "turned away")
+    rows = [
+        (
+            one["policy"],
+            f"{one['nics']:.6g}",
+            _percent(one["wastage"]),
+            _percent(one["violations"]),
+            f"{one['unjudged']:.4g}",
+            f"{one['turned_away']:.4g}",
+        )
+        for one in report["summary"]
+    ]
+    yield from grid(columns, rows, right=columns[1:])
+    if len(first["policies"]) == 1 and _told(first):
+        yield Line("")
+        yield from _nics(first["policies"][0])
+    yield Line("")
+    yield Line(one_line(_judge(report)))
+    yield Line(_reference(report))
+
+
+def _told(sequence: SequenceOutcome) -> bool:
+    """Whether it says where each arrival went."""
+    return any(one["placed"] is not None for one in sequence["policies"])
+
+
+def _percent(share: float | None) -> str:
+    return "n/a" if share is None else f"{_PERCENT * share:.1f} %"
+
+
+def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
+    """What is on each NIC."""
+    by_nic = dict[int, list[Placed]]()
+    for one in outcome["placed"] or ():
+        if one["nic"] is not None:
+            by_nic.setdefault(one["nic"], []).append(one)
+    rows = [
+        (str(nic), ", ".join(map(_kept, sorted(those, key=lambda one: one["function"]))))
+        for nic, those in sorted(by_nic.items())
+    ]
+    yield from grid(
+        ("NIC", "functions, what they keep of what they are promised"), rows, right=("NIC",)
+    )
+
+
+def _kept(one: Placed) -> str:
+    kept = "?" if one["kept"] is None else f"{_PERCENT * one['kept']:.1f}"
+    broken = ", broken" if one["broken"] else ""
+    return f"{one['function']} ({kept} of {_PERCENT * one['sla']:g} %{broken})"
+
+
+def _judge(report: PlacementReport) -> str:
+    if report["judged_by"] != "models":
+        return f"Promises are judged by {report['judged_by']}."
+    known = (
+        "nothing was measured of these mixes"
+        if report["measured"] is None
+        else f"what they say, but for the mixes of {report['measured']}"
+    )
+    return (
+        f"Promises are judged by the models that placed: {known}, so contention-aware, bid-price "
+        "and optimal break none. --truth names a table of measured ones."
+    )
+
+
+def _reference(report: PlacementReport) -> str:
+    known = [one["reference"] for one in report["sequences"] if one["reference"] is not None]
+    if not known:
+        return "There is no reference for wastage."
+    proven = sum(one["nics"] == one["least"] for one in known)
+    mean = sum(one["nics"] for one in known) / len(known)
+    if proven == len(known):
+        return f"Wastage is by the best plan, {mean:.6g} NICs, proved to be the best."
+    least = sum(one["least"] for one in known) / len(known)
+    return (
+        f"Wastage is by the best plan found, {mean:.6g} NICs; no plan has fewer than {least:.6g} "
+        f"({proven} of {len(known)} proved to be the best)."
+    )
+
+
+_COLUMNS = ("mix", "function", "throughput", "predicted_kept", "nics")
+
+
+def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
+    """The table that `--measured` takes, with a line for each function of each mix."""
+    yield csv_line(_COLUMNS)
+    for name in report["alone"]:
+        yield csv_line((name, name, None, 1.0, None))
+    for one in report["mixes"]:
+        for each in one["kept"]:
+            yield csv_line((one["mix"], each["function"], None, each["kept"], one["nics"]))
+
+
+def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
+    """Which mixes, and what is gained."""
+    device = f" of {report['device']}" if report["device"] else ""
+    count = len(report["mixes"])
+    yield Line(one_line(f"{report['fleet']}{device}: {count} mixes are worth measuring"), "bold")
+    if report["alone"]:
+        names = ", ".join(report["alone"])
+        yield Line(one_line(f"And by themselves, which promises are shares of: {names}."))
+    yield Line("")
+    if report["mixes"]:
+        columns = ("mix", f"NICs of {report['arrivals']} arrivals", "predicted to keep, %")
+        rows = [(one["mix"], f"{one['nics']:.2f}", _promises_kept(one)) for one in report["mixes"]]
+        yield from grid(columns, rows, right=columns[1:2])
+        yield Line("")
+    now, then, best = report["nics_now"], report["nics_then"], report["nics_best"]
+    yield Line(
+        f"{report['arrivals']} arrivals take {now:.1f} NICs with what is known, promises being "
+        f"kept with a probability of {_PERCENT * report['sure']:g} %;"
+    )
+    yield Line(
+        f"{then:.1f} if these mixes are measured and do what is predicted, {best:.1f} if all are."
+    )
+
+
+def _promises_kept(one: SuggestedMix) -> str:
+    return ", ".join(f"{each['function']} {_PERCENT * each['kept']:.1f}" for each in one["kept"])

@@ -1,0 +1,158 @@
+"""The commands `slowpath contention place` and `suggest`."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
+from slowpath.contention.saved import need, need_solver
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.jobs.pool import check_place
+from slowpath.core.printable import json_line
+from slowpath.core.terminal import note, out, out_lines
+
+if TYPE_CHECKING:
+    from slowpath.contention.placement.documents import (
+        PlacementReport,
+        SequenceOutcome,
+        SuggestionReport,
+    )
+    from slowpath.contention.placement.running import Fleets
+
+
+def run_place(given: Namespace) -> ExitCode:
+    """Places and reports.
+
+    Raises:
+        InputError: when a file cannot be used.
+        OptionError: when options do not fit together.
+        UnavailableError: when a package is missing, or workers die.
+    """
+    _check(given)
+    need()
+    policies = tuple(dict.fromkeys(given.policy or (POLICY,)))
+    if "optimal" in policies or not given.no_reference:
+        need_solver()
+    with quiet_libraries():
+        report = _placed(given, policies)
+    if given.format == "json":
+        out(json_line(report))
+    else:
+        from slowpath.contention.placement.report import placement_csv, placement_text
+
+        out_lines(placement_csv(report) if given.format == "csv" else placement_text(report))
+    if report["guesses"]:
+        note(
+            f"warning: {given.fleet}: {report['guesses']} predictions for functions in mixes are "
+            "of settings unlike those that were measured: guesses"
+        )
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether options fit together."""
+    if (given.arrivals is None) == (given.sequences is None):
+        raise OptionError("--arrivals", "either --arrivals or --sequences says what arrives")
+    random = {"--length": given.length, "--seed": given.seed}
+    for name in (one for one, value in random.items() if value is not None):
+        if given.sequences is None:
+            raise OptionError(name, "is of random sequences; --arrivals says what arrives")
+    check_noise(given)
+    check_place(given.scheduler, given.jobs)
+
+
+def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
+    from slowpath.contention.placement.reading import (
+        read_arrivals,
+        read_fleet,
+        read_measured,
+        read_truth,
+    )
+    from slowpath.contention.placement.running import Fleets, run, summary
+    from slowpath.contention.placement.shares import Predicted
+
+    fleet = read_fleet(given.fleet)
+    arrivals = None if given.arrivals is None else read_arrivals(given.arrivals, fleet)
+    truth = None if given.truth is None else read_truth(given.truth, fleet)
+    measured = None
+    if given.measured is not None:
+        measured = read_measured(given.measured, fleet, given.noise)
+    predicted = Predicted(fleet, given.sure, measured)
+    fleets = Fleets(fleet, predicted, truth, policies, not given.no_reference, given.expect)
+    found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
+    return {
+        "slowpath": identity.version(),
+        "fleet": given.fleet,
+        "device": fleet.device,
+        "measured": given.measured,
+        "noise": None if measured is None else measured.noise,
+        "judged_by": "models" if given.truth is None else given.truth,
+        "expected": given.expect,
+        "guesses": fleets.predicted.shares.guesses,
+        "summary": summary(found),
+        "sequences": found,
+    }
+
+
+def _drawn(given: Namespace, fleets: "Fleets") -> "list[SequenceOutcome]":
+    from slowpath.contention.placement.running import Drawn, run_drawn
+    from slowpath.core.jobs.pool import open_pool
+
+    length = given.length or LENGTH
+    sequences = [Drawn(length, (given.seed or 0, at)) for at in range(given.sequences)]
+    with open_pool(given.scheduler, given.jobs) as pool:
+        return run_drawn(fleets, sequences, pool)
+
+
+def run_suggest(given: Namespace) -> ExitCode:
+    """Looks for mixes and reports.
+
+    Raises:
+        InputError: when a file cannot be used.
+        OptionError: when options do not fit together.
+        UnavailableError: when a package is missing.
+    """
+    check_noise(given)
+    need()
+    with quiet_libraries():
+        report = _suggested(given)
+    if given.format == "json":
+        out(json_line(report))
+    else:
+        from slowpath.contention.placement.report import suggestion_csv, suggestion_text
+
+        out_lines(suggestion_csv(report) if given.format == "csv" else suggestion_text(report))
+    return ExitCode.FINE
+
+
+def _suggested(given: Namespace) -> "SuggestionReport":
+    from slowpath.contention.placement.reading import mix_text, read_fleet, read_measured
+    from slowpath.contention.placement.suggesting import ARRIVALS, suggest
+
+    fleet = read_fleet(given.fleet)
+    measured = None
+    if given.measured is not None:
+        measured = read_measured(given.measured, fleet, given.noise)
+    found = suggest(fleet, given.mixes, given.sure, measured)
+    return {
+        "slowpath": identity.version(),
+        "fleet": given.fleet,
+        "device": fleet.device,
+        "measured": given.measured,
+        "sure": given.sure,
+        "alone": [fleet.names[at] for at in found.alone],
+        "mixes": [
+            {
+                "mix": mix_text(one.mix, fleet),
+                "nics": one.nics,
+                "kept": [
+                    {"function": fleet.names[at], "kept": kept} for at, kept in one.kept.items()
+                ],
+            }
+            for one in found.mixes
+        ],
+        "arrivals": int(ARRIVALS),
+        "nics_now": found.now,
+        "nics_then": found.then,
+        "nics_best": found.best,
+    }

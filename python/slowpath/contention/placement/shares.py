@@ -1,0 +1,213 @@
+"""Share of its solo throughput that each function of a mix keeps.
+
+A mix is a sorted tuple of places in the fleet. Numbers of a mix lead to rows of a table, so that
+policies look at all NICs at once. Shares are rounded to twelve digits: whether a promise is kept
+must not depend on how many mixes were predicted together, or where.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.contention.mixes import Kind, predict_mixes
+from slowpath.contention.placement.fleet import Fleet, Mix, Truth
+from slowpath.contention.placement.measured import LEAST, Learnt, Measured, Nearby, rows_of
+from slowpath.core.jobs.pool import Pool
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_TOGETHER = 512
+"""Mixes that are predicted in one go; the same in any pool."""
+_DIGITS = 12
+_CONFIDENCE = 0.9
+
+
+class Shares:
+    """Shares by mix: `[mix, function]`, infinite for functions that are not in it."""
+
+    def __init__(self, functions: int) -> None:
+        self.mixes = list[Mix]()
+        self.guesses = 0  # functions in mixes that are unlike what was measured
+        self._place = dict[Mix, int]()
+        self._kept = np.empty((0, functions))
+        self._throughput = np.empty((0, functions))
+
+    @property
+    def kept(self) -> Floats:
+        """Shares of throughput alone."""
+        return self._kept[: len(self.mixes)]
+
+    @property
+    def throughput(self) -> Floats:
+        """In the unit of each model; not a number for functions that are not in a mix."""
+        return self._throughput[: len(self.mixes)]
+
+    def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
+        """Those that are not known yet, each once."""
+        return [mix for mix in dict.fromkeys(mixes) if mix not in self._place]
+
+    def place(self, mix: Mix) -> int:
+        """The row of a mix that is known.
+
+        Raises:
+            KeyError: when it is not.
+        """
+        return self._place[mix]
+
+    def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
+        """A mix, with a value for each function of the fleet."""
+        if len(self.mixes) == len(self._kept):
+            room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
+            self._kept = np.concatenate([self._kept, room])
+            self._throughput = np.concatenate([self._throughput, np.full_like(room, np.nan)])
+        self._place[mix] = len(self.mixes)
+        self._kept[len(self.mixes)] = np.round(kept, _DIGITS)
+        self._throughput[len(self.mixes)] = throughput
+        self.mixes.append(mix)
+
+
+class Predicted:
+    """Shares that models predict when somebody asks for them; of measured mixes, these instead."""
+
+    def __init__(
+        self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
+    ) -> None:
+        """Of a fleet; shares that are kept with the probability `sure`, or are most likely.
+
+        Raises:
+            InputError: when it is not known how sure measurements are.
+        """
+        functions = len(fleet.functions)
+        self.shares = Shares(functions)
+        self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
+        self._nearby: Nearby | None = None
+        self._learnt: Learnt | None = None
+        alone = [(at,) for at in range(functions)]
+        found = _predict(self._asked, alone)
+        self._solo = np.array([_solo(fleet, measured, found, at) for at in range(functions)])
+        if measured is not None:
+            known = list(measured.known)
+            for mix in known:
+                values = {at: one.throughput for at, one in measured.known[mix].items()}
+                self.shares.add(mix, *_row(functions, measured.kept(mix, sure), values))
+            self._nearby = Nearby(known, self.shares.kept.copy())
+            self._learnt = self._learnt_from(measured)
+        there = self.shares.missing(alone)
+        self._take(there, found.of([at for (at,) in there]))
+
+    def _learnt_from(self, measured: Measured) -> Learnt | None:
+        """How far predictions are off where it was measured; None where that says too little."""
+        mixes = [mix for mix in measured.known if len(mix) > 1]
+        predicted = _predict(self._asked._replace(sure=None), mixes).kept / self._solo
+        rows, mix = rows_of(mixes, len(self._solo))
+        if len(mix) < LEAST:
+            return None
+        kept = [measured.kept(mixes[at], None) for at in range(len(mixes))]
+        off = np.array(
+            [
+                np.log(kept[at][of] / predicted[at, of])
+                for at, of in zip(mix, rows.function, strict=True)
+            ]
+        )
+        variance = np.array(
+            [measured.variance(mixes[at], of) for at, of in zip(mix, rows.function, strict=True)]
+        )
+        return Learnt(mixes, off, variance, len(self._solo))
+
+    def places(self, mixes: Sequence[Mix]) -> Places:
+        """Rows of mixes in the table, predicted where they were not yet."""
+        self.fill(mixes)
+        return np.array([self.shares.place(mix) for mix in mixes], dtype=np.intp)
+
+    def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
+        """Predicts mixes, many at once; in the pool where there is one and it pays."""
+        new = self.shares.missing(mixes)
+        parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
+        if pool is None or len(parts) <= 1:
+            found = [_predict(self._asked, part) for part in parts]
+        else:
+            found = pool.map(_predict, self._asked, parts)
+        for part, values in zip(parts, found, strict=True):
+            self._take(part, values)
+
+    def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
+        kept, throughput = found.kept / self._solo, found.throughput
+        if self._learnt is not None:
+            rows, mix = rows_of(mixes, len(self._solo))
+            off, sure = np.zeros_like(kept), np.zeros_like(kept)
+            off[mix, rows.function] = self._learnt.correct(rows, None)
+            sure[mix, rows.function] = self._learnt.correct(rows, self._asked.sure)
+            kept = throughput / self._solo * np.exp(sure)
+            throughput = throughput * np.exp(off)
+        if self._nearby is not None:
+            kept = self._nearby.limit(mixes, kept)
+        for one, row, values in zip(mixes, kept, throughput, strict=True):
+            # Alone is alone, whatever a model says of that and somebody measured.
+            share = np.where(np.isnan(row), np.inf, 1.0 if len(one) == 1 else row)
+            self.shares.add(one, share, values)
+        self.shares.guesses += int(found.guesses.sum())
+
+
+def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
+    """Throughput of a function alone: measured, else as the fleet has it, else predicted."""
+    alone = None if measured is None else measured.solo(at)
+    said = fleet.functions[at].solo
+    if alone is not None:
+        return alone.throughput
+    return float(found.throughput[at, at]) if said is None else said
+
+
+class _Asked(NamedTuple):
+    """What mixes are of, and how sure shares are."""
+
+    kinds: tuple[Kind, ...]
+    sure: float | None
+
+
+class _Predicted(NamedTuple):
+    """What models say of mixes, `[mix, function]`, not a number where it is not in the mix."""
+
+    throughput: Floats
+    kept: Floats  # of that, as sure as was asked for
+    guesses: Places  # by mix, functions that are there in settings unlike what was measured
+
+    def of(self, rows: Sequence[int]) -> "_Predicted":
+        """Some of the mixes."""
+        at = np.array(rows, dtype=np.intp)
+        return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
+
+
+def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
+    kinds, sure = asked
+    # An interval has as much above its upper end as below its lower one.
+    found = predict_mixes(kinds, mixes, _CONFIDENCE if sure is None else 2 * sure - 1)
+    throughput = np.full((len(mixes), len(kinds)), np.nan)
+    throughput[found.mix, found.kind] = found.throughput
+    kept = throughput.copy()
+    if sure is not None:
+        kept[found.mix, found.kind] = found.low
+    guesses = np.zeros(len(mixes), dtype=np.intp)
+    for at, names in zip(found.mix, found.outside, strict=True):
+        guesses[at] += bool(names) and len(mixes[at]) > 1
+    return _Predicted(throughput, kept, guesses)
+
+
+def measured_shares(truth: Truth, functions: int) -> Shares:
+    """Shares of the mixes that were measured."""
+    shares = Shares(functions)
+    for mix, values in truth.known.items():
+        shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
+    return shares
+
+
+def _row(
+    functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
+) -> tuple[Floats, Floats]:
+    """Shares and throughputs of a mix by function, as tables of shares have them."""
+    shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
+    for at, share in kept.items():
+        shares[at], values[at] = share, throughput[at]
+    return shares, values

@@ -1,0 +1,272 @@
+"""The commands `slowpath contention predict` and `evaluate`."""
+
+import gc
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
+from slowpath.contention.saved import need, need_parquet
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import check_output, check_page, write_error, write_text
+from slowpath.core.pictures import check_picture
+from slowpath.core.printable import json_line
+from slowpath.core.terminal import Line, is_terminal, note, out, out_lines, tell
+
+if TYPE_CHECKING:
+    from slowpath.contention.memory.evaluation import Evaluated
+    from slowpath.contention.memory.features import Rows
+    from slowpath.contention.model import FunctionModel
+    from slowpath.contention.prediction import Predictions
+    from slowpath.contention.tables.profiles import Query
+
+
+_PARQUET = ".parquet"
+_WRITTEN = (".csv", ".json", _PARQUET)
+_SHOWN = 3
+_SLOMO = "slomo"
+
+
+def predict(given: Namespace) -> ExitCode:
+    """Predicts and reports.
+
+    Raises:
+        InputError: when a file cannot be read, used or written.
+        OptionError: when options do not fit together.
+        UnavailableError: when a package is missing.
+    """
+    _check(given)
+    need()
+    if given.output is not None and given.output.endswith(_PARQUET):
+        need_parquet()
+    with quiet_libraries():
+        if given.model is None:
+            model, query = _of_tables(given)
+        else:
+            model, query = _of_models(given)
+        from slowpath.contention.methods import predict_by
+
+        found = predict_by(given.method, model, query, given.confidence / 100)
+    _report(given, model, query, found)
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether options fit together."""
+    tables = {"--memory": given.memory, "--accelerator": given.accelerator}
+    models = {"--with": given.beside, "--traffic": given.traffic}
+    if given.model is None:
+        for name in (one for one, value in models.items() if value is not None):
+            raise OptionError(name, "is about a model, and none is named")
+        if given.memory is None or given.query is None:
+            missing = "--memory" if given.memory is None else "--query"
+            raise OptionError(missing, "is needed where no model is named")
+    else:
+        for name in (one for one, value in tables.items() if value is not None):
+            raise OptionError(name, "makes a model, and one is named already")
+        if (given.query is None) == (given.traffic is None):
+            raise OptionError("--traffic", "a model takes either --query or --traffic")
+        if given.query is not None and given.beside is not None:
+            raise OptionError("--with", "the query says already who else is there")
+        trained = {
+            "--recipe": given.recipe,
+            "--pattern": given.pattern,
+            "--queues": given.queues,
+        }
+        for name in (one for one, value in trained.items() if value is not None):
+            raise OptionError(name, "the model has been trained already")
+    if given.recipe is not None and given.method == _SLOMO:
+        raise OptionError("--recipe", "SLOMO has a memory model of its own")
+    if given.alone is not None and given.query is not None:
+        raise OptionError("--alone", "is for --traffic; a query has a column `alone`")
+    if given.output is not None and not given.output.endswith(_WRITTEN):
+        raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
+    read = [given.model, *(given.memory or ()), given.accelerator, given.query]
+    read += read_beside(given.beside)
+    check_output("--output", given.output, [one for one in read if one is not None])
+
+
+def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
+    """A model of published or own tables, and the query."""
+    from slowpath.contention.tables.cells import read_cells
+    from slowpath.contention.tables.columns import REQUEST_TIME, THROUGHPUT, missing
+    from slowpath.contention.tables.reading import kind_of, read_query
+    from slowpath.contention.train import learned
+
+    for file in given.memory:
+        if kind_of(file) not in ("memory", "mixes"):  # the latter say which rows are none
+            raise missing(read_cells(file), THROUGHPUT)
+    tables = list(given.memory)
+    if given.accelerator is not None:
+        if kind_of(given.accelerator) != "accelerator":
+            raise missing(read_cells(given.accelerator), REQUEST_TIME)
+        tables.append(given.accelerator)
+    # The query is read before the model is chosen, which takes longer.
+    from slowpath.contention.tables.reading import read_memory
+
+    query = read_query(
+        given.query,
+        read_memory(given.memory),
+        accelerator=len(tables) > len(given.memory),
+    )
+    if given.method == _SLOMO:
+        given.recipe = "constant"  # SLOMO learns from the rows itself: nothing is to be chosen
+    return learned(tables, given), query
+
+
+def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
+    """A saved model, and the query that files or options make."""
+    from slowpath.contention.prediction import query_beside
+    from slowpath.contention.saved import read
+    from slowpath.contention.tables.reading import read_query
+
+    model = read(given.model)
+    if given.query is not None:
+        accelerator = model.accelerator is not None
+        return model, read_query(given.query, model.memory, accelerator=accelerator)
+    traffic = read_traffic(given.traffic)
+    if traffic.mtbr is None and model.accelerator is not None:
+        raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
+    others = [(name, read(name)) for name in read_beside(given.beside)]
+    query = query_beside((given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr))
+    if given.alone is not None:
+        import numpy as np
+
+        query = query._replace(alone=np.array([given.alone]))
+    return model, query
+
+
+def _report(given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions") -> None:
+    from slowpath.contention.report import (
+        Answer,
+        predictions_csv,
+        predictions_json,
+        predictions_parquet,
+        predictions_text,
+    )
+
+    forms = {"json": predictions_json, "csv": predictions_csv}
+    answer = Answer(model, given.method, query, found, given.confidence)
+    if given.output is None:
+        form = forms.get(given.format, predictions_text)
+        out_lines(form(answer))
+    elif given.output.endswith(_PARQUET):
+        predictions_parquet(given.output, answer)
+    else:
+        form = forms[given.output.rpartition(".")[2]]
+        lines = form(answer)
+        texts = [line.text if isinstance(line, Line) else line for line in lines]
+        write_text(given.output, "".join(f"{text}\n" for text in texts))
+    _warn(query, found)
+    _note_alone(given, model, query, found)
+
+
+def _note_alone(
+    given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
+) -> None:
+    """Says what is missing for predictions from a throughput alone, or speaks against it."""
+    from slowpath.contention.methods import contradicted
+
+    if given.method != _SLOMO:
+        for against in contradicted(model, query, found, given.confidence / 100):
+            note(f"note: {query.file}: {against}")
+    if given.method == _SLOMO and query.alone is None:
+        note(
+            f"note: {query.file}: the throughput alone is not given, so SLOMO predicts as under "
+            "the traffic of its rows (--alone, or a column `alone`)"
+        )
+
+
+def _warn(query: "Query", found: "Predictions") -> None:
+    """Says what is left out, and which rows are unlike those that were measured."""
+    for name in query.left_out:
+        note(
+            f"warning: {query.file}: column {name} is left out, as the model knows no accelerator: "
+            "the function may be slower"
+        )
+    outside = [
+        f"{row} ({', '.join(names)})"
+        for row, names in zip(query.rows, found.outside, strict=True)
+        if names
+    ]
+    if outside:
+        shown = "; ".join(outside[:_SHOWN]) + ("; ..." if len(outside) > _SHOWN else "")
+        count = f"{len(outside)} of {len(query.rows)} rows"
+        note(
+            f"warning: {query.file}: {count} are unlike those that were measured: {shown}; what "
+            "is said of them is a guess"
+        )
+
+
+_CLEAR = "\r\x1b[K"
+
+
+def run(given: Namespace) -> ExitCode:
+    """Evaluates and reports.
+
+    Raises:
+        InputError: when a table cannot be used, or a file not be written.
+        OptionError: when there is no such recipe, or an option makes no sense.
+        UnavailableError: when a package is missing.
+    """
+    check_page(given.html)
+    check_picture(given.plot)
+    for option, file in (("--html", given.html), ("--plot", given.plot)):
+        check_output(option, file, given.table)
+    need()
+    names = [read_recipe(name) for name in given.recipe or ()]
+    from slowpath.contention.model import rows_of
+    from slowpath.contention.tables.reading import read_memory
+
+    memory = read_memory(given.table)
+    with quiet_libraries():
+        found = _evaluated(given, rows_of(memory), names)
+    from slowpath.contention.report_evaluation import (
+        Evaluation,
+        evaluation_csv,
+        evaluation_json,
+        evaluation_text,
+    )
+
+    report = Evaluation(memory, tuple(found), given.repetitions, given.confidence / 100)
+    if given.html is not None:
+        from slowpath.contention.report_evaluation import evaluation_page
+
+        write_text(given.html, evaluation_page(report))
+    if given.plot is not None:
+        from slowpath.contention.report_evaluation import draw_evaluation
+
+        try:
+            draw_evaluation(given.plot, report)
+        except OSError as problem:
+            raise write_error(given.plot, problem) from None
+    if given.format == "json":
+        out(json_line(evaluation_json(report)))
+    else:
+        out_lines((evaluation_csv if given.format == "csv" else evaluation_text)(report))
+    return ExitCode.FINE
+
+
+def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Evaluated]":
+    from slowpath.contention.memory.evaluation import Protocol
+    from slowpath.contention.memory.evaluation import evaluate as measure
+    from slowpath.contention.memory.recipes import RECIPES
+    from slowpath.contention.memory.selection import compared
+
+    protocol = Protocol(given.repetitions, given.confidence / 100)
+    live = is_terminal(sys.stderr)
+    recipes = [RECIPES[name] for name in names] if names else [*compared(rows), None]
+    found = []
+    for recipe in recipes:
+        name = "chosen" if recipe is None else recipe.name
+
+        def progress(done: int, count: int, name: str = name) -> None:
+            gc.collect()  # main.py leaves it to those who make cycles
+            if live:
+                tell(f"{_CLEAR}{name}: fold {done + 1} of {count}")
+
+        found.append(measure(recipe, rows, protocol, progress))
+    if live:
+        tell(_CLEAR)
+    return found

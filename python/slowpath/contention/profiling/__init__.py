@@ -1,0 +1,1 @@
+"""Profiles of network functions, measured on this machine."""

@@ -1,0 +1,186 @@
+"""The folder of a profile: tables and how they were measured."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from slowpath.contention.profiling.bubble_score import MEGABYTE
+from slowpath.contention.profiling.machine import Machine
+from slowpath.contention.profiling.mixes import Client, Measured
+from slowpath.contention.profiling.profiler import Found, request_time
+from slowpath.contention.profiling.setup import ProfileRecord, Setup
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import replace_file, write_error
+from slowpath.core.printable import csv_line
+from slowpath.measure.environment import Environment
+
+MIXES = "mixes.csv"
+TABLES = ("memory.csv", "accelerator.csv", "contention.csv", MIXES)
+"""What `slowpath contention train` takes of a folder, as far as it is there."""
+RECORD = "profile.json"
+_TRAFFIC = ("flow_count", "packet_size_bytes")
+_MIX_COLUMNS = (
+    "row",
+    *_TRAFFIC,
+    "mtbr",
+    "working_set_bytes",
+    "touch",
+    "rate",
+    "score",
+    "client_mtbr",
+    "client_rate",
+    "client_queues",
+    "client_request_time",
+    "inverse_throughput_sum",
+    "alone",
+    "alone_low",
+    "alone_high",
+    "throughput",
+    "low",
+    "high",
+    "disturbed",
+)
+
+Row = Sequence[object]
+
+
+def write_profile(
+    folder: str,
+    setup: Setup,
+    machine: Machine,
+    found: Found,
+    records: tuple[ProfileRecord, Environment],
+) -> list[str]:
+    """Writes the folder, and says which files; other tables of an earlier run are removed.
+
+    Raises:
+        InputError: when something cannot be written.
+    """
+    path = Path(folder)
+    texts = {
+        "memory.csv": _memory(setup, machine, found),
+        "accelerator.csv": _accelerator(setup, machine, found),
+        "contention.csv": _contention(setup, machine, found),
+        MIXES: _mixes(setup, machine, found),
+        RECORD: json.dumps(records[0], indent=2) + "\n",
+        "environment.json": json.dumps(records[1], indent=2) + "\n",
+    }
+    written = []
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            if text is None:
+                (path / name).unlink(missing_ok=True)
+            else:
+                replace_file(str(path / name), text.encode())
+                written.append(str(path / name))
+    except OSError as problem:
+        raise write_error(folder, problem) from None
+    return written
+
+
+def check_folder(folder: str) -> None:
+    """Finds out before anything is measured whether there can be a folder of that name.
+
+    Raises:
+        InputError: when there is a file.
+    """
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(folder, "is a file; name a folder for the tables of the profile")
+
+
+def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
+    """Throughput beside competitors for memory, and alone, where the score is zero."""
+    rows = list[Row]()
+    for at, one in enumerate(found.points, 1):
+        point = one.point
+        if point.memory is None or point.client is not None:
+            continue
+        if f"mix-{at}" in found.plan["unused"]:
+            continue
+        traffic = point.traffic[:2]
+        rows.append((f"mix-{at}", *traffic, found.scores[point.memory], *one.beside[:3]))
+        rows.append((f"alone-{at}", *traffic, 0.0, *one.alone[:3]))
+    if not rows:
+        return None
+    mtbr = setup.traffic.mtbr.least if setup.function.service else None
+    columns = ("row", *_TRAFFIC, "score", "throughput", "low", "high")
+    return _table(setup, machine, columns, rows, mtbr)
+
+
+def _accelerator(setup: Setup, machine: Machine, found: Found) -> str | None:
+    if len(found.requests) < 2:  # noqa: PLR2004 - a line takes two
+        return None
+    rows = [(f"mtbr-{one.mtbr:g}", one.mtbr, *one.seconds[:3]) for one in found.requests]
+    columns = ("row", "mtbr", "inverse_throughput", "low", "high")
+    return _table(setup, machine, columns, rows)
+
+
+def _contention(setup: Setup, machine: Machine, found: Found) -> str | None:
+    rows = [(f"own-{at}", *one.traffic[:2], one.score) for at, one in enumerate(found.own, 1)]
+    return _table(setup, machine, ("row", *_TRAFFIC, "score"), rows) if rows else None
+
+
+def _mixes(setup: Setup, machine: Machine, found: Found) -> str:
+    rows = [_mix(f"mix-{at}", one, found) for at, one in enumerate(found.points, 1)]
+    return _table(setup, machine, _MIX_COLUMNS, rows)
+
+
+def _mix(name: str, one: Measured, found: Found) -> Row:
+    traffic, memory, client = one.point
+    size, touch, rate = memory if memory is not None else (None, None, None)
+    score = 0.0 if memory is None else found.scores[memory]
+    at_accelerator: Row = (None, None, None, None, 0.0)
+    if client is not None and one.client is not None:
+        took = 1 / one.client.value
+        queued = queued_time(request_time(found.requests, traffic.mtbr), client, took)
+        at_accelerator = (client.mtbr, client.rate, client.queues, took, queued)
+    measured = (one.alone, one.beside, one.client)
+    bad = sum(rate.disturbed for rate in measured if rate is not None)
+    rates = (*one.alone[:3], *one.beside[:3])
+    return (name, *traffic, size, touch, rate, score, *at_accelerator, *rates, bad)
+
+
+def queued_time(own: float, client: Client, took: float) -> float:
+    """Time that a competitor takes of the accelerator for each request of a saturated function.
+
+    Of one below saturation, by the exact round-robin equilibrium (docs/contention.md).
+    """
+    from slowpath.contention.accelerator.round_robin import throughputs
+
+    if client.rate is None:
+        return client.queues * took
+    import numpy as np
+
+    queues = np.array([1.0, float(client.queues)])
+    served = throughputs(queues, np.array([own, took]), np.array([math.inf, client.rate]))[0]
+    return float(max(1 / served - own, 0.0))
+
+
+def _table(
+    setup: Setup,
+    machine: Machine,
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    mtbr: float | None = None,
+) -> str:
+    """CSV, with what all rows have in common above it."""
+    remarks = {
+        "function": setup.function.name,
+        "device": machine.name,
+        "source": "measured",
+        "unit throughput": "packets/s",
+        "unit flow_count": "flows",
+        "unit packet_size_bytes": "bytes",
+        "unit mtbr": "matches/MB",
+        "unit score": "1",
+        "unit inverse_throughput": "s/packet",
+        "cache mb": str(machine.cache_bytes / MEGABYTE),
+    }
+    if mtbr is not None:
+        remarks["mtbr"] = f"{mtbr:g}"
+    of_others = {f"unit {name}" for name in (*_MIX_COLUMNS, "inverse_throughput")}
+    of_others -= {f"unit {name}" for name in (*columns, "throughput")}
+    head = [f"# {key}: {value}" for key, value in remarks.items() if key not in of_others]
+    return "\n".join([*head, csv_line(columns), *map(csv_line, rows)]) + "\n"

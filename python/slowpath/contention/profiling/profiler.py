@@ -1,0 +1,250 @@
+"""Measurement of a profile: probe, request times, points."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath.contention.profiling import bubble_score, mixes
+from slowpath.contention.profiling.blocks import Timing, Turns, in_turns
+from slowpath.contention.profiling.machine import Machine, Surroundings
+from slowpath.contention.profiling.mixes import Measured, MemBench, Point, Rate, Traffic
+from slowpath.contention.profiling.planner import Known, Planner, between, middle
+from slowpath.contention.profiling.setup import PlanRecord, Setup, Span
+from slowpath.core.engine.neighbours import Mix
+from slowpath.core.errors import StoppedError
+from slowpath.core.jobs.stopping import Stopping
+
+_LEVELS = 9
+_RATIOS = 5  # match ratios of which request times are measured
+
+
+class Audience(NamedTuple):
+    """Who may ask to end, and who is told what is being done."""
+
+    stopping: Stopping
+    show: Callable[[str], None]
+    until: float | None  # of `time.monotonic`
+
+
+class RequestRow(NamedTuple):
+    """How long a request takes of the accelerator when nobody else sends any."""
+
+    mtbr: float
+    seconds: Rate
+
+
+class OwnRow(NamedTuple):
+    """What the function does to others."""
+
+    traffic: Traffic
+    score: float
+
+
+class Probed(NamedTuple):
+    """The probe, calibrated."""
+
+    measured: tuple[bubble_score.Level, ...]
+    calibration: bubble_score.Calibration
+    largest_shift: float  # of the probe alone, a share
+
+
+class Noise(NamedTuple):
+    """How far the same measurement is from itself, as shares."""
+
+    repetitions: int
+    spread: float | None
+    within: float
+
+
+class Found(NamedTuple):
+    """All that was measured."""
+
+    probed: Probed
+    requests: tuple[RequestRow, ...]  # of the function
+    own: tuple[OwnRow, ...]
+    noise: Noise
+    scores: dict[MemBench, float]
+    points: tuple[Measured, ...]
+    plan: PlanRecord
+    disturbed: int  # blocks in which a thread waited for its CPU
+    elsewhere: float  # share of looks in which the CPUs were on one core or behind two caches
+    stopped: bool
+
+
+class Profiling:
+    """A setup on this machine."""
+
+    def __init__(self, setup: Setup, machine: Machine, audience: Audience) -> None:
+        self._setup = setup
+        self._machine = machine
+        self._audience = audience
+        effort = setup.effort
+        self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
+        self._disturbed = 0
+        # Three times as long as it takes to measure is waited for CPUs that are elsewhere.
+        kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
+        blocks = effort.mixes * len(kinds) * effort.pairs
+        away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
+        self._around = Surroundings((machine.places.function, machine.places.other), away)
+
+    def run(self, planned: Callable[[Known], Planner]) -> Found:
+        """Measures everything; points until the planner has no more, or somebody asks to end.
+
+        Args:
+            planned: the planner, when it is known what the machine is like.
+
+        Raises:
+            StoppedError: when that was asked for before the first point.
+            InputError: when this machine does not do it.
+        """
+        probed = self._probed()
+        requests = self._requests(round(self._setup.traffic.size.most), self._setup.traffic.mtbr)
+        own = self._own(probed.calibration)
+        noise = self._noise()
+        scores = dict[MemBench, float]()
+
+        def score_of(competitor: MemBench) -> float:
+            if competitor not in scores:
+                scores[competitor] = self._score(competitor, probed.calibration)
+            return scores[competitor]
+
+        points = list[Measured]()
+        planner, stopped = planned(Known(noise.spread, score_of)), False
+        try:
+            while (point := planner.next(points)) is not None:
+                if point.memory is not None:
+                    score_of(point.memory)
+                self._audience.show(f"mix {len(points) + 1} of {self._setup.effort.mixes}")
+                points.append(self.measure(point))
+        except StoppedError:
+            stopped = True
+            if not points:
+                raise
+        return Found(
+            probed,
+            requests,
+            own,
+            noise,
+            scores,
+            tuple(points),
+            planner.record,
+            self._disturbed,
+            self._around.elsewhere,
+            stopped,
+        )
+
+    def measure(self, point: Point) -> Measured:
+        """The function alone and beside the competitors of a point.
+
+        What requests of a client take is measured in the same turns: a processor that others use
+        as well is not as fast an hour later.
+
+        Raises:
+            StoppedError: when somebody asked to end.
+        """
+        function, places = self._setup.function, self._machine.places
+        client = None
+        if point.client is not None:
+            client = mixes.client_alone(function, point.client, places)
+        turns = self._turns(mixes.mix_of(function, point, places), client)
+        return Measured(point, turns.alone, turns.beside, turns.competitor, turns.reference)
+
+    def _turns(self, sides: mixes.Sides, reference: mixes.Sides | None = None) -> Turns:
+        self._go_on()
+        other = None if reference is None else self._mix(reference)
+        turns = in_turns(self._mix(sides), self._timing, self._go_on, self._around, other)
+        rates = (turns.alone, turns.beside, turns.reference)
+        self._disturbed += sum(rate.disturbed for rate in rates if rate is not None)
+        return turns
+
+    def _mix(self, sides: mixes.Sides) -> Mix:
+        stopping, kernel = self._audience.stopping, self._machine.kernel
+        return Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
+
+    def _go_on(self) -> None:
+        until = self._audience.until
+        if self._audience.stopping.asked or (until is not None and time.monotonic() > until):
+            raise StoppedError("this machine", "stopped before anything was measured")
+
+    def _probed(self) -> Probed:
+        levels, alone = list[bubble_score.Level](), list[float]()
+        sizes = bubble_score.levels(self._machine.cache_bytes, _LEVELS)
+        for at, size in enumerate(sizes, 1):
+            self._audience.show(f"calibrating the probe: level {at} of {len(sizes)}")
+            turns = self._beside_probe(MemBench(size, "copies", None))
+            alone.append(turns.alone.value)
+            levels.append(bubble_score.Level(size / bubble_score.MEGABYTE, turns.slowdown))
+        usual = statistics.median(alone)
+        shift = max(abs(one / usual - 1) for one in alone)
+        return Probed(tuple(levels), bubble_score.calibrated(levels), shift)
+
+    def _score(self, competitor: MemBench, calibration: bubble_score.Calibration) -> float:
+        size = competitor.working_set / bubble_score.MEGABYTE
+        self._audience.show(f"score of a competitor over {size:.1f} MB")
+        return calibration.score(self._beside_probe(competitor).slowdown)
+
+    def _beside_probe(self, competitor: MemBench) -> Turns:
+        """The probe where the function is, beside a competitor where that is."""
+        places = self._machine.places
+        probe = mixes.probe(self._machine.probe_bytes, places.function)
+        return self._turns(mixes.Sides([probe], [mixes.mem_bench(competitor, places.other)]))
+
+    def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
+        """Request times of payloads of this size, by match ratio."""
+        function = self._setup.function
+        if function.service is None:
+            return ()
+        cpu = mixes.accelerator_cpu(function, self._machine.places)
+        found = []
+        for at in range(_RATIOS if ratios.least < ratios.most else 1):
+            mtbr = ratios.least + (ratios.most - ratios.least) * at / (_RATIOS - 1)
+            self._audience.show(f"request times: {mtbr:g} matches/MB")
+            traffic = Traffic(1, size, mtbr)
+            rate = self._turns(mixes.accelerator_alone(function, traffic, cpu)).alone
+            found.append(RequestRow(mtbr, _reciprocal(rate)))
+        return tuple(found)
+
+    def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
+        """What the function does to others, for few and many flows, small and large packets."""
+        flows, size, mtbr = self._setup.traffic
+        function, machine = self._setup.function, self._machine
+        counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
+        sizes = dict.fromkeys(round(one) for one in size)
+        found = []
+        for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
+            self._audience.show(f"what it does to others: {traffic.flows} flows")
+            sides = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
+            found.append(OwnRow(traffic, calibration.score(self._turns(sides).slowdown)))
+        return tuple(found)
+
+    def _noise(self) -> Noise:
+        """One point again and again, without competitors."""
+        usual = middle(self._setup.traffic)
+        rates, within = list[float](), list[float]()
+        repetitions = self._setup.effort.repetitions
+        for at in range(repetitions):
+            self._audience.show(f"noise floor: {at + 1} of {repetitions}")
+            one = self.measure(Point(usual, None, None))
+            rates.append(statistics.fmean((one.alone.value, one.beside.value)))
+            within.append(abs(one.beside.value / one.alone.value - 1))
+        spread = statistics.stdev(rates) / statistics.fmean(rates) if repetitions > 1 else None
+        return Noise(repetitions, spread, statistics.median(within))
+
+
+def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
+    """Seconds of a request, between those that were measured."""
+    below = rows[0]
+    for row in rows:
+        if mtbr <= row.mtbr:
+            if row.mtbr == below.mtbr:
+                return row.seconds.value
+            share = (mtbr - below.mtbr) / (row.mtbr - below.mtbr)
+            return below.seconds.value + share * (row.seconds.value - below.seconds.value)
+        below = row
+    return rows[-1].seconds.value
+
+
+def _reciprocal(rate: Rate) -> Rate:
+    value, low, high = (1 / max(one, 1e-12) for one in rate[:3])
+    return Rate(value, high, low, rate.blocks, rate.disturbed)

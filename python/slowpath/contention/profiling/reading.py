@@ -1,0 +1,266 @@
+"""Descriptions of profiles; errors name file, line and key.
+
+Format: docs/contention.md.
+"""
+
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import cast
+
+from slowpath.calibrate.experiments.components import Number
+from slowpath.calibrate.experiments.reading import number
+from slowpath.contention.profiling.setup import (
+    ASKING,
+    NOTHING_TO_CHOOSE,
+    PLANS,
+    ClientRange,
+    Effort,
+    Function,
+    MemoryRange,
+    Pattern,
+    Plan,
+    Program,
+    Service,
+    Setup,
+    Span,
+    Stage,
+    TrafficRange,
+)
+from slowpath.core.engine import objects
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_text
+from slowpath.core.loading import load_program
+from slowpath.core.selection import meant_by
+from slowpath.core.sources import Clang
+from slowpath.core.spanned import Marked, items, name, read_marked, table, text, word
+
+_PORT = Number("port", 0, 65_535, 53)
+
+
+def read_program(found: Marked, folder: Path) -> Program:
+    """A program of an object, or of C source; `folder` is that of the description.
+
+    Raises:
+        InputError: when there is no such program, or its packets make no sense.
+    """
+    parts = table(found, ("object",), ("program", "destination", "destination_port"))
+    wanted = text(parts["program"]) if "program" in parts else None
+    path = str(folder / text(parts["object"]))
+    try:
+        read = objects.read_object(path, load_program(path, Clang(())))
+    except InputError as problem:
+        parts["object"].place.refuse(str(problem))
+    meant = meant_by(path, objects.programs(read), wanted)
+    if isinstance(meant, str):
+        parts.get("program", parts["object"]).place.refuse(meant)
+    destination, port = parts.get("destination"), parts.get("destination_port")
+    return Program(
+        read,
+        meant.number,
+        None if destination is None else _address(destination),
+        None if port is None else number(port, _PORT),
+    )
+
+
+def _address(found: Marked) -> str:
+    said = text(found)
+    try:
+        return str(IPv4Address(said))
+    except ValueError:
+        found.place.refuse(f"{said!r} is no IPv4 address, such as 192.0.2.1")
+
+
+_SIMPLE = ("flow-statistics", "nat")
+_SIZED = {
+    "router": ("prefixes", Number("prefixes", 1, 1_000_000, 10_000)),
+    "acl": ("rules", Number("rules", 1, 1_000_000, 1_000)),
+}
+_TOUCHES = ("updates", "copies")
+_FLOWS = Number("flows", 1, 1 << 24, 16_384)
+_SIZE = Number("bytes of a packet", 64, 9000, 1500)
+_SIZE_IN_KERNEL = Number("bytes of a packet", 64, 3500, 1500)  # as in `crates/ingress`
+_MTBR = Number("matches per MB", 0, 20_000, 600)
+_QUEUE = Number("requests in a queue", 1, 65_536, 256)
+_QUEUES = Number("queues", 1, 64, 1)
+_WORKING_SET = Number("bytes", 4096, 1 << 36, 1 << 22)
+_RATE = Number("per second", 1, 10**10, 10**6)
+_CONFIGURATIONS = Number("configurations", 1, 1000, 12)
+_MIXES = Number("mixes", 1, 100_000, 60)
+_PAIRS = Number("pairs of blocks", 1, 1000, 5)
+_BLOCK = Number("milliseconds", 5, 60_000, 100)
+_WARM = Number("milliseconds", 0, 60_000, 50)
+_REPETITIONS = Number("repetitions", 1, 1000, 5)
+_SEED = Number("seed", 0, 1 << 32, 0)
+_CPU = Number("CPU", 0, 65_535, 0)
+
+
+def load_setup(file: str) -> Setup:
+    """What is to be profiled.
+
+    Raises:
+        InputError: when the file cannot be read, or something in it makes no sense.
+        UnavailableError: when PyYAML is not installed.
+    """
+    return read_setup(file, read_text(file))
+
+
+def read_setup(file: str, content: str) -> Setup:
+    """The same of a text; `file` names it.
+
+    Raises:
+        InputError: when something in it makes no sense.
+        UnavailableError: when PyYAML is not installed.
+    """
+    if not content.strip():
+        raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
+    whole = table(
+        read_marked(file, content),
+        ("schema", "name", "function", "traffic", "competitors"),
+        ("effort", "cpus"),
+    )
+    number(whole["schema"], Number("version", 1, 1, 1))
+    function = _function(name(whole["name"]), whole["function"], Path(file).parent)
+    traffic = _traffic(whole["traffic"], function)
+    memory, client = _competitors(whole["competitors"], function)
+    effort = whole.get("effort")
+    cpus = whole.get("cpus")
+    return Setup(
+        function,
+        traffic,
+        memory,
+        client,
+        _effort({} if effort is None else table(effort, (), _EFFORT), memory),
+        None if cpus is None else _cpus(cpus),
+    )
+
+
+def _cpus(found: Marked) -> tuple[int, ...]:
+    """CPUs, of which each thread takes another one."""
+    cpus = tuple(number(one, _CPU) for one in items(found))
+    if len({*cpus}) < len(cpus):
+        found.place.refuse("has a CPU twice; each thread takes one of its own")
+    return cpus
+
+
+def _function(called: str, found: Marked, folder: Path) -> Function:
+    if isinstance(found.value, dict) and "xdp" in found.value:
+        program = read_program(table(found, ("xdp",))["xdp"], folder)
+        return Function(called, (), None, "run-to-completion", _QUEUE.usual, program)
+    parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
+    stages = parts.get("stages")
+    all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))
+    accelerator = parts.get("accelerator")
+    service = None if accelerator is None else word(accelerator, ("regex", "compression"))
+    pattern = word(parts["pattern"], ("pipeline", "run-to-completion"))
+    if service is None and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline has an `accelerator`")
+    if not all_stages and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline has `stages` in front of its accelerator")
+    if not all_stages and service is None:
+        found.place.refuse("has neither `stages` nor an `accelerator`: it does nothing")
+    queue = _optional(parts, "queue", _QUEUE)
+    return Function(
+        called, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
+    )
+
+
+def _stage(found: Marked) -> Stage:
+    if isinstance(found.value, str):
+        said = word(found, (*_SIMPLE, *_SIZED))
+        if said in _SIMPLE:
+            return said
+        key, limits = _SIZED[said]
+        return {said: {key: limits.usual}}
+    inside = table(found, (), tuple(_SIZED))
+    if len(inside) != 1:
+        found.place.refuse(f"is none of {', '.join((*_SIMPLE, *_SIZED))}")
+    said, parameters = next(iter(inside.items()))
+    key, limits = _SIZED[said]
+    return {said: {key: _optional(table(parameters, (), (key,)), key, limits)}}
+
+
+def _traffic(found: Marked, function: Function) -> TrafficRange:
+    keys = ("flow_count", "packet_size_bytes")
+    parts = table(found, keys, ("mtbr",))
+    if function.service is None and "mtbr" in parts:
+        parts["mtbr"].place.refuse("nothing looks at payloads without an `accelerator`")
+    mtbr = parts.get("mtbr")
+    return TrafficRange(
+        _span(parts["flow_count"], _FLOWS),
+        _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
+        Span(0, 0) if mtbr is None else _span(mtbr, _MTBR),
+    )
+
+
+def _competitors(
+    found: Marked, function: Function
+) -> tuple[MemoryRange | None, ClientRange | None]:
+    parts = table(found, (), ("memory", "accelerator"))
+    memory, client = parts.get("memory"), parts.get("accelerator")
+    if memory is None and client is None:
+        found.place.refuse("has none of memory, accelerator")
+    if client is not None and function.service is None:
+        client.place.refuse("the function has no accelerator that it could share")
+    return (
+        None if memory is None else _memory(memory),
+        None if client is None else _client(client),
+    )
+
+
+def _memory(found: Marked) -> MemoryRange:
+    parts = table(found, ("working_set_bytes",), ("rate", "touch", "configurations"))
+    rate, touch = parts.get("rate"), parts.get("touch")
+    touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
+    if not touches and touch is not None:
+        touch.place.refuse(f"is empty; there are {', '.join(_TOUCHES)}")
+    return MemoryRange(
+        _span(parts["working_set_bytes"], _WORKING_SET),
+        None if rate is None else _span(rate, _RATE),
+        touches,
+        _optional(parts, "configurations", _CONFIGURATIONS),
+    )
+
+
+def _client(found: Marked) -> ClientRange:
+    parts = table(found, (), ("packet_size_bytes", "mtbr", "rate", "queues"))
+    mtbr, rate = parts.get("mtbr"), parts.get("rate")
+    return ClientRange(
+        _optional(parts, "packet_size_bytes", _SIZE),
+        Span(0, 1000) if mtbr is None else _span(mtbr, _MTBR),
+        None if rate is None else _span(rate, _RATE),
+        _optional(parts, "queues", _QUEUES),
+    )
+
+
+_EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed")
+
+
+def _effort(parts: dict[str, Marked], memory: MemoryRange | None) -> Effort:
+    plan = parts.get("plan")
+    said = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
+    if plan is not None and said in ASKING and memory is None:
+        plan.place.refuse(f"{said} {NOTHING_TO_CHOOSE}")
+    return Effort(
+        _optional(parts, "mixes", _MIXES),
+        _optional(parts, "pairs", _PAIRS),
+        _optional(parts, "block_ms", _BLOCK) / 1000,
+        _optional(parts, "warm_ms", _WARM) / 1000,
+        _optional(parts, "repetitions", _REPETITIONS),
+        said,
+        _optional(parts, "seed", _SEED),
+    )
+
+
+def _span(found: Marked, limits: Number) -> Span:
+    """One number, or the least and the greatest of a range."""
+    if not isinstance(found.value, list):
+        value = number(found, limits)
+        return Span(value, value)
+    ends = [number(one, limits) for one in found.value]
+    if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - both ends
+        found.place.refuse("is no range; write one number, or [least, greatest]")
+    return Span(ends[0], ends[1])
+
+
+def _optional(parts: dict[str, Marked], key: str, limits: Number) -> int:
+    return number(parts[key], limits) if key in parts else limits.usual

@@ -1,0 +1,170 @@
+"""The command `slowpath contention profile`."""
+
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from slowpath.contention.profiling import mixes
+from slowpath.contention.profiling.bubble_score import Level
+from slowpath.contention.profiling.folder import check_folder, write_profile
+from slowpath.contention.profiling.machine import Machine, this_machine
+from slowpath.contention.profiling.profiler import Audience, Found, Profiling
+from slowpath.contention.profiling.reading import load_setup
+from slowpath.contention.profiling.setup import (
+    ASKING,
+    NOTHING_TO_CHOOSE,
+    BubbleLevel,
+    PlanRecord,
+    ProfileRecord,
+    Setup,
+)
+from slowpath.contention.saved import need
+from slowpath.core.engine import identity, neighbours
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.printable import json_line, one_line
+from slowpath.core.terminal import Line, LiveLine, grid, note, out, out_lines
+from slowpath.measure import disturbances, environment
+
+_OFTEN = 0.01
+
+
+def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
+    """The probe, the noise floor, and where the tables are."""
+    cpus = ", ".join(str(cpu) for cpu in record["cpus"])
+    yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
+    wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
+    yield Line(f"{record['mixes']}{wanted} mixes; {_noise(record)}")
+    yield from _plan(record["plan"])
+    if record["disturbed_blocks"]:
+        yield Line(
+            f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
+            "others were on the processor."
+        )
+    if record["elsewhere"] >= _OFTEN:
+        yield Line(
+            f"In {100 * record['elsewhere']:.0f} % of looks the CPUs were on one core, or behind "
+            "different caches: there competitors do something else to a function."
+        )
+    if record["counters"] is not None:
+        yield Line(one_line(f"Scores by a probe instead of counters: {record['counters']}."))
+    yield Line("")
+    rows = [
+        (f"{one['megabytes']:.2f}", f"{one['slowdown']:.2f}") for one in record["probe"]["measured"]
+    ]
+    yield from grid(
+        ("bubble, MB", "probe slower by"), rows, right=("bubble, MB", "probe slower by")
+    )
+    yield Line("")
+    shift = 100 * record["probe"]["largest_shift"]
+    yield Line(f"The probe alone was at most {shift:.1f} % from its median.")
+    for file in files:
+        yield Line(one_line(file))
+
+
+def _plan(record: PlanRecord) -> Iterator[Line]:
+    """What an adaptive plan went by."""
+    if record["relevant"] is None or record["threshold"] is None:
+        return
+    on = " and ".join(record["relevant"]) or "nothing of the traffic"
+    least = f"{100 * record['threshold']:.1f} %"
+    yield Line(f"Throughput alone depends on {on}, by {least} or more; mixes go by that.")
+
+
+def _noise(record: ProfileRecord) -> str:
+    noise = record["noise"]
+    within = f"{100 * noise['within']:.1f} % between medians of one run"
+    if noise["spread"] is None:
+        return f"the same again: {within}"
+    return f"the same again: {100 * noise['spread']:.1f} % (standard deviation), {within}"
+
+
+def run(given: Namespace) -> ExitCode:
+    """Measures, writes the folder, and reports.
+
+    Raises:
+        InputError: when the description cannot be used, the machine lacks something, or the folder
+            cannot be written.
+        OptionError: when the description has nothing that `--plan` could choose.
+    """
+    until = None if given.deadline is None else time.monotonic() + given.deadline
+    need()
+    from slowpath.contention.profiling.plans import planner
+
+    setup = _setup(given)
+    check_folder(given.output)
+    machine = this_machine(setup)
+    function = setup.function
+    memory, client = setup.memory is not None, setup.client is not None
+    kinds = mixes.kinds_of_mixes(function, machine.places, memory=memory, client=client)
+    left_out = []
+    if memory and client and "both" not in kinds:
+        left_out.append(
+            "a pipeline beside competitors for memory and at the accelerator at once takes 3 CPUs; "
+            f"there are {len(machine.places.cpus)}"
+        )
+    watch = environment.begin(machine.places.function)
+    with heeding_signals() as stopping, LiveLine() as line:
+        audience = Audience(stopping, line.draw, until)
+        found = Profiling(setup, machine, audience).run(partial(planner, setup, kinds))
+    where = watch.end()
+    record = _record(setup, machine, found, left_out)
+    files = write_profile(given.output, setup, machine, found, (record, where))
+    if given.format == "json":
+        out(json_line(record))
+    else:
+        out_lines(profile_text(record, files))
+    for reason in left_out:
+        note(f"not measured: {reason}")
+    for each in disturbances.of(where):
+        if each["severity"] == "warning":
+            note(f"warning: {each['what']} {each['advice']}")
+    return ExitCode.UNDECIDED if found.stopped else ExitCode.FINE
+
+
+def _setup(given: Namespace) -> Setup:
+    """What is to be profiled, by the file and what options say instead."""
+    setup = load_setup(given.file)
+    effort = setup.effort
+    if given.mixes is not None:
+        effort = effort._replace(mixes=given.mixes)
+    if given.plan is not None:
+        effort = effort._replace(plan=given.plan)
+        if given.plan in ASKING and setup.memory is None:
+            raise OptionError("--plan", f"{given.plan} {NOTHING_TO_CHOOSE}")
+    return setup._replace(effort=effort)
+
+
+def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
+    probed, noise = found.probed, found.noise
+    return {
+        "slowpath": identity.version(),
+        "function": setup.function.name,
+        "pattern": setup.function.pattern,
+        "device": machine.name,
+        "cpus": list(machine.places.cpus),
+        "cache_bytes": machine.cache_bytes,
+        "mixes": len(found.points),
+        "wanted": setup.effort.mixes,
+        "plan": found.plan,
+        "left_out": left_out,
+        "counters": neighbours.why_no_counters(),
+        "probe": {
+            "bytes": machine.probe_bytes,
+            "measured": _levels(probed.measured),
+            "curve": _levels(probed.calibration.levels),
+            "largest_shift": probed.largest_shift,
+        },
+        "noise": {
+            "repetitions": noise.repetitions,
+            "spread": noise.spread,
+            "within": noise.within,
+        },
+        "disturbed_blocks": found.disturbed,
+        "elsewhere": found.elsewhere,
+    }
+
+
+def _levels(levels: Sequence[Level]) -> list[BubbleLevel]:
+    return [{"megabytes": one.megabytes, "slowdown": one.slowdown} for one in levels]

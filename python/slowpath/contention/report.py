@@ -1,0 +1,196 @@
+"""Models and predictions as text, CSV, JSON and Parquet."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from slowpath.contention.execution_pattern import Reason
+from slowpath.contention.memory.recipes import RECIPES, Recipe
+from slowpath.contention.methods import METHODS, Method
+from slowpath.contention.model import FunctionModel
+from slowpath.contention.prediction import Predictions
+from slowpath.contention.tables.parquet import write_columns
+from slowpath.contention.tables.profiles import Query
+from slowpath.core.engine import identity
+from slowpath.core.printable import csv_line, json_line, one_line
+from slowpath.core.terminal import Line, grid
+
+COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
+RESOURCES = ("memory", "accelerator")
+"""What each would let through alone."""
+
+
+class Answer(NamedTuple):
+    """Predictions, and what they are of."""
+
+    model: FunctionModel
+    method: Method
+    query: Query
+    found: Predictions
+    confidence: float  # of intervals, in percent
+
+    @property
+    def recipe(self) -> Recipe:
+        """The memory model."""
+        return RECIPES["slomo"] if self.method == "slomo" else self.model.choice.recipe
+
+    @property
+    def intervals(self) -> bool:
+        """Whether it is known how sure predictions are."""
+        return self.method == "slowpath"
+
+
+def predictions_csv(answer: Answer) -> Iterator[str]:
+    """A line for each row of the query; `outside` names columns, with spaces between them."""
+    yield csv_line(COLUMNS)
+    for row in _rows(answer):
+        cells = [row[name] for name in COLUMNS[:-1]]
+        yield csv_line([*cells, " ".join(row["outside"])])
+
+
+def predictions_json(answer: Answer) -> Iterator[str]:
+    """One document."""
+    confidence = answer.confidence / 100 if answer.intervals else None
+    yield json_line({**_said(answer), "confidence": confidence, "predictions": _rows(answer)})
+
+
+def predictions_parquet(file: str, answer: Answer) -> None:
+    """Writes the rows of the document as a table, and the rest of it as metadata.
+
+    Raises:
+        InputError: when the file cannot be written.
+    """
+    rows = _rows(answer)
+    columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
+    confidence = f"{answer.confidence / 100:g}" if answer.intervals else None
+    said = {**_said(answer), "confidence": confidence}
+    write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
+
+
+def _said(answer: Answer) -> dict[str, str | None]:
+    """What all predictions have in common."""
+    origin = answer.model.memory.origin
+    return {
+        "slowpath": identity.version(),
+        "function": origin.function,
+        "device": origin.device,
+        "unit": origin.unit,
+        "pattern": answer.model.pattern,
+        "recipe": answer.recipe.name,
+        "method": answer.method,
+    }
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    found = answer.found
+    return [
+        {
+            "row": row,
+            "throughput": float(found.throughput[at]),
+            "low": float(found.low[at]) if answer.intervals else None,
+            "high": float(found.high[at]) if answer.intervals else None,
+            "bottleneck": found.bottleneck[at],
+            "outside": found.outside[at],
+            "memory": float(found.memory[at]),
+            "accelerator": None if found.accelerator is None else float(found.accelerator[at]),
+        }
+        for at, row in enumerate(answer.query.rows)
+    ]
+
+
+def predictions_text(answer: Answer) -> Iterator[Line]:
+    """A table, and how it was made."""
+    yield from _head(answer.model, answer.recipe)
+    if answer.method != "slowpath":
+        yield Line(f"Baseline: {METHODS[answer.method]} ({answer.method})")
+    yield Line("")
+    rows = [
+        (
+            row["row"],
+            *("" if row[name] is None else f"{row[name]:.4g}" for name in COLUMNS[1:4]),
+            row["bottleneck"],
+            ", ".join(row["outside"]),
+        )
+        for row in _rows(answer)
+    ]
+    yield from grid(COLUMNS, rows, right=("throughput", "low", "high"))
+    unit = answer.model.memory.origin.unit
+    yield Line("")
+    said = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
+    how_sure = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
+    yield Line(one_line(f"Throughput {said}; {how_sure}."))
+
+
+def model_text(model: FunctionModel) -> Iterator[Line]:
+    """What was learnt, and how models did on rows that were held out."""
+    yield from _head(model, model.choice.recipe)
+    if model.request_time is not None:
+        time = model.request_time
+        yield Line(
+            f"Accelerator: {time.words()} for each request"
+            f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
+        )
+    if model.request_time is not None and model.pattern == "run-to-completion":
+        yield Line(_waits(model))
+    if model.why is not None:
+        yield from _pattern(model, model.why)
+    yield Line("")
+    rows = [
+        (
+            one.recipe,
+            _percent(one.among),
+            _percent(one.beyond),
+            "taken" if one.recipe == model.choice.recipe.name else "",
+        )
+        for one in model.choice.scores
+    ]
+    columns = ("memory model", "error among rows", "beyond rows", "")
+    yield from grid(columns, rows, right=columns[1:3])
+    yield Line("")
+    yield Line("Errors are means of |predicted - measured| / measured on rows that were held out.")
+
+
+def _waits(model: FunctionModel) -> str:
+    """How long requests wait."""
+    if model.co_runs is None:
+        return "Waits at the accelerator: a whole round of the others' requests"
+    count = len(model.co_runs.rows)
+    return f"Waits at the accelerator: as {count} mixes beside a client that never pauses tell"
+
+
+def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
+    """Which pattern the model has, why, and how sure that is."""
+    said = {
+        "given": "as given",
+        "detected": "as mixes tell",
+        "declared": "as the record of the profile says",
+        "assumed": "which is assumed: nothing tells",
+    }[why.source]
+    if why.source == "assumed" and model.request_time is None:
+        said = "which makes no difference for one resource"
+    yield Line(f"Pattern: {model.pattern}, {said}")
+    found = why.detected
+    if found is not None:
+        yield Line(
+            f"{found.co_runs} mixes with contention for both resources: a pipeline is off by"
+            f" {_percent(found.pipeline_error)}, run-to-completion by"
+            f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % sure"
+        )
+
+
+def model_csv(model: FunctionModel) -> Iterator[str]:
+    """A line for each model that was tried."""
+    yield csv_line(("recipe", "among", "beyond", "taken"))
+    for one in model.choice.scores:
+        taken = "yes" if one.recipe == model.choice.recipe.name else "no"
+        yield csv_line((one.recipe, one.among, one.beyond, taken))
+
+
+def _head(model: FunctionModel, recipe: Recipe) -> Iterator[Line]:
+    origin = model.memory.origin
+    device = f" on {origin.device}" if origin.device else ""
+    yield Line(one_line(f"{model.name}{device}, {model.pattern}"), "bold")
+    yield Line(f"Memory: {recipe.words} ({recipe.name}), {len(model.memory.rows)} rows")
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,275 @@
+"""Diagnoses as text, CSV, page and picture."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from textwrap import fill
+
+from slowpath.contention.diagnosis_documents import (
+    Diagnosed,
+    DiagnosedSweep,
+    DiagnosisReport,
+    SweptPoint,
+)
+from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
+from slowpath.core.html.elements import Column, Html, element, join, table
+from slowpath.core.html.page import download, page
+from slowpath.core.pictures import picture, plain
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+
+COLUMNS = (
+    "about",
+    "value",
+    "throughput",
+    "low",
+    "high",
+    "bottleneck",
+    "sure",
+    "next",
+    "margin",
+    "memory",
+    "accelerator",
+    "outside",
+)
+ATTRIBUTES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
+"""What is swept, in words."""
+CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
+"""What is told of a change."""
+
+
+def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
+    """A line for the setting (`now`), for each change (`what-if`) and each value (`sweep`)."""
+    yield csv_line(COLUMNS)
+    yield _csv("now", None, report["now"])
+    for change in report["what_if"]:
+        yield _csv("what-if", change["change"], change["diagnosis"])
+    if report["sweep"] is not None:
+        for point in report["sweep"]["points"]:
+            yield _csv("sweep", point["value"], point["diagnosis"])
+
+
+def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
+    parts = {part["resource"]: part["throughput"] for part in one["resources"]}
+    memory, accelerator = parts["memory"], parts.get("regex")
+    sure = "yes" if one["sure"] else "no"
+    numbers = (one["throughput"], one["low"], one["high"])
+    limits = (one["bottleneck"], sure, one["next"], one["margin"], memory, accelerator)
+    return csv_line((about, value, *numbers, *limits, " ".join(one["outside"])))
+
+
+def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
+    """What holds the function back, in a sentence and tables."""
+    yield Line(one_line(heading(report)), "bold")
+    yield Line(one_line(sentence(report)))
+    yield Line("")
+    rows = [
+        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
+        for part in report["now"]["resources"]
+    ]
+    columns = ("resource alone", "throughput", "low", "high")
+    yield from grid(columns, rows, right=columns[1:])
+    if report["what_if"]:
+        yield Line("")
+        yield from _changes(report)
+    if report["sweep"] is not None:
+        yield Line("")
+        yield from _sweep(report["sweep"])
+    unit = report["unit"]
+    yield Line("")
+    said = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
+    yield Line(one_line(f"Throughput {said}; {100 * report['confidence']:g} % intervals."))
+
+
+def heading(report: DiagnosisReport) -> str:
+    """What the diagnosis is of."""
+    device = f" on {report['device']}" if report["device"] else ""
+    traffic = report["traffic"]
+    matches = "" if traffic["mtbr"] is None else f", {traffic['mtbr']:g} matches/MB"
+    beside = f", beside {', '.join(report['beside'])}" if report["beside"] else ", alone"
+    name = report["function"] or "the function"
+    asked = f"{traffic['flows']:,g} flows, {traffic['size']:g} bytes{matches}"
+    return f"{name}{device}, {report['pattern']}{beside}: {asked}"
+
+
+def sentence(report: DiagnosisReport) -> str:
+    """What holds it back."""
+    now = report["now"]
+    throughput = f"{now['throughput']:.4g} ({now['low']:.4g} to {now['high']:.4g})"
+    said = f"{now['bottleneck']} is the bottleneck, at {throughput}"
+    if now["next"] is None or now["margin"] is None:
+        return f"{said}; it is the only resource that is known."
+    sure = "" if now["sure"] else "; intervals of both overlap, so it may be the other way round"
+    return f"{said}; {now['next']} would allow {100 * now['margin']:.3g} % more{sure}."
+
+
+def numbers(*values: float) -> tuple[str, ...]:
+    """Values in four digits."""
+    return tuple(f"{value:.4g}" for value in values)
+
+
+def _changes(report: DiagnosisReport) -> Iterator[Line]:
+    yield from grid(("what if", *CHANGE), changes(report), right=(*CHANGE[:4], "margin"))
+
+
+def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
+    """By change, its text and then what `CHANGE` names."""
+    return [
+        (
+            one["change"],
+            f"{one['diagnosis']['throughput']:.4g}",
+            f"{100 * one['gain']:+.1f} %",
+            *numbers(one["diagnosis"]["low"], one["diagnosis"]["high"]),
+            one["diagnosis"]["bottleneck"],
+            margin(one["diagnosis"]),
+        )
+        for one in report["what_if"]
+    ]
+
+
+def margin(one: Diagnosed) -> str:
+    """The margin in percent."""
+    return "" if one["margin"] is None else f"{100 * one['margin']:.1f} %"
+
+
+def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
+    """Neighbouring points with one bottleneck, and the first point of the next piece."""
+    points = sweep["points"]
+    names = [one["diagnosis"]["bottleneck"] for one in points]
+    starts = [at for at in range(len(points)) if at == 0 or names[at] != names[at - 1]]
+    return [points[at : end + 1] for at, end in pairwise([*starts, len(points)])]
+
+
+def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
+    """Pieces in words: from, to, which bottleneck, throughput from, to."""
+    return [
+        (
+            f"{piece[0]['value']:.7g}",
+            f"{piece[-1]['value']:.7g}",
+            piece[0]["diagnosis"]["bottleneck"],
+            f"{piece[0]['diagnosis']['throughput']:.4g}",
+            f"{piece[-1]['diagnosis']['throughput']:.4g}",
+        )
+        for piece in pieces(sweep)
+    ]
+
+
+def _sweep(sweep: DiagnosedSweep) -> Iterator[Line]:
+    columns = (sweep["attribute"], "up to", "bottleneck", "throughput", "to")
+    yield from grid(columns, stretches(sweep), right=(*columns[:2], *columns[3:]))
+
+
+_COLOURS = {"memory": 0, "regex": 1}
+
+
+def diagnosis_page(report: DiagnosisReport) -> str:
+    """The text of the file."""
+    name = report["function"] or "A function"
+    parts = [
+        element("h1", f"{name}: what holds it back"),
+        element("p", heading(report)),
+        element("section", element("h2", "Now"), element("p", sentence(report)), _now(report)),
+    ]
+    if report["what_if"]:
+        parts.append(element("section", element("h2", "What if"), _changes_table(report)))
+    if report["sweep"] is not None:
+        parts.append(_swept(report, report["sweep"]))
+    about = f"Throughput in {report['unit'] or 'the unit of the profile'}; "
+    about += f"{100 * report['confidence']:g} % intervals; slowpath {report['slowpath']}."
+    return page(f"{name}: bottleneck", *parts, element("footer", about))
+
+
+def _now(report: DiagnosisReport) -> Html:
+    names = ("throughput", "low", "high")
+    columns = [Column("resource alone"), *(Column(one, number=True) for one in names)]
+    rows = [
+        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
+        for part in report["now"]["resources"]
+    ]
+    return table(columns, rows)
+
+
+def _changes_table(report: DiagnosisReport) -> Html:
+    columns = [Column(one, number=one != "bottleneck") for one in CHANGE]
+    return table([Column("change"), *columns], changes(report))
+
+
+def _swept(report: DiagnosisReport, sweep: DiagnosedSweep) -> Html:
+    name = ATTRIBUTES[sweep["attribute"]]
+    found = pieces(sweep)
+    changes = [one["at"] for one in sweep["crossings"]]
+    words = f"throughput by {name}, coloured by bottleneck"
+    unit, nobody = report["unit"] or "throughput", Points([], [], [], [], [])
+    chart = Chart(name, unit, nobody, [_curve(one) for one in found], changes, words)
+    used = dict.fromkeys(one[0]["diagnosis"]["bottleneck"] for one in found)
+    data = download("\n".join(diagnosis_csv(report)) + "\n", "diagnosis.csv", "points")
+    caption = element("figcaption", *(_key(kind) for kind in used), " CSV: ", data)
+    columns = [
+        Column(f"{name}, from", number=True),
+        Column("to", number=True),
+        Column("bottleneck"),
+        Column("throughput, from", number=True),
+        Column("to", number=True),
+    ]
+    figure = element("figure", caption, draw(chart))
+    return element(
+        "section",
+        element("h2", f"Along {name}"),
+        figure,
+        table(columns, stretches(sweep)),
+    )
+
+
+def _curve(drawn: list[SweptPoint]) -> Curve:
+    found = [one["diagnosis"] for one in drawn]
+    return Curve(
+        [one["value"] for one in drawn],
+        [one["throughput"] for one in found],
+        [one["low"] for one in found],
+        [one["high"] for one in found],
+        _COLOURS[found[0]["bottleneck"]],
+    )
+
+
+def _key(kind: str) -> Html:
+    swatch = element("i", class_="key", style=f"background: {colour(_COLOURS[kind])}")
+    return join(swatch, f"{kind} ")
+
+
+_WIDTH, _HEIGHT = 7.0, 4.0  # inches
+_LETTERS = 90  # of a line above the picture
+COLOURS = {"memory": "C0", "regex": "C1"}
+"""By bottleneck."""
+_WIDE = 20.0
+"""Values that span more than this factor are drawn on a logarithmic axis."""
+
+
+def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:
+    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    with picture(file, _WIDTH, _HEIGHT) as figure:
+        axes = figure.add_subplot()
+        labelled = set[str]()
+        for piece in pieces(sweep):
+            kind = piece[0]["diagnosis"]["bottleneck"]
+            x = [one["value"] for one in piece]
+            found = [one["diagnosis"] for one in piece]
+            label = f"{kind} is the bottleneck" if kind not in labelled else None
+            labelled.add(kind)
+            axes.plot(x, [one["throughput"] for one in found], color=COLOURS[kind], label=label)
+            ends = [one["low"] for one in found], [one["high"] for one in found]
+            axes.fill_between(x, *ends, color=COLOURS[kind], alpha=0.2, linewidth=0)
+        for one in sweep["crossings"]:
+            axes.axvline(one["at"], color="0.5", linestyle="--", linewidth=0.8)
+        values = [one["value"] for one in sweep["points"]]
+        if values[0] > 0 and values[-1] > _WIDE * values[0]:
+            axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(ATTRIBUTES[sweep["attribute"]])
+        confidence = f"{100 * report['confidence']:g} % intervals"
+        axes.set_ylabel(plain(f"{report['unit'] or 'throughput'}, {confidence}"))
+        axes.set_title(fill(plain(heading(report)), _LETTERS), fontsize="small")
+        axes.legend()
+        axes.grid(visible=True, alpha=0.3)

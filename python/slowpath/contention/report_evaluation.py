@@ -1,0 +1,238 @@
+"""Quality of models on held-out rows, as text, page and picture."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.contention.memory.evaluation import Evaluated
+from slowpath.contention.tables.profiles import MemoryProfile
+from slowpath.core.engine import identity
+from slowpath.core.html.chart import Chart, Curve, Points, draw
+from slowpath.core.html.elements import Column, Html, element, table
+from slowpath.core.html.page import download, page
+from slowpath.core.pictures import picture, plain
+from slowpath.core.printable import csv_line
+from slowpath.core.terminal import Line, grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_KEYS = ("mape", "standard_error", "median", "largest", "within_5", "within_10")
+COLUMNS = (
+    "model",
+    "MAPE",
+    "+-",
+    "median",
+    "largest",
+    "within 10 %",
+    "covered",
+    "width",
+    "ends",
+)
+"""What is told of each model."""
+ROW = ("row", "measured", "predicted", "low", "high")
+"""What is told of each row that was held out."""
+
+
+class Evaluation(NamedTuple):
+    """What was evaluated, and how it did."""
+
+    memory: MemoryProfile
+    models: Sequence[Evaluated]
+    repetitions: int
+    confidence: float  # of intervals, a share
+
+    def shown(self) -> list[Evaluated]:
+        """Models whose rows are drawn: the choice, where all were tried, else those named."""
+        return [one for one in self.models if one.chosen is not None] or [*self.models]
+
+    def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
+        """Each row as it was predicted when it was held out for the first time."""
+        values = (self.memory.throughput, one.predicted[0], one.low[0], one.high[0])
+        for name, *numbers in zip(self.memory.rows, *values, strict=True):
+            measured, predicted, low, high = map(float, numbers)
+            yield name, measured, predicted, low, high
+
+
+def evaluation_json(report: Evaluation) -> dict[str, object]:
+    """The document."""
+    return {
+        "slowpath": identity.version(),
+        "files": [*report.memory.origin.files],
+        "rows": len(report.memory.rows),
+        "repetitions": report.repetitions,
+        "confidence": report.confidence,
+        "models": [
+            {
+                "recipe": one.name,
+                "errors": one.errors._asdict(),
+                "coverage": one.coverage,
+                "width": one.width,
+                "ends": None if one.ends is None else one.ends._asdict(),
+                "chosen": one.chosen,
+                "predictions": [dict(zip(ROW, row, strict=True)) for row in report.rows(one)],
+            }
+            for one in report.models
+        ],
+    }
+
+
+def evaluation_csv(report: Evaluation) -> Iterator[str]:
+    """A line for each model."""
+    yield csv_line(("recipe", *_KEYS, "coverage", "width", "ends_mape"))
+    for one in report.models:
+        numbers = (getattr(one.errors, key) for key in _KEYS)
+        ends = None if one.ends is None else one.ends.mape
+        yield csv_line((one.name, *numbers, one.coverage, one.width, ends))
+
+
+def evaluation_text(report: Evaluation) -> Iterator[Line]:
+    """A table of models, and what its columns are."""
+    yield from grid(COLUMNS, figures(report), right=COLUMNS[1:])
+    yield Line("")
+    yield Line(explained(report))
+    for one in report.models:
+        if one.chosen:
+            yield Line(choices(one.chosen))
+
+
+def figures(report: Evaluation) -> list[tuple[str, ...]]:
+    """By model, what `COLUMNS` names."""
+    return [
+        (
+            one.name,
+            f"{100 * one.errors.mape:.2f} %",
+            f"{100 * one.errors.standard_error:.2f}",
+            f"{100 * one.errors.median:.1f} %",
+            f"{100 * one.errors.largest:.0f} %",
+            f"{100 * one.errors.within_10:.0f} %",
+            f"{100 * one.coverage:.0f} %",
+            f"{100 * one.width:.0f} %",
+            "" if one.ends is None else f"{100 * one.ends.mape:.1f} %",
+        )
+        for one in report.models
+    ]
+
+
+def explained(report: Evaluation) -> str:
+    """What the columns are."""
+    return (
+        f"Held-out rows; +- standard error; covered by {100 * report.confidence:g} % intervals of "
+        "that width; ends: MAPE beyond the rows."
+    )
+
+
+def choices(chosen: dict[str, int]) -> str:
+    """How often which model was chosen."""
+    names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
+    return f"Chosen in folds: {names}."
+
+
+_NEAR = 0.1
+"""The band around what is right: as many as *within 10 %* are in it."""
+
+
+def evaluation_page(report: Evaluation) -> str:
+    """The text of the file."""
+    origin = report.memory.origin
+    name = origin.function or "A function"
+    device = f" on {origin.device}" if origin.device else ""
+    columns = [Column(COLUMNS[0]), *(Column(one, number=True) for one in COLUMNS[1:])]
+    about = f"Throughput in {origin.unit or 'the unit of the profile'}; "
+    about += f"slowpath {identity.version()}."
+    return page(
+        f"{name}: predicted against measured",
+        element("h1", f"{name}{device}: predicted against measured"),
+        element("p", f"{len(report.memory.rows)} rows of {', '.join(origin.files)}."),
+        element("section", table(columns, figures(report)), element("p", explained(report))),
+        *(_section(report, one) for one in report.shown()),
+        element("footer", about),
+    )
+
+
+def _section(report: Evaluation, one: Evaluated) -> Html:
+    rows = [*report.rows(one)]
+    names, measured, predicted, low, high = zip(*rows, strict=True)
+    says = [
+        f"{row}: measured {at:.4g}, predicted {y:.4g} ({start:.4g} to {end:.4g})"
+        for row, at, y, start, end in rows
+    ]
+    ends = (min(measured), max(measured))
+    right = Curve(
+        ends, ends, [at * (1 - _NEAR) for at in ends], [at * (1 + _NEAR) for at in ends], 0
+    )
+    unit = report.memory.origin.unit or "throughput"
+    words = f"{one.name}: predicted against measured throughput of {len(names)} held-out rows"
+    points = Points(measured, predicted, low, high, says)
+    chart = Chart(f"measured, {unit}", f"predicted, {unit}", points, [right], (), words)
+    lines = [csv_line(ROW), *map(csv_line, rows)]
+    data = download("\n".join(lines) + "\n", "held-out.csv", "rows")
+    about = (
+        f"Each row as it was predicted when it was held out, with {100 * report.confidence:g} % "
+    )
+    about += "interval; line and band: right, and within 10 %. CSV: "
+    figure = element("figure", element("figcaption", about, data), draw(chart))
+    chosen = None if one.chosen is None else element("p", choices(one.chosen))
+    return element("section", element("h2", one.name), chosen, figure)
+
+
+_SIDE = 4.2  # inches, of each panel
+_IN_A_ROW = 3
+_WIDE = 20.0
+"""Values that span more than this factor are drawn on logarithmic axes."""
+
+
+def draw_evaluation(file: str, report: Evaluation) -> None:
+    """Writes the picture, a panel for each model; SVG or PNG, by the end of the name.
+
+    The same data give the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    models = report.shown()
+    across = min(len(models), _IN_A_ROW)
+    down = -(-len(models) // across)
+    with picture(file, _SIDE * across, _SIDE * down) as figure:
+        panels = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, one in zip(panels, models, strict=False):
+            _panel(axes, report, one)
+        for axes in panels[len(models) :]:
+            axes.set_axis_off()
+
+
+def _panel(axes: "Axes", report: Evaluation, one: Evaluated) -> None:
+    rows = [*report.rows(one)]
+    hit = [row for row in rows if row[3] <= row[1] <= row[4]]
+    miss = [row for row in rows if row not in hit]
+    said = f"{100 * report.confidence:g} % interval"
+    for those, words, colour in ((hit, "has it", "C0"), (miss, "misses it", "C3")):
+        if not those:
+            continue
+        _, measured, predicted, low, high = zip(*those, strict=True)
+        # Ends of CV+ intervals need not have the prediction between them.
+        below = [max(y - end, 0.0) for y, end in zip(predicted, low, strict=True)]
+        above = [max(end - y, 0.0) for y, end in zip(predicted, high, strict=True)]
+        axes.errorbar(
+            measured,
+            predicted,
+            (below, above),
+            fmt=".",
+            color=colour,
+            ecolor=(colour, 0.35),
+            label=f"{said} {words}: {len(those)}",
+        )
+    values = [value for row in rows for value in row[1:3]]
+    if min(values) * _WIDE < max(values):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    ends = (min(values), max(values))
+    axes.plot(ends, ends, color="0.5", linewidth=0.8)
+    unit = report.memory.origin.unit
+    inside = f", {unit}" if unit else ""
+    axes.set_xlabel(plain(f"measured{inside}"))
+    axes.set_ylabel(plain(f"predicted when held out{inside}"))
+    mean = f"{100 * one.errors.mape:.2f} % off in the mean"
+    axes.set_title(plain(f"{one.name}: {mean}"), fontsize="small")
+    axes.legend(fontsize="small")
+    axes.grid(visible=True, alpha=0.3)

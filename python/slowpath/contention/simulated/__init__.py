@@ -1,1 +1,0 @@
-"""Profiles of functions on the simulated NIC, as tables that say that they are simulated."""

@@ -1,0 +1,187 @@
+"""The command `slowpath contention train`."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowpath.contention.execution_pattern import Declared, declared_by
+from slowpath.contention.options import quiet_libraries, read_recipe
+from slowpath.contention.saved import need
+from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.inputs import check_output, write_text
+from slowpath.core.terminal import note, out, out_lines
+
+if TYPE_CHECKING:
+    from slowpath.contention.composition import Pattern
+    from slowpath.contention.execution_pattern import Reason
+    from slowpath.contention.model import FunctionModel, Profiles
+    from slowpath.contention.tables.profiles import MemoryProfile, Mixes
+
+
+_HAVE = {
+    "accelerator": "request times",
+    "contention": "what the function does to others",
+    "mixes": "mixes with clients of an accelerator",
+}
+_COMPLETION = "run-to-completion"
+
+
+def train(given: Namespace) -> ExitCode:
+    """Reads tables, chooses and learns, writes the model.
+
+    Raises:
+        InputError: when a table cannot be used, or the model not be written.
+        OptionError: when an option makes no sense.
+    """
+    need()
+    from slowpath.contention.report import model_csv, model_text
+    from slowpath.contention.saved import written
+
+    tables = tables_of(given.table)
+    check_output("--output", given.output, tables)
+    declared = declared_by(given.table)
+    with quiet_libraries():
+        model = learned(tables, given, declared)
+        document = written(model)
+    if given.output is not None:
+        write_text(given.output, document + "\n")
+    if given.format == "json":
+        out(document)
+    elif given.format == "csv":
+        out_lines(model_csv(model))
+    else:
+        out_lines(model_text(model))
+    _warn(model, declared)
+    return ExitCode.FINE
+
+
+def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
+    """Says where what is said of the execution pattern contradicts itself, or nothing is."""
+    why = model.why
+    if why is None:
+        return
+    found = None if why.detected is None else why.detected.pattern
+    if why.source == "given":
+        if found not in (None, model.pattern):
+            note(f"warning: --pattern: {_surely(why)}, which is not what is given")
+    elif found is not None and declared is not None and found != declared.pattern:
+        reason = f"declares {declared.pattern}, and {_surely(why)}, which is taken"
+        note(f"warning: {declared.file}: {reason}; --pattern says which it is")
+    elif why.source == "assumed" and model.request_time is not None:
+        note(
+            f"warning: {model.memory.origin.files[0]}: nothing tells the execution pattern: "
+            f"{model.pattern} is assumed; --pattern says which it is"
+        )
+
+
+def _surely(why: "Reason") -> str:
+    """What mixes say."""
+    found = why.detected
+    if found is None:
+        return ""
+    return f"{found.co_runs} mixes say {found.pattern} ({100 * found.confidence:.0f} % sure)"
+
+
+def tables_of(named: Sequence[str]) -> list[str]:
+    """Files, and instead of folders of `slowpath contention profile` the tables in them.
+
+    Raises:
+        InputError: when a folder has none.
+    """
+    from slowpath.contention.profiling.folder import TABLES
+
+    found = list[str]()
+    for name in named:
+        if not Path(name).is_dir():
+            found.append(name)
+            continue
+        inside = [str(Path(name) / table) for table in TABLES if (Path(name) / table).is_file()]
+        if not inside:
+            raise InputError(name, f"has none of the tables of a profile: {', '.join(TABLES)}")
+        found += inside
+    return found
+
+
+def learned(
+    tables: Sequence[str], given: Namespace, declared: Declared | None = None
+) -> "FunctionModel":
+    """The model of tables, whatever each is.
+
+    Raises:
+        InputError: when a table cannot be used, or there are two for the same.
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.contention.accelerator.service import fit_request_time
+    from slowpath.contention.memory.recipes import RECIPES
+    from slowpath.contention.methods import widening
+    from slowpath.contention.model import choose, learn
+    from slowpath.contention.prediction import decided, detected
+
+    profiles, mixes = _measured(tables)
+    memory = profiles.memory
+    if profiles.accelerator is not None:
+        _check_match_ratio(memory, given.pattern, declared)
+        # Wrong ones are told before the choice, which takes longer.
+        fit_request_time(profiles.accelerator)
+    recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
+    model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
+    found = None if mixes is None else detected(model, mixes)
+    said = None if declared is None else declared.pattern
+    pattern, why = decided(given.pattern, said, found)
+    model = model._replace(pattern=pattern, why=why)
+    return model if mixes is None else model._replace(widening=widening(model, mixes))
+
+
+def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
+    """What was measured of the function, resource by resource and of several at once.
+
+    Raises:
+        InputError: when a table cannot be used, or there are two for the same.
+    """
+    from slowpath.contention.accelerator.waiting import co_runs_of
+    from slowpath.contention.model import Profiles
+    from slowpath.contention.tables import reading
+    from slowpath.contention.tables.reading import read_mixes
+
+    kinds = {file: reading.kind_of(file) for file in dict.fromkeys(tables)}
+    memory_files = [file for file in tables if kinds[file] == "memory"]
+    if not memory_files:
+        others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
+        reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
+        raise InputError(tables[0], reason)
+    memory = reading.read_memory(memory_files)
+    found, mixes = Profiles(memory), None
+    by_kind = dict[str, str]()
+    for file, kind in kinds.items():
+        if kind in by_kind:
+            raise InputError(file, f"is a second table of the same kind as {by_kind[kind]}")
+        if kind == "accelerator":
+            found = found._replace(accelerator=reading.read_accelerator(file, memory.origin))
+        elif kind == "contention":
+            own = reading.read_own_contention(file, memory.origin)
+            reading.check_columns(own, memory)
+            found = found._replace(contention=own)
+        elif kind == "mixes":
+            mixes = read_mixes(file, memory)
+            found = found._replace(co_runs=co_runs_of(mixes))
+        if kind != "memory":
+            by_kind[kind] = file
+    return found, mixes
+
+
+def _check_match_ratio(
+    memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
+) -> None:
+    """Finds out whether it is known which time of the accelerator memory rows contain.
+
+    Raises:
+        InputError, OptionError: when it is not, and the function is to run to completion.
+    """
+    if memory.origin.mtbr is not None:
+        return
+    reason = "needs the match ratio of the memory rows: `# mtbr: N` above them"
+    if given == _COMPLETION:
+        raise OptionError("--pattern", f"{given} {reason}")
+    if given is None and declared is not None and declared.pattern == _COMPLETION:
+        raise InputError(declared.file, f"declares {_COMPLETION}, which {reason}")

@@ -1,0 +1,1 @@
+"""Shared by all slices: command line, files, jobs, documents, engine, pages."""

@@ -1,0 +1,126 @@
+"""Search for a clang that is new enough; one rule for the package, Makefiles and tests.
+
+`$CLANG` where it is set, else the newest of `clang` and `clang-N` in PATH. Versions before
+`OLDEST` are refused: the code that they generate costs exactness.
+
+Run as a program, it prints the command, or the error (exit code 1). It imports the standard
+library only, so that a Makefile can run it without the package's environment.
+"""
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+OLDEST, NEWEST = 16, 40
+"""The first version that is accepted, and the last one that is looked for as `clang-N`."""
+_ANCIENT = 3
+"""The first version that is looked for as `clang-N`, to be refused by name."""
+_SECONDS = 20.0
+"""Time for a compiler to tell its version."""
+_VERSION = re.compile(r"\bclang version (\d+)\.")
+_REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or set CLANG"
+
+
+class CompilerError(Exception):
+    """No compiler can be used: the reason, and the remedy."""
+
+
+class MissingCompilerError(CompilerError):
+    """Neither $CLANG nor PATH has a compiler."""
+
+
+class Compiler(NamedTuple):
+    """A clang that can be used."""
+
+    command: tuple[str, ...]  # as a shell would start it: `ccache clang-19`
+    version: int  # the major version
+    banner: str  # the line with its whole version
+
+
+def find_compiler() -> Compiler:
+    """Return the compiler of the environment: $CLANG, else the newest one in PATH.
+
+    Raises:
+        CompilerError: when there is none, it tells no version, or it is too old.
+    """
+    named = shlex.split(os.environ.get("CLANG", ""))
+    if named:
+        return _accepted(_asked(tuple(named), shutil.which(named[0])))
+    older: Compiler | None = None
+    for name, version in _installed():
+        if version is not None and older is not None and version <= older.version:
+            continue
+        found = _asked((name,), shutil.which(name))
+        older = found if older is None or found.version > older.version else older
+        if version is not None:
+            break  # names with lower numbers come later
+    if older is None:
+        raise MissingCompilerError(f"there is no clang in PATH or $CLANG: {_REMEDY}")
+    return _accepted(older)
+
+
+def usable_compilers() -> list[Compiler]:
+    """Return all `clang-N` in PATH that are new enough, the newest first."""
+    found = (
+        _asked((name,), shutil.which(name)) for name, version in _installed() if version is not None
+    )
+    return [one for one in found if one.version >= OLDEST]
+
+
+def _installed() -> Iterator[tuple[str, int | None]]:
+    """Names in PATH: `clang`, then `clang-N` from the newest on; the version that a name states."""
+    if shutil.which("clang"):
+        yield "clang", None
+    for version in range(NEWEST, _ANCIENT - 1, -1):
+        if shutil.which(f"clang-{version}"):
+            yield f"clang-{version}", version
+
+
+def _accepted(compiler: Compiler) -> Compiler:
+    if compiler.version < OLDEST:
+        raise CompilerError(
+            f"{shlex.join(compiler.command)} is too old ({compiler.banner}): {_REMEDY}"
+        )
+    return compiler
+
+
+@functools.cache
+def _asked(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - of the cache
+    """Ask a compiler for its version; `path` is the program that the command starts.
+
+    Raises:
+        CompilerError: when it cannot be started, or prints no version of clang.
+    """
+    name = shlex.join(command)
+    try:
+        run = subprocess.run(  # noqa: S603 - the user's compiler
+            [*command, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=os.environ | {"LC_ALL": "C"},
+            timeout=_SECONDS,
+            check=False,
+        )
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise CompilerError(f"{command[0]} cannot be started: {reason}") from None
+    except subprocess.TimeoutExpired:
+        raise CompilerError(f"{name} --version was not done after {_SECONDS:g} s") from None
+    said = run.stdout.decode(errors="replace").splitlines()
+    for line in said:
+        if version := _VERSION.search(line):
+            return Compiler(command, int(version[1]), line.strip())
+    raise CompilerError(f"{name} --version prints no version of clang: {_REMEDY}")
+
+
+if __name__ == "__main__":
+    try:
+        print(shlex.join(find_compiler().command))  # noqa: T201 - for Makefiles
+    except CompilerError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,1 @@
+"""The kit that all HTML pages are made of."""

@@ -1,0 +1,254 @@
+"""Charts as SVG: points with intervals, curves with bands, axes."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from slowpath.core.html.elements import Html, element, join
+from slowpath.core.html.page import COLOURS
+
+_WIDE = 50.0
+"""Values that span more than this factor are drawn on a logarithmic axis."""
+_TICKS = 5
+_FINE = 2.5  # decades, up to which 2 and 5 are named too
+_LARGE, _HUGE = 10_000, 1e15
+
+
+class Scale(NamedTuple):
+    """An axis."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def share(self, value: float) -> float:
+        """Where a value is, from 0 to 1; what is beyond the ends is at the end."""
+        low, high, at = self.low, self.high, min(max(value, self.low), self.high)
+        if self.logarithmic:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return (at - low) / (high - low)
+
+    def ticks(self) -> list[float]:
+        """Round values to name."""
+        if not self.logarithmic:
+            return _linear(self.low, self.high)
+        decades = math.log10(self.high / self.low)
+        digits = (1, 2, 5) if decades <= _FINE else (1,)
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        inside = [one for one in found if self.low <= one * (1 + 1e-9) and one <= self.high * 1.001]
+        step = math.ceil(len(inside) / (_TICKS + 3))
+        return inside[::step]
+
+
+def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
+    """An axis for these values; with `from_zero`, one that is not logarithmic has zero on it."""
+    known = [value for value in values if math.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    if low > 0 and high > _WIDE * low:
+        return Scale(low, high, logarithmic=True)
+    return linear_scale([*known, *([0.0] if from_zero else [])])
+
+
+def linear_scale(values: Iterable[float]) -> Scale:
+    """An axis for these values on which equal distances are equal differences."""
+    known = [value for value in values if math.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if not high - low > abs(high) * 1e-9:
+        low, high = low - abs(low or 1.0) / 2, high + abs(high or 1.0) / 2
+    return Scale(low, high, logarithmic=False)
+
+
+def with_room(scale: Scale, share: float = 0.06) -> Scale:
+    """The same with some room at the ends, but not below zero where nothing is."""
+    if scale.logarithmic:
+        factor = (scale.high / scale.low) ** share
+        return scale._replace(low=scale.low / factor, high=scale.high * factor)
+    room = (scale.high - scale.low) * share
+    low = 0.0 if scale.low == 0 else scale.low - room
+    return scale._replace(low=low, high=scale.high + room if scale.high != 0 else 0.0)
+
+
+def _linear(low: float, high: float) -> list[float]:
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def tick_text(value: float) -> str:
+    """A round value in few letters: `0.5`, `2,000`, `50k`, `2M`."""
+    size = abs(value)
+    if size >= _HUGE or 0 < size < 1e-3:  # noqa: PLR2004 - thousandths are read easily
+        return f"{value:.6g}"
+    for limit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (_LARGE, "k")):
+        if size >= limit:
+            return f"{value / (1e3 if name == 'k' else limit):g}{name}"
+    return f"{value:,.6g}" if size < 1000 else f"{value:,.0f}"  # noqa: PLR2004 - digits
+
+
+_WIDTH, _HEIGHT = 460.0, 290.0
+_TOP, _RIGHT, _BOTTOM = 10.0, 12.0, 42.0
+_LETTER = 7.2  # width of a digit, where letters are largest
+_SPARK = (88.0, 24.0)
+
+
+class Points(NamedTuple):
+    """What was measured: places, values, ends of intervals (None: not known), what they say."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float | None]
+    high: Sequence[float | None]
+    says: Sequence[str]
+
+
+class Curve(NamedTuple):
+    """A line through places, with a band around it, in a colour of its own."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    colour: int
+
+
+class Chart(NamedTuple):
+    """What is drawn, and what the axes are called."""
+
+    x_name: str
+    y_name: str
+    points: Points
+    curves: Sequence[Curve]
+    changes: Sequence[float] = ()  # places that a dashed line marks
+    words: str = ""  # what those are told who do not see it
+    reach: float = 0.0  # the y axis goes at least so far on either side of zero
+
+    def scales(self) -> tuple[Scale, Scale]:
+        """Axes on which everything is; ends of intervals only as far as those of values."""
+        x = scale_of(chain(self.points.x, *(one.x for one in self.curves)))
+        values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
+        y = scale_of(values, from_zero=True)
+        if not y.logarithmic:
+            known = [*self.points.low, *self.points.high]
+            known += chain.from_iterable((*one.low, *one.high) for one in self.curves)
+            span = y.high - y.low
+            near = [min(max(one, y.low - span), y.high + span) for one in known if one is not None]
+            ends = [*values, *near, -self.reach, self.reach]
+            y = linear_scale(ends)
+        return with_room(x, 0.02), with_room(y)
+
+
+class _Plane:
+    """Where numbers are in the picture."""
+
+    def __init__(self, x: Scale, y: Scale, left: float) -> None:
+        self.x, self.y, self.left = x, y, left
+        self.right, self.bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+
+    def across(self, value: float) -> float:
+        return self.left + self.x.share(value) * (self.right - self.left)
+
+    def up(self, value: float) -> float:
+        return self.bottom - self.y.share(value) * (self.bottom - _TOP)
+
+    def way(self, x: Sequence[float], y: Sequence[float]) -> list[str]:
+        """Places one after the other, as SVG has them."""
+        both = zip(x, y, strict=True)
+        return [f"{self.across(at):.1f},{self.up(value):.1f}" for at, value in both]
+
+
+def colour(number: int) -> str:
+    """The colour of something by its number, as CSS has it."""
+    return f"var(--c{number % COLOURS})"
+
+
+def draw(chart: Chart) -> Html:
+    """The picture."""
+    x, y = chart.scales()
+    widest = max((len(tick_text(one)) for one in y.ticks()), default=1)
+    plane = _Plane(x, y, 34.0 + widest * _LETTER)
+    inside = [*_axes(plane, chart), *_bands(plane, chart.curves)]
+    inside += [_upright(plane, at, "change") for at in chart.changes]
+    inside += [*_lines(plane, chart.curves), *_dots(plane, chart.points)]
+    box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
+    title = element("title", chart.words)
+    return element("svg", title, *inside, viewBox=box, role="img")
+
+
+def spark(curves: Sequence[Curve], points: Points) -> Html:
+    """The same as small as a word, without axes."""
+    x, y = Chart("", "", points, curves).scales()
+    width, height = _SPARK
+
+    def place(at: float, value: float) -> str:
+        across, down = x.share(at), 1 - y.share(value)
+        return f"{2 + across * (width - 4):.1f},{2 + down * (height - 4):.1f}"
+
+    lines = [
+        element(
+            "polyline",
+            points=" ".join(map(place, one.x, one.y)),
+            class_="curve",
+            style=f"stroke: {colour(one.colour)}",
+        )
+        for one in curves or [Curve(points.x, points.y, points.y, points.y, 0)]
+    ]
+    box = f"0 0 {width:g} {height:g}"
+    return element("svg", *lines, viewBox=box, class_="spark", aria_hidden="true")
+
+
+def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
+    for value in plane.y.ticks():
+        height = plane.up(value)
+        yield _line((plane.left, height), (plane.right, height), "rule")
+        side = plane.left - 6
+        yield element("text", tick_text(value), x=side, y=height + 4, text_anchor="end")
+    free = 0.0
+    for value in plane.x.ticks():
+        text = tick_text(value)
+        at, half = plane.across(value), len(text) * _LETTER / 2
+        yield _line((at, plane.bottom), (at, plane.bottom + 4), "axis")
+        if at - half > free and at + half < _WIDTH:
+            yield element("text", text, x=at, y=plane.bottom + 17, text_anchor="middle")
+            free = at + half + 4
+    yield _line((plane.left, plane.bottom), (plane.right, plane.bottom), "axis")
+    middle = (plane.left + plane.right) / 2
+    yield element("text", chart.x_name, x=middle, y=_HEIGHT - 6, text_anchor="middle")
+    turned = f"translate(11 {(_TOP + plane.bottom) / 2:.0f}) rotate(-90)"
+    yield element("text", chart.y_name, transform=turned, text_anchor="middle")
+
+
+def _bands(plane: _Plane, curves: Sequence[Curve]) -> Iterator[Html]:
+    for one in curves:
+        way = [*plane.way(one.x, one.high), *reversed(plane.way(one.x, one.low))]
+        fill = f"fill: {colour(one.colour)}"
+        yield element("polygon", points=" ".join(way), class_="band", style=fill)
+
+
+def _lines(plane: _Plane, curves: Sequence[Curve]) -> Iterator[Html]:
+    for one in curves:
+        way, stroke = " ".join(plane.way(one.x, one.y)), f"stroke: {colour(one.colour)}"
+        yield element("polyline", points=way, class_="curve", style=stroke)
+
+
+def _dots(plane: _Plane, points: Points) -> Iterator[Html]:
+    for x, y, low, high, says in zip(*points, strict=True):
+        at, height = plane.across(x), plane.up(y)
+        bar = None
+        if low is not None and high is not None and low < high:
+            bar = _line((at, plane.up(low)), (at, plane.up(high)), "bar")
+        dot = element("circle", cx=at, cy=height, r=2.6, class_="point")
+        yield element("g", element("title", says), bar, dot)
+
+
+def _upright(plane: _Plane, value: float, kind: str) -> Html:
+    at = plane.across(value)
+    return _line((at, _TOP), (at, plane.bottom), kind)
+
+
+def _line(start: tuple[float, float], end: tuple[float, float], kind: str) -> Html:
+    (x1, y1), (x2, y2) = start, end
+    return join(element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind))

@@ -1,0 +1,106 @@
+"""Elements of HTML and SVG, and tables; untrusted text is escaped.
+
+A page shows names of files, experiments and machines. Each text is escaped where it becomes part of
+an element, and nothing in it hides or turns letters around (`cli/printable.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from slowpath.core.printable import one_line
+
+_VOID = {"meta", "line", "circle", "polyline", "polygon", "path"}
+"""Elements without content."""
+_BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "li", "p", "dl"}
+
+
+class Html(str):
+    """Text that is HTML already; made by this kit alone."""
+
+    __slots__ = ()
+
+
+Content = str | None
+"""A text, which is escaped, or `Html`; None is nothing."""
+
+
+def element(tag: str, *content: Content, **attributes: str | float | None) -> Html:
+    """An element; in names of attributes `_` is `-`, but `class_` is `class`."""
+    given = "".join(
+        f' {_name(name)}="{escape(_written(value), quote=True)}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    if tag in _VOID:
+        return Html(f"<{tag}{given}/>")
+    end = "\n" if tag in _BLOCKS else ""
+    return Html(f"<{tag}{given}>{join(*content)}</{tag}>{end}")
+
+
+def prose(text: str) -> Html:
+    """A sentence in which words between backticks are code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return join(text)
+    marked = (element("code", one) if at % 2 else one for at, one in enumerate(pieces))
+    return join(*marked)
+
+
+def join(*content: Content) -> Html:
+    """Pieces one after the other."""
+    return Html("".join(map(_safe, content)))
+
+
+def _safe(piece: Content) -> str:
+    if piece is None:
+        return ""
+    return str(piece) if isinstance(piece, Html) else escape(one_line(piece), quote=True)
+
+
+def _name(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _written(value: str | float) -> str:
+    """An attribute's value; coordinates with one decimal, which no eye tells apart from more."""
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0")
+    return one_line(str(value))
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    heading: str
+    number: bool = False  # aligned to the right
+    wide: bool = False  # left out on phones
+
+    @property
+    def style(self) -> str | None:
+        """The classes of its cells."""
+        words = ["number" if self.number else "text", *(["wide"] if self.wide else [])]
+        return " ".join(words)
+
+
+def table(
+    columns: Sequence[Column], rows: Iterable[Sequence[Content]], *, stack: bool = False
+) -> Html:
+    """A table, which can be scrolled where it does not fit.
+
+    With `stack`, phones show a row as lines of names and values: for long texts.
+    """
+    head = element("tr", *(element("th", one.heading, class_=one.style) for one in columns))
+    body = join(*(_row(columns, row) for row in rows))
+    style = "stack" if stack else None
+    inside = element("table", element("thead", head), element("tbody", body), class_=style)
+    return element("div", inside, class_="scroll")
+
+
+def _row(columns: Sequence[Column], cells: Sequence[Content]) -> Html:
+    pairs = zip(columns, cells, strict=True)
+    made = (
+        element("td", element("span", cell), class_=one.style, data_name=one.heading)
+        for one, cell in pairs
+    )
+    return element("tr", *made)

@@ -1,0 +1,252 @@
+"""Control-flow graphs as pictures and as columns of blocks with arrows.
+
+A picture has boxes without texts, as high as they have instructions. A column is made of elements
+that open and close, so that its arrows are pieces that stretch with the boxes.
+
+All arrows to a box share a lane, so that there are few. Lanes near the boxes have the shortest
+ways.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.core.html.elements import Content, Html, element, join
+from slowpath.core.html.layered import Gaps, Layout, Line, Node, layered
+
+
+class Lane(NamedTuple):
+    """The arrows to a box."""
+
+    target: int  # the box
+    sources: tuple[int, ...]  # those that they come from, ascending
+    track: int  # the place of the lane, 0 is next to the boxes
+
+    @property
+    def first(self) -> int:
+        """The uppermost box that it passes."""
+        return min(self.target, self.sources[0])
+
+    @property
+    def last(self) -> int:
+        """The lowest one."""
+        return max(self.target, self.sources[-1])
+
+
+def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
+    """Lanes such that no two of them are at the same place; `arrows` are sources by target."""
+    plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
+    plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
+    taken, placed = list[set[int]](), list[Lane]()
+    for lane in plain:
+        boxes = set(range(lane.first, lane.last + 1))
+        track = next((at for at, used in enumerate(taken) if not used & boxes), len(taken))
+        if track == len(taken):
+            taken.append(set())
+        taken[track] |= boxes
+        placed.append(lane._replace(track=track))
+    return sorted(placed, key=lambda lane: (lane.first, lane.track))
+
+
+_WIDTH, _LEAST, _MOST = 22.0, 5.0, 160.0  # of boxes in pictures
+_GAPS = Gaps(7.0, 9.0, 1.0)
+_MARGIN = 4.0
+_NEAR, _APART, _GUTTER = 12, 7, 110  # pixels: the first track, between tracks, all of them at most
+
+
+class Box(NamedTuple):
+    """Instructions that run one behind the other."""
+
+    size: int  # how many instructions
+    kind: str  # the class that decides its colour
+    words: str  # what is said of it
+    link: str | None = None  # where a click leads
+
+
+class Arrow(NamedTuple):
+    """A way from one box to another, by their places."""
+
+    start: int
+    end: int
+    never: bool = False  # whether nothing takes it
+
+
+class Flow(NamedTuple):
+    """A graph."""
+
+    boxes: Sequence[Box]
+    arrows: Sequence[Arrow]
+
+
+class Shape(NamedTuple):
+    """A graph whose boxes have their places in a picture."""
+
+    flow: Flow
+    layout: Layout
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return self.layout.width + 2 * _MARGIN, self.layout.height + 2 * _MARGIN
+
+
+def shape(flow: Flow) -> Shape:
+    """Places for the boxes of a graph, straight runs of boxes of a kind as one."""
+    whole = _collapsed(flow)
+    nodes = [Node(_WIDTH, _height(box)) for box in whole.boxes]
+    edges = [(arrow.start, arrow.end) for arrow in whole.arrows]
+    return Shape(whole, layered(nodes, edges, _GAPS))
+
+
+def _height(box: Box) -> float:
+    return min(max(_LEAST, 1.0 * box.size), _MOST)
+
+
+def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None = None) -> Html:
+    """The picture; `words` are what those are told who do not see it.
+
+    With a `style`, it is a file of its own.
+    """
+    (boxes, arrows), layout = drawn.flow, drawn.layout
+    width, height = drawn.size
+    parts = [_lines(layout.lines, arrows, never=True), _lines(layout.lines, arrows, never=False)]
+    for box, place in zip(boxes, layout.places, strict=True):
+        rect = element(
+            "rect",
+            element("title", box.words) if box.words else None,
+            x=place.x - _WIDTH / 2,
+            y=place.y,
+            width=_WIDTH,
+            height=_height(box),
+            rx=2,
+            class_=box.kind,
+        )
+        parts.append(rect if box.link is None else element("a", rect, href=box.link))
+    origin = f"{-_MARGIN:g} {-_MARGIN:g} {width:.1f} {height:.1f}"
+    wide, high = round(scale * width), round(scale * height)
+    return element(
+        "svg",
+        element("title", words),
+        None if style is None else Html(f"<style>{style}</style>"),
+        *parts,
+        xmlns=None if style is None else "http://www.w3.org/2000/svg",
+        viewBox=origin,
+        # In a page, the theme would have the last word otherwise.
+        style=f"width: {wide}px; height: {high}px" if style is None else None,
+        width=None if style is None else wide,
+        height=None if style is None else high,
+        class_="flow",
+        role="img",
+    )
+
+
+def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
+    """All lines that something takes, or those that nothing does."""
+    drawn = [
+        "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
+        for line in lines
+        if all(arrows[number].never for number in line.edges) is never
+    ]
+    return element("path", d="".join(drawn), class_="way never" if never else "way")
+
+
+def _collapsed(flow: Flow) -> Flow:
+    """The same with one box for boxes of a kind that run one behind the other whatever happens."""
+    leaving, arriving = [list[int]() for _ in flow.boxes], [list[int]() for _ in flow.boxes]
+    for start, end, _ in flow.arrows:
+        leaving[start].append(end)
+        arriving[end].append(start)
+    head = list(range(len(flow.boxes)))
+    sizes = [box.size for box in flow.boxes]
+    for number, box in enumerate(flow.boxes):
+        at = number
+        while head[at] != at:
+            at = head[at]
+        (*_, end) = leaving[number] or [number]
+        follows = len(leaving[number]) == 1 and len(arriving[end]) == 1 and end > number
+        if follows and flow.boxes[end].kind == box.kind:
+            head[end] = at
+            sizes[at] += flow.boxes[end].size
+    roots = [at for at in range(len(head)) if head[at] == at]
+    places = {number: at for at, number in enumerate(roots)}
+
+    def root(at: int) -> int:
+        while head[at] != at:
+            at = head[at]
+        return places[at]
+
+    boxes = [flow.boxes[at]._replace(size=sizes[at]) for at in roots]
+    left = [
+        Arrow(root(start), root(end), never)
+        for start, end, never in flow.arrows
+        if head[end] == end
+    ]
+    return Flow(boxes, left)
+
+
+# --- as a column ---------------------------------------------------------------------------------
+
+
+def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
+    """Boxes one below the other, with the arrows between them on the left."""
+    to, near = dict[int, list[int]](), set[int]()
+    live = {(arrow.start, arrow.end) for arrow in arrows if not arrow.never}
+    for start, end, _ in arrows:
+        if end == start + 1:
+            near.add(start)
+        else:
+            to.setdefault(end, []).append(start)
+    found = lanes(to)
+    tracks = 1 + max((lane.track for lane in found), default=-1)
+    apart = min(_APART, max(2, _GUTTER // max(tracks, 1)))
+    passing = [list[Lane]() for _ in rows]
+    for lane in found:
+        for at in range(lane.first, lane.last + 1):
+            passing[at].append(lane)
+    width = f"width: {_NEAR + apart * tracks + 4}px" if tracks else "width: 0"
+    made = []
+    for at, row in enumerate(rows):
+        pieces = [
+            piece
+            for lane in passing[at]
+            for piece in _pieces(lane, at, _NEAR + apart * lane.track, live)
+        ]
+        kind = None if (at, at + 1) in live else "n"
+        below = element("b", class_=kind) if at in near else None
+        gutter = element("div", *pieces, class_="gutter", style=width)
+        made.append(element("div", gutter, element("div", row, below, class_="cell"), class_="row"))
+    return element("div", *made, class_="column")
+
+
+def _pieces(lane: Lane, at: int, place: int, live: set[tuple[int, int]]) -> Iterator[Html]:
+    """What is to be seen of a lane beside a box: the lane, and arrows that leave and arrive.
+
+    What no live arrow passes is marked.
+    """
+    above, below = lane.first < at, lane.last > at
+    arrives, leaves = at == lane.target, at in lane.sources
+    if above:
+        part = "" if below else "m" if leaves else "a"
+    else:
+        part = "s" if not below else "z" if arrives else "e"
+    passes = [
+        one
+        for one in lane.sources
+        if arrives or (one <= at < lane.target) or (lane.target < at <= one)
+    ]
+    alive = any((one, lane.target) in live for one in passes)
+    never = "" if alive else " n"
+    yield _piece(f"{part}{never}".strip(), f"right: {place}px")
+    if arrives:
+        yield _piece(f"i{never}", f"width: {place}px")
+    if leaves:
+        never = "" if (at, lane.target) in live else " n"
+        yield _piece(f"o{never}", f"width: {place}px")
+
+
+def _piece(kind: str, style: str) -> Html:
+    return element("i", class_=kind or None, style=style)
+
+
+def key(kind: str, words: Content) -> Html:
+    """What a colour means."""
+    return element("span", join(element("i", class_=f"swatch {kind}"), words), class_="meaning")

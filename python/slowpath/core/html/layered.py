@@ -1,0 +1,272 @@
+"""Layered drawing of directed graphs.
+
+After Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System
+Structures" (1981): layers, order within layers, places. Edges that pass layers on their way to a
+node become one trunk, so that what a hundred checks lead to is not a hundred lines, and time and
+room grow with the layers and not with the edges.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+_ROUNDS = 8  # down and up again, for the order in layers, and for places
+_STRAIGHT = 8.0  # how much more a trunk insists on being straight
+
+
+class Node(NamedTuple):
+    """How large a node is."""
+
+    width: float
+    height: float
+
+
+class Gaps(NamedTuple):
+    """What is free between nodes, in a layer and between layers; and how wide a trunk is."""
+
+    across: float
+    down: float
+    trunk: float
+
+
+class Place(NamedTuple):
+    """Where the middle of a node's upper edge is."""
+
+    x: float
+    y: float
+
+
+class Line(NamedTuple):
+    """A piece of edges: from one layer to the next, or up again on the right."""
+
+    points: tuple[Place, ...]
+    edges: tuple[int, ...]  # those that it is a piece of
+
+
+class Layout(NamedTuple):
+    """A graph that has its places."""
+
+    width: float
+    height: float
+    places: list[Place]
+    lines: list[Line]
+
+
+def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps) -> Layout:
+    """Places for nodes; edges are pairs of their numbers, and node 0 is the first one."""
+    if not nodes:
+        return Layout(0, 0, [], [])
+    back = _closing(len(nodes), edges)
+    forward = [number for number in range(len(edges)) if number not in back]
+    ranks = _ranks(len(nodes), [edges[number] for number in forward])
+    pieces, trunks = _pieces(edges, forward, ranks)
+    layers = _layers([*ranks, *(rank for _, rank in trunks)])
+    below, above = _neighbours(len(nodes) + len(trunks), pieces)
+    _order(layers, below, above)
+    widths = [*(one.width for one in nodes), *(gaps.trunk for _ in trunks)]
+    x = _across(layers, (below, above), widths, gaps.across, len(nodes))
+    tops = _tops(layers, nodes, gaps.down)
+    places = [Place(x[number], tops[rank]) for number, rank in enumerate(ranks)]
+    heights = [
+        max((nodes[n].height for n in layer if n < len(nodes)), default=0) for layer in layers
+    ]
+    lines = _lines(places, pieces, (ranks, x, trunks), (nodes, tops, heights))
+    right = max(place.x + node.width / 2 for place, node in zip(places, nodes, strict=True))
+    right = max([right, *x[len(nodes) :]])
+    for number in sorted(back):
+        right += gaps.across
+        lines.append(_upward(nodes, places, edges[number], number, right))
+    return Layout(right, tops[-1] + heights[-1], places, lines)
+
+
+def _closing(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    """The edges that close a circle, in a search from the first node on."""
+    leaving = [list[int]() for _ in range(count)]
+    for number, (start, _) in enumerate(edges):
+        leaving[start].append(number)
+    back, state = set[int](), [0] * count  # 1: on the way there, 2: done
+    for root in range(count):
+        if state[root]:
+            continue
+        state[root] = 1
+        way = [(root, iter(leaving[root]))]
+        while way:
+            at, left = way[-1]
+            following = next(left, None)
+            if following is None:
+                state[at] = 2
+                way.pop()
+                continue
+            end = edges[following][1]
+            if state[end] == 1:
+                back.add(following)
+            elif not state[end]:
+                state[end] = 1
+                way.append((end, iter(leaving[end])))
+    return back
+
+
+def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """Each node as far up as those that lead to it allow."""
+    leaving, waiting = [list[int]() for _ in range(count)], [0] * count
+    for start, end in edges:
+        leaving[start].append(end)
+        waiting[end] += 1
+    ranks, ready = [0] * count, [number for number in range(count) if not waiting[number]]
+    while ready:
+        at = ready.pop()
+        for end in leaving[at]:
+            ranks[end] = max(ranks[end], ranks[at] + 1)
+            waiting[end] -= 1
+            if not waiting[end]:
+                ready.append(end)
+    return ranks
+
+
+def _pieces(
+    edges: Sequence[tuple[int, int]], forward: Sequence[int], ranks: Sequence[int]
+) -> tuple[dict[tuple[int, int], list[int]], list[tuple[int, int]]]:
+    """Edges from layer to layer, with the numbers of those that run there; trunks (node, layer)."""
+    pieces, trunks = dict[tuple[int, int], list[int]](), dict[tuple[int, int], int]()
+    for number in forward:
+        start, end = edges[number]
+        at = start
+        for rank in range(ranks[start] + 1, ranks[end]):
+            through = trunks.setdefault((end, rank), len(ranks) + len(trunks))
+            pieces.setdefault((at, through), []).append(number)
+            at = through
+        pieces.setdefault((at, end), []).append(number)
+    return pieces, list(trunks)
+
+
+def _layers(ranks: Sequence[int]) -> list[list[int]]:
+    layers = [list[int]() for _ in range(max(ranks) + 1)]
+    for number, rank in enumerate(ranks):
+        layers[rank].append(number)
+    return layers
+
+
+def _neighbours(
+    count: int, pieces: Iterable[tuple[int, int]]
+) -> tuple[list[list[int]], list[list[int]]]:
+    below, above = [list[int]() for _ in range(count)], [list[int]() for _ in range(count)]
+    for start, end in pieces:
+        below[start].append(end)
+        above[end].append(start)
+    return below, above
+
+
+def _order(layers: list[list[int]], below: list[list[int]], above: list[list[int]]) -> None:
+    """Sorts each layer by the middle of its neighbours, down and up again."""
+    place = dict[int, float]()
+    for layer in layers:
+        place |= {number: float(at) for at, number in enumerate(layer)}
+    for turn in range(2 * _ROUNDS):
+        near = above if turn % 2 == 0 else below
+        for layer in layers if turn % 2 == 0 else reversed(layers):
+            middle = {
+                number: _middle([place[one] for one in near[number]], place[number])
+                for number in layer
+            }
+            layer.sort(key=lambda number: (middle[number], place[number]))
+            place |= {number: float(at) for at, number in enumerate(layer)}
+
+
+def _middle(values: list[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _across(
+    layers: Sequence[Sequence[int]],
+    neighbours: tuple[list[list[int]], list[list[int]]],
+    widths: Sequence[float],
+    gap: float,
+    nodes: int,
+) -> list[float]:
+    """Middles: as near to neighbours as the order in the layer allows, the leftmost edge at 0."""
+    x = [0.0] * len(widths)
+    for layer in layers:
+        free = 0.0
+        for number in layer:
+            x[number] = free + widths[number] / 2
+            free += widths[number] + gap
+    below, above = neighbours
+    for turn in range(2 * _ROUNDS):
+        near = above if turn % 2 == 0 else below
+        for layer in layers if turn % 2 == 0 else reversed(layers):
+            wanted, weights = list[float](), list[float]()
+            for number in layer:
+                # Trunks follow trunks, and nodes rather nodes.
+                alike = [one for one in near[number] if (one >= nodes) == (number >= nodes)]
+                wanted.append(_middle([x[one] for one in alike or near[number]], x[number]))
+                weights.append(_STRAIGHT if alike and number >= nodes else 1.0)
+            apart = [(widths[one] + widths[other]) / 2 + gap for one, other in pairwise(layer)]
+            for number, at in zip(layer, _spread(wanted, weights, apart), strict=True):
+                x[number] = at
+    left = min(at - width / 2 for at, width in zip(x, widths, strict=True))
+    return [at - left for at in x]
+
+
+def _spread(wanted: list[float], weights: list[float], apart: list[float]) -> list[float]:
+    """Places nearest to those that are wanted, each so far from the one before: least squares.
+
+    Isotonic regression, by pooling those that are out of order.
+    """
+    offsets = [0.0]
+    for distance in apart:
+        offsets.append(offsets[-1] + distance)
+    pools = list[tuple[float, float, int]]()  # mean, weight, how many
+    for want, weight, offset in zip(wanted, weights, offsets, strict=True):
+        mean, heavy, count = want - offset, weight, 1
+        while pools and pools[-1][0] > mean:
+            other, more, several = pools.pop()
+            mean = (mean * heavy + other * more) / (heavy + more)
+            heavy, count = heavy + more, count + several
+        pools.append((mean, heavy, count))
+    means = [mean for mean, _, count in pools for _ in range(count)]
+    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
+
+
+def _tops(layers: Sequence[Sequence[int]], nodes: Sequence[Node], gap: float) -> list[float]:
+    tops, free = list[float](), 0.0
+    for layer in layers:
+        tops.append(free)
+        free += gap + max((nodes[one].height for one in layer if one < len(nodes)), default=0)
+    return tops
+
+
+def _lines(
+    places: Sequence[Place],
+    pieces: dict[tuple[int, int], list[int]],
+    through: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
+    rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
+) -> list[Line]:
+    """The pieces as lines; a trunk passes its layer upright."""
+    (ranks, x, trunks), (nodes, tops, heights) = through, rows
+    lines = list[Line]()
+    for (start, end), numbers in pieces.items():
+        if start < len(nodes):
+            rank, top = ranks[start], places[start].y + nodes[start].height
+        else:
+            rank = trunks[start - len(nodes)][1]
+            top = tops[rank]
+        upright = Place(x[start], top), Place(x[start], tops[rank] + heights[rank])
+        to = Place(x[end], tops[rank + 1])
+        points = upright if upright[0] != upright[1] else upright[:1]
+        lines.append(Line((*points, to), tuple(numbers)))
+    return lines
+
+
+def _upward(
+    nodes: Sequence[Node],
+    places: Sequence[Place],
+    edge: tuple[int, int],
+    number: int,
+    x: float,
+) -> Line:
+    """An edge that leads up again, on the right of everything."""
+    start, end = edge
+    down, up = places[start].y + nodes[start].height * 0.8, places[end].y + nodes[end].height * 0.2
+    leaves, reaches = (places[one].x + nodes[one].width / 2 for one in edge)
+    points = (Place(leaves, down), Place(x, down), Place(x, up), Place(reaches, up))
+    return Line(points, (number,))

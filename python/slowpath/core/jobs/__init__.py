@@ -1,0 +1,1 @@
+"""Supervised work: worker process, memory, signals, pools."""

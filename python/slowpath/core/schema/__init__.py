@@ -1,0 +1,1 @@
+"""Documents: their JSON Schemas, their types in Python, and validation."""

@@ -1,0 +1,52 @@
+"""The command `slowpath schema`."""
+
+from argparse import Namespace
+
+from slowpath.core.command import Command, argument
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.schema.validation import schema_names, schema_text
+from slowpath.core.terminal import out_lines
+
+
+def _schema(given: Namespace) -> int:
+
+    return print_schema(given.command)
+
+
+SCHEMA = Command(
+    (
+        "Print the JSON Schema (2020-12) of what a command writes with --format json.",
+        "With `catalogue`, that of slowpath calibrate --list; with `calibration`, that of slowpath "
+        "show TARGET.toml; with `experiment`, that of the "
+        "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
+        "chain facts and optimize; with `plan` and `verify`, those of slowpath chain plan and "
+        "verify; with `contention`, "
+        "`diagnosis`, `placement` and `suggestion`, those of slowpath contention train, diagnose, "
+        "place and suggest.",
+        "Documents of later versions may have further keys, and those of older versions lack some; "
+        "docs/json.md says more.",
+    ),
+    (
+        argument(
+            "COMMAND",
+            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
+            "verify, catalogue, calibration, experiment, contention, diagnosis, placement or "
+            "suggestion.",
+        ),
+    ),
+    _schema,
+)
+
+
+def print_schema(command: str) -> ExitCode:
+    """Writes the schema of the documents that a command writes.
+
+    Raises:
+        OptionError: when it writes none, or there is no such command.
+    """
+    names = schema_names()
+    if command not in names:
+        known = ", ".join(names)
+        raise OptionError("COMMAND", f"{command!r} writes no JSON; there are schemas of {known}")
+    out_lines(schema_text(command).splitlines())
+    return ExitCode.FINE

@@ -1,0 +1,257 @@
+"""JSON Schemas of documents, and validation of untrusted JSON against them.
+
+Those of `bound`, `show` and `compile` are derived from the engine's types, see `make bless`.
+That of `experiment` is of what users write, in YAML.
+
+Of JSON Schema it knows what the schemas in `documents` use. A definition is read once and becomes a
+function that checks: results can have thousands of paths. `minimum` is left to other validators:
+wherever a number is used, negative ones do no harm.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
+from typing import Any
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "documents")
+
+
+def schema_names() -> list[str]:
+    """The commands whose JSON has a schema."""
+    return sorted(file.removesuffix(".json") for file in os.listdir(_FOLDER))
+
+
+def schema_text(name: str) -> str:
+    """The schema of what a command writes with `--format json`, as JSON.
+
+    Raises:
+        FileNotFoundError: when there is none of that name.
+    """
+    with open(os.path.join(_FOLDER, f"{name}.json"), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The same, read."""
+    read: dict[str, Any] = json.loads(schema_text(name))
+    return read
+
+
+_LARGEST = 1e300
+"""No cost or rate comes near; larger whole numbers are no numbers to calculate with."""
+_KINDS: dict[str, tuple[type, str]] = {
+    "string": (str, "text"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
+    "object": (dict, "an object"),
+    "null": (NoneType, "null"),
+}
+"""The types of JSON but numbers: what they are in Python, and in words."""
+
+_Check = Callable[[Any], None]
+"""Raises a `ShapeError` when a value does not fit."""
+_Schema = Mapping[str, Any]
+
+
+class ShapeError(ValueError):
+    """What does not fit, and where: `results[3].guarantee: is not ...`."""
+
+    def __init__(self, problem: str, place: str = "") -> None:
+        super().__init__(problem, place)
+        self.problem = problem
+        self.place = place
+
+    def within(self, place: str) -> "ShapeError":
+        """The same problem, seen from what contains its place."""
+        return ShapeError(self.problem, place + self.place)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
+def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str) -> None:
+    """Checks that a value read from JSON fits a schema, which refers to definitions by name.
+
+    Keys that are missing and have a default, or may be null, become null: older versions did not
+    write them. Keys that are not known stay.
+
+    Raises:
+        ShapeError: naming the first place that does not fit.
+    """
+    try:
+        _Reader(definitions).check(schema)(value)
+    except ShapeError as problem:
+        raise problem.within(place) from None
+
+
+class _Reader:
+    """Makes functions of schemas, one of each definition."""
+
+    def __init__(self, definitions: _Schema) -> None:
+        self._definitions = definitions
+        self._known: dict[str, _Check] = {}
+
+    def check(self, schema: _Schema) -> _Check:
+        """The function that checks what a schema says."""
+        if "$ref" in schema:
+            return self._definition(schema["$ref"].rpartition("/")[2])
+        choices = schema.get("anyOf", schema.get("oneOf"))
+        if choices is not None:
+            words = [choice["const"] for choice in choices if "const" in choice]
+            return _words(words) if words else self._union(choices)
+        kind = schema["type"]
+        if isinstance(kind, list):
+            return self._union([{**schema, "type": one} for one in kind])
+        if kind == "object":
+            return self._object(schema)
+        if kind == "array":
+            return self._array(schema)
+        return _number(kind) if kind in {"integer", "number"} else _plain(kind)
+
+    def _definition(self, name: str) -> _Check:
+        if name not in self._known:
+            self._known[name] = self.check(self._definitions[name])
+        return self._known[name]
+
+    def _union(self, choices: Sequence[_Schema]) -> _Check:
+        others = [choice for choice in choices if choice.get("type") != "null"]
+        return _union([self.check(one) for one in others], may_be_null=len(others) < len(choices))
+
+    def _object(self, schema: _Schema) -> _Check:
+        if "properties" not in schema:
+            return _dict(self.check(schema["additionalProperties"]))
+        checks = {key: self._key(inner) for key, inner in schema["properties"].items()}
+        nullable = {key for key, inner in schema["properties"].items() if _may_be_null(inner)}
+        return _record(checks, nullable, set(schema["required"]))
+
+    def _key(self, schema: _Schema) -> _Check:
+        check = self.check(schema)
+        return _union([check], may_be_null=True) if "default" in schema else check
+
+    def _array(self, schema: _Schema) -> _Check:
+        if "prefixItems" in schema:
+            return _tuple([self.check(item) for item in schema["prefixItems"]])
+        return _list(self.check(schema["items"]))
+
+
+def _may_be_null(schema: _Schema) -> bool:
+    kinds = [schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", ()))]
+    return "default" in schema or any(kind == "null" or "null" in (kind or ()) for kind in kinds)
+
+
+def _plain(name: str) -> _Check:
+    kind, words = _KINDS[name]
+
+    def check(value: object) -> None:
+        if not isinstance(value, kind):
+            raise ShapeError(f"should be {words}")
+
+    return check
+
+
+def _words(allowed: Sequence[str]) -> _Check:
+    def check(value: object) -> None:
+        if value not in allowed:
+            raise ShapeError(f"should be {', '.join(allowed[:-1])} or {allowed[-1]}")
+
+    return check
+
+
+def _number(name: str) -> _Check:
+    words = "a whole number" if name == "integer" else "a number"
+    kinds = (int,) if name == "integer" else (int, float)
+
+    def check(value: object) -> None:
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise ShapeError(f"should be {words}")
+        if not -_LARGEST <= value <= _LARGEST:
+            raise ShapeError("is no number to calculate with")
+
+    return check
+
+
+def _list(item: _Check) -> _Check:
+    is_list = _plain("array")
+
+    def check(value: list[object]) -> None:
+        is_list(value)
+        at = 0
+        try:
+            for at, one in enumerate(value):  # noqa: B007 - of the one that raises
+                item(one)
+        except ShapeError as problem:
+            raise problem.within(f"[{at}]") from None
+
+    return check
+
+
+def _tuple(items: Sequence[_Check]) -> _Check:
+    is_list, length = _plain("array"), len(items)
+
+    def check(value: list[object]) -> None:
+        is_list(value)
+        if len(value) != length:
+            raise ShapeError(f"should have {length} entries")
+        at = 0
+        try:
+            for item in items:
+                item(value[at])
+                at += 1
+        except ShapeError as problem:
+            raise problem.within(f"[{at}]") from None
+
+    return check
+
+
+def _dict(item: _Check) -> _Check:
+    is_dict = _plain("object")
+
+    def check(value: dict[str, object]) -> None:
+        is_dict(value)
+        key = ""
+        try:
+            for key, one in value.items():  # noqa: B007 - of the one that raises
+                item(one)
+        except ShapeError as problem:
+            raise problem.within(f".{key}") from None
+
+    return check
+
+
+def _record(checks: Mapping[str, _Check], nullable: set[str], required: set[str]) -> _Check:
+    is_dict = _plain("object")
+
+    def check(value: dict[str, object]) -> None:
+        is_dict(value)
+        for key, item in checks.items():
+            if key not in value:
+                if key in nullable:
+                    value[key] = None
+                elif key in required:
+                    raise ShapeError(f"lacks {key!r}")
+                continue
+            try:
+                item(value[key])
+            except ShapeError as problem:
+                raise problem.within(f".{key}") from None
+
+    return check
+
+
+def _union(checks: Sequence[_Check], *, may_be_null: bool) -> _Check:
+    def check(value: object) -> None:
+        if value is None and may_be_null:
+            return
+        worst = ShapeError("should be null")
+        for one in checks:
+            try:
+                one(value)
+            except ShapeError as problem:
+                # What is wrong inside tells more than that it is not the right one.
+                worst = problem if len(problem.place) >= len(worst.place) else worst
+            else:
+                return
+        raise worst
+
+    return check

@@ -1,0 +1,113 @@
+"""Selection of programs by globs on sections and names, as `xdp-loader` does it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.core.engine.objects import ProgramInfo
+from slowpath.core.errors import OptionError
+
+UNKNOWN = "unknown"
+"""The kind of programs whose section does not name one that the kernel has."""
+
+
+class Selection(NamedTuple):
+    """Globs; none of a kind means all."""
+
+    sections: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.sections or self.names)
+
+    def matches(self, section: str, name: str) -> bool:
+        """Whether a program is meant: by one glob of each kind that is given."""
+        return _any(self.sections, section) and _any(self.names, name)
+
+    @property
+    def option(self) -> str:
+        """The option to name where the selection is to blame."""
+        return "--section" if self.sections else "--prog-name"
+
+    def words(self) -> list[str]:
+        """The options that say the same."""
+        pairs = [("--section", glob) for glob in self.sections]
+        pairs += [("--prog-name", glob) for glob in self.names]
+        return [word for pair in pairs for word in pair]
+
+    def __str__(self) -> str:
+        options = [f"--section {glob!r}" for glob in self.sections]
+        return " ".join([*options, *(f"--prog-name {glob!r}" for glob in self.names)])
+
+
+def _any(globs: Sequence[str], text: str) -> bool:
+    if not globs:
+        return True
+    from fnmatch import fnmatchcase
+
+    return any(fnmatchcase(text, glob) for glob in globs)
+
+
+def choose(
+    programs: Sequence[ProgramInfo], selection: Selection
+) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
+    """The programs to analyse, and those that are left out because of their kind.
+
+    The only program of an object is meant, if nothing tells that it is of another kind than XDP.
+    """
+    meant = [p for p in programs if selection.matches(p.section, p.name)]
+    if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
+        return meant, []
+    chosen = [program for program in meant if program.kind == "xdp"]
+    return chosen, [program for program in meant if program.kind != "xdp"]
+
+
+def meant_by(
+    path: str, programs: Sequence[ProgramInfo] | None, wanted: str | None
+) -> ProgramInfo | str:
+    """The program of the object at `path` that a description means, or why it means none."""
+    if programs is None:
+        return f"{path} is no BPF object"
+    if wanted is not None:
+        named = [one for one in programs if one.name == wanted]
+        return (
+            named[0]
+            if named
+            else f"{path} has no program {wanted}; there are {list_programs(programs)}"
+        )
+    chosen, others = choose(programs, Selection())
+    if not chosen:
+        return f"{path}: {nothing_to_choose(others)}"
+    if len(chosen) > 1:
+        return f"{path} has several programs; say `program:`, of {list_programs(chosen)}"
+    return chosen[0]
+
+
+def remark_on(program: ProgramInfo) -> str | None:
+    """What is to be said of a program that is analysed although nothing says that it is XDP."""
+    if program.kind != UNKNOWN:
+        return None
+    return (
+        f"{program.name}: section {program.section!r} does not say of which type the program is; "
+        "it is taken for XDP"
+    )
+
+
+def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
+    """Why no program of an object is chosen without being asked for, and what can be."""
+    if not others:
+        return "no XDP program in the object; there is none"
+    reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"
+    if any(program.kind == UNKNOWN for program in others):
+        return f"{reason}; --section and --prog-name choose those of unknown type"
+    return f"{reason}; programs of other types than XDP are not analysed"
+
+
+def no_match(selection: Selection, known: Sequence[str] = ()) -> OptionError:
+    """The error of a selection without a program, where there are others that are called so."""
+    there_are = f"; there are {', '.join(known)}" if known else ""
+    return OptionError(selection.option, f"no program matches {selection}{there_are}")
+
+
+def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:
+    """The programs as `SECTION: NAME`, for messages."""
+    return ", ".join(f"{p.section}: {p.name}" + (f" ({p.kind})" if kinds else "") for p in programs)

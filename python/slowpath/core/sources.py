@@ -1,0 +1,134 @@
+"""Kinds of program files, told by their content: objects, listings, C, LLVM IR.
+
+It is recognised by its content, and by its name where that says nothing, so that nobody has to
+guess why it is no listing.
+"""
+
+import re
+import shlex
+from contextlib import suppress
+from typing import NamedTuple
+
+from slowpath.core.schema.provenance import Provenance
+
+HEAD = 1 << 16
+"""So many bytes tell what a file is."""
+_ELF = b"\x7fELF"
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+"""Magic numbers of LLVM bitcode, and of its wrapper (LLVM Bitcode File Format)."""
+_LISTING = rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})"
+"""A line of an NFP listing, or of the disassembly of an object. Here and below, each line is looked
+at once, however long it is or blank."""
+_TEXTS = {
+    "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .{0,80}@)',
+    "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
+    "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
+}
+"""Lines that texts of a kind have, by extension."""
+KINDS = {
+    "bc": ("LLVM bitcode", ("-x", "ir")),
+    "ll": ("LLVM's intermediate language", ("-x", "ir")),
+    "s": ("assembler source", ("-x", "assembler")),
+    "c": ("C source", ("-x", "c")),
+}
+"""By extension: what a file is, and how clang is told so where the name does not say it."""
+
+
+_CAPTURES = (
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)
+"""Magic numbers of pcap, with microseconds and nanoseconds, and of pcapng."""
+_PSA = rb"^[ \t]*#[ \t]*include[ \t]*[<\"](psa|pna)\.p4[>\"]"
+_OTHERS = {
+    "p4": (rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]", ""),
+    "spec": (
+        rb"^[ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]",
+        "is a pipeline of DPDK's software switch; slowpath takes BPF objects, C sources and "
+        "listings of the card",
+    ),
+    "click": (
+        rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"
+        rb"\w+[ \t]*::[ \t]*[A-Z]\w*[ \t]*\([^\n{]*[;>][ \t\r]*$)",
+        "is a Click configuration; slowpath insights takes the C++ of an element (*.cc)",
+    ),
+    "csv": (
+        rb"\A([^\n,;\t]{1,80}[,;\t]){1,200}[^\n,;\t]{0,80}\r?\n([^\n,;\t]{0,80}[,;\t]){0,200}-?[\d.]",
+        "is CSV, no program; slowpath fit takes measurements",
+    ),
+}
+"""Texts that are known and no programs, by extension: how they look, and what is said of them."""
+
+
+_SOURCES = {*KINDS, "h", "hh", "hpp", "cc", "cpp", "cxx", "asm", "yaml", "yml", "json", "toml"}
+"""Extensions of what is read as its name says, whatever it looks like."""
+
+
+class Clang(NamedTuple):
+    """How C is compiled."""
+
+    flags: tuple[str, ...] = ()
+    seconds: float | None = None  # for one file; None: the default
+    until: float | None = None  # for all work, by the monotonic clock; None: no limit
+    memory_bytes: int | None = None  # None: a share of what is free, or no limit
+
+
+def kind_of(file: str, data: bytes) -> str | None:
+    """What a file is, as an extension: `c`, `s`, `ll`, `bc`; None for all else."""
+    if data.startswith(_ELF):
+        return None
+    if data.startswith(_BITCODE):
+        return "bc"
+    head = data[:HEAD]
+    if re.search(_LISTING, head, re.MULTILINE):
+        return None
+    name = file.rpartition(".")[2].lower()
+    if b"\0" in head or not head.strip():
+        return None
+    if name in KINDS and name != "bc":
+        return name
+    found = (kind for kind, line in _TEXTS.items() if re.search(line, head, re.MULTILINE))
+    return next(found, None)
+
+
+def known_as(file: str, data: bytes) -> str | None:
+    """What a file is that is known and no program, with what makes one of it; None for all else."""
+    if data.startswith(_CAPTURES):
+        return "is a packet capture; name a program, and the capture with measure --pcap"
+    head = data[:HEAD]
+    name = file.rpartition("/")[2].rpartition(".")
+    stem, extension = (name[0], name[2].lower()) if name[1] else (name[2], "")
+    if b"\0" in head or not head.strip() or extension in _SOURCES:
+        return None
+    found = next((kind for kind in _OTHERS if kind == extension), None)
+    if found is None and not is_listing(head):
+        looks = ((kind, pattern) for kind, (pattern, _) in _OTHERS.items())
+        found = next((kind for kind, one in looks if re.search(one, head, re.MULTILINE)), None)
+    if found == "p4":
+        how = "--arch psa --xdp" if re.search(_PSA, head, re.MULTILINE) else "--target kernel"
+        command = f"p4c-ebpf {how} -o {shlex.quote(stem)}.c {shlex.quote(file)}"
+        return f"is P4; p4c-ebpf makes C of it ({command}), of which slowpath takes the object"
+    return None if found is None else _OTHERS[found][1]
+
+
+def is_listing(head: bytes) -> bool:
+    """Whether a file that begins so, with `HEAD` bytes or all it has, is code of the card."""
+    return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
+
+
+def is_c(file: str) -> bool:
+    """Whether a file is compiled, by its name."""
+    return file.endswith(".c")
+
+
+def provenance(*, compiled: bool) -> Provenance:
+    """Return the keys of a document that tell which compiler made its programs, if one did."""
+    if compiled:
+        from slowpath.core.compilers import CompilerError, find_compiler
+
+        with suppress(CompilerError):
+            return {"compiler": find_compiler().banner}
+    return {}

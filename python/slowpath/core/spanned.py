@@ -1,0 +1,310 @@
+"""YAML and JSON values that know the line they stand on, and checked readers of single values.
+
+Scalars stay text: what they are, whoever reads them knows. So `yes` is a word, and `1e6` a number.
+
+Python's reader says whether a text is JSON at all; what is left to do is to count lines.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from slowpath.core.errors import InputError, UnavailableError
+
+
+class Place(NamedTuple):
+    """Where something stands."""
+
+    file: str
+    line: int
+    key: str  # from the outermost one on, with dots; empty for the whole file
+
+    def refuse(self, why: str) -> NoReturn:
+        """Says what is wrong here.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(f"{self.file}:{self.line}", f"{self.key}: {why}" if self.key else why)
+
+
+class Marked(NamedTuple):
+    """A value and its place."""
+
+    place: Place
+    value: "str | list[Marked] | dict[str, Marked]"
+
+
+def called(found: Marked, key: str) -> Marked:
+    """The value, and all that is in it, under another key: a name says more than a number."""
+    return _renamed(found, len(found.place.key), key)
+
+
+def _renamed(found: Marked, length: int, key: str) -> Marked:
+    place = found.place._replace(key=key + found.place.key[length:])
+    if isinstance(found.value, list):
+        return Marked(place, [_renamed(one, length, key) for one in found.value])
+    if isinstance(found.value, dict):
+        renamed = {name: _renamed(one, length, key) for name, one in found.value.items()}
+        return Marked(place, renamed)
+    return Marked(place, found.value)
+
+
+def read_marked(file: str, text: str) -> Marked:
+    """The one document of a YAML file.
+
+    Raises:
+        InputError: when it is not valid YAML, or has what no description needs.
+        UnavailableError: when PyYAML is not installed.
+    """
+    yaml = _yaml()
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line = 1 if mark is None else mark.line + 1
+        Place(file, line, "").refuse(f"is not YAML: {problem.problem or problem.context}")
+    except yaml.YAMLError as problem:
+        Place(file, 1, "").refuse(f"is not YAML: {str(problem).splitlines()[0]}")
+    except RecursionError:
+        Place(file, 1, "").refuse("is not YAML that can be read: it is nested too deeply")
+    if node is None:
+        Place(file, 1, "").refuse("is empty; it has to be a table of keys")
+    return _marked(node, file, "", set())
+
+
+def _yaml() -> Any:  # noqa: ANN401 - a module
+    try:
+        import yaml
+    except ImportError:
+        reason = "PyYAML is not installed; pip install slowpath[models]"
+        raise UnavailableError(reason) from None
+    return yaml
+
+
+def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa: ANN401 - PyYAML's
+    place = Place(file, node.start_mark.line + 1, key)
+    if id(node) in above:
+        place.refuse("contains itself")
+    within = above | {id(node)}
+    if node.id == "scalar":
+        return Marked(place, _whole(place, str(node.value)))
+    if node.id == "sequence":
+        parts = enumerate(node.value, 1)
+        return Marked(place, [_marked(one, file, f"{key}[{at}]", within) for at, one in parts])
+    table = dict[str, Marked]()
+    for name, one in node.value:
+        there = Place(file, name.start_mark.line + 1, key)
+        if name.id != "scalar":
+            there.refuse("has a key that is no word")
+        inner = f"{key}.{name.value}" if key else str(name.value)
+        if name.value in table:
+            there._replace(key=inner).refuse("stands here twice")
+        _whole(there, str(name.value))
+        table[name.value] = _marked(one, file, inner, within)
+    return Marked(place, table)
+
+
+def _whole(place: Place, text: str) -> str:
+    """A text whose letters are whole: escapes as JSON has them write some as two halves."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        place.refuse("has half of a character, an escape from \\ud800 to \\udfff by itself")
+
+
+def yaml_text(document: object) -> str:
+    """A document as YAML, its keys in their order.
+
+    Raises:
+        UnavailableError: when PyYAML is not installed.
+    """
+    return str(_yaml().safe_dump(document, sort_keys=False, width=100))
+
+
+_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+)[\s,:]*')
+
+
+class _Token(NamedTuple):
+    line: int
+    text: str
+
+
+def read_marked_json(file: str, text: str) -> Marked:
+    """The one value of a JSON file; numbers, true, false and null are their words.
+
+    Raises:
+        InputError: when it is no JSON, or an object has a key twice.
+    """
+    try:
+        json.loads(text, parse_constant=_refuse)
+        tokens = _tokens(text)
+        return _json_spanned(next(tokens), tokens, file, "")
+    except json.JSONDecodeError as problem:
+        why = f"is not JSON: {problem.msg}, in column {problem.colno}"
+        Place(file, problem.lineno, "").refuse(why)
+    except ValueError as problem:
+        Place(file, 1, "").refuse(f"is not JSON: {problem}")
+    except RecursionError:
+        Place(file, 1, "").refuse("is not JSON that can be read: it is nested too deeply")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    line = 1
+    for found in _TOKEN.finditer(text):
+        line += text.count("\n", found.start(), found.start(1))
+        yield _Token(line, found[1])
+        line += text.count("\n", found.start(1), found.end())
+
+
+def _json_spanned(token: _Token, tokens: Iterator[_Token], file: str, key: str) -> Marked:
+    place = Place(file, token.line, key)
+    if token.text == "[":
+        return Marked(place, [*_items(tokens, file, key)])
+    if token.text == "{":
+        return Marked(place, _table(tokens, file, key))
+    return Marked(place, _word(place, token.text))
+
+
+def _items(tokens: Iterator[_Token], file: str, key: str) -> Iterator[Marked]:
+    for at, token in enumerate(tokens, 1):
+        if token.text == "]":
+            return
+        yield _json_spanned(token, tokens, file, f"{key}[{at}]")
+
+
+def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Marked]:
+    table = dict[str, Marked]()
+    for token in tokens:
+        if token.text == "}":
+            break
+        place = Place(file, token.line, key)
+        name = _word(place, token.text)
+        inner = f"{key}.{name}" if key else name
+        if name in table:
+            place._replace(key=inner).refuse("stands here twice")
+        table[name] = _json_spanned(next(tokens), tokens, file, inner)
+    return table
+
+
+def _word(place: Place, token: str) -> str:
+    """What a token says; of letters that are whole."""
+    if not token.startswith('"'):
+        return token
+    word = str(json.loads(token))
+    if any("\ud800" <= letter <= "\udfff" for letter in word):
+        place.refuse("has half of a character, an escape from \\ud800 to \\udfff by itself")
+    return word
+
+
+Table = dict[str, Marked]
+
+
+def table(found: Marked, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
+    """A table with these keys and no others.
+
+    Raises:
+        InputError: when one is missing, or is not known.
+    """
+    if not isinstance(found.value, dict):
+        found.place.refuse(f"is no table; it has the keys {_listed((*needed, *optional))}")
+    known = (*needed, *optional)
+    for key, inner in found.value.items():
+        if key not in known:
+            inner.place.refuse(f"is not known here; there are {_listed(known)}")
+    missing = [key for key in needed if key not in found.value]
+    if missing:
+        found.place.refuse(f"lacks {_listed(missing)}")
+    return found.value
+
+
+def words_of(found: Marked) -> Table:
+    """A table with any keys.
+
+    Raises:
+        InputError: when it is none.
+    """
+    if not isinstance(found.value, dict):
+        found.place.refuse("is no table of names and their values")
+    return found.value
+
+
+def items(found: Marked) -> list[Marked]:
+    """A list.
+
+    Raises:
+        InputError: when it is none.
+    """
+    if not isinstance(found.value, list):
+        found.place.refuse("is no list; write [one, another]")
+    return found.value
+
+
+def text(found: Marked) -> str:
+    """Any text.
+
+    Raises:
+        InputError: when it is a list or table, or empty.
+    """
+    if not isinstance(found.value, str) or not found.value.strip():
+        found.place.refuse("is no text")
+    return found.value.strip()
+
+
+def name(found: Marked) -> str:
+    """A name that can be that of a directory.
+
+    Raises:
+        InputError: when it is none.
+    """
+    word = text(found)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", word):
+        found.place.refuse(f"{word!r} is no name; use small letters, digits and hyphens, up to 64")
+    return word
+
+
+def word(found: Marked, allowed: Iterable[str]) -> str:
+    """One of some words.
+
+    Raises:
+        InputError: when it is none of them.
+    """
+    said, known = text(found), tuple(allowed)
+    if said not in known:
+        found.place.refuse(f"{said!r} is none of {_listed(known)}")
+    return said
+
+
+def whole(said: str) -> int | None:
+    """The whole number that a text is, or None."""
+    if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", said):
+        return None
+    value = float(said.replace("_", ""))
+    return int(value) if value.is_integer() else None
+
+
+def decimal(found: Marked, least: float, most: float = math.inf) -> float:
+    """A number, not necessarily a whole one.
+
+    Raises:
+        InputError: when it is none, or beyond its limits.
+    """
+    said = text(found)
+    try:
+        value = float(said)
+    except ValueError:
+        value = math.nan
+    if math.isinf(value) or not least <= value <= most:
+        limits = f"from {least:g} up" if math.isinf(most) else f"from {least:g} to {most:g}"
+        found.place.refuse(f"{said[:40]!r} is no number {limits}")
+    return value
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)

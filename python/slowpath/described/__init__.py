@@ -1,1 +1,0 @@
-"""Files that users write in YAML: read such that every complaint names file, line and key."""

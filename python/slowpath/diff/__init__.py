@@ -1,0 +1,1 @@
+"""The slice `diff`: effects of a change on the guarantees of programs."""

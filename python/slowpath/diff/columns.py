@@ -1,0 +1,225 @@
+"""Columns of a comparison, named as in veristat, and their values as text.
+
+A quantity has four: `_a` is the old value, `_b` the new one, `_diff` is b - a, `_pct` is
+100 (b - a) / a. A text has `_a`, `_b`, and `_diff`, which says MATCH or MISMATCH. None is N/A: a
+side that does not have the value; a percentage of nothing.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+from slowpath.bound.report_rates import format_cycles
+from slowpath.core.schema.derived import is_count, is_found
+from slowpath.core.schema.rates import as_metric, format_apart, format_rate
+from slowpath.core.schema.results import Result
+from slowpath.diff.pairs import Pair
+
+Value = float | str | None
+Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
+"""What becomes of a guarantee; unknown after an error."""
+
+ESTIMATED = "estimated_ns"
+"""The quantity that is estimated, not guaranteed."""
+NUMBERS = (
+    "bitrate",
+    "packetrate",
+    "processing_cycles",
+    "dram_cycles",
+    "instructions",
+    "memory_accesses",
+    "min_packet_size",
+    ESTIMATED,
+)
+"""Quantities that every comparison has; targets with other components have further ones."""
+TEXTS = ("verdict", "bottleneck", "error")
+NAMES = ("file", "section", "program", "target", "metric")
+"""What pairs have once: that of the new side, or of the old one where there is no new."""
+NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
+TEXT_SUFFIXES = ("_a", "_b", "_diff")
+_PERCENT = 100
+
+
+class Row(NamedTuple):
+    """A pair with the values of its columns."""
+
+    pair: Pair
+    values: dict[str, Value]
+
+    @property
+    def metric(self) -> str:
+        """The quantity that the guarantees are about."""
+        return metric_column(self.pair.measured)
+
+    def known(self, column: str) -> Value:
+        """The value in a column; None where there is none."""
+        return self.values.get(column)
+
+    def number(self, column: str) -> float | None:
+        """The value in a column of numbers."""
+        value = self.values.get(column)
+        return None if isinstance(value, str) else value
+
+
+def metric_column(result: Result) -> str:
+    """The column of what a result guarantees."""
+    return result["metric"].replace("-", "_")
+
+
+def more_is_better(column: str) -> bool:
+    """Whether it is good when a quantity rises: rates should, costs and counts should not."""
+    return as_metric(column) is not None
+
+
+def make_row(pair: Pair) -> Row:
+    """The values of all columns of a pair."""
+    values = dict[str, Value]()
+    for name in NAMES:
+        source = pair.measured if name in {"target", "metric"} else pair.present
+        text = source[name]  # type: ignore[literal-required]
+        values[name] = values[f"{name}_a"] = values[f"{name}_b"] = text
+    for side, result in (("a", pair.old), ("b", pair.new)):
+        if result is not None:
+            values |= {f"{name}_{side}": result[name] for name in NAMES}  # type: ignore[literal-required]
+    old = {} if pair.old is None else numbers_of(pair.old)
+    new = {} if pair.new is None else numbers_of(pair.new)
+    for name in dict.fromkeys((*NUMBERS, *old, *new)):
+        a, b = old.get(name), new.get(name)
+        values |= {f"{name}_a": a, f"{name}_b": b, f"{name}_diff": None, f"{name}_pct": None}
+        if a is not None and b is not None:
+            if name == ESTIMATED and not pair.same_machine:
+                continue
+            values[f"{name}_diff"] = b - a
+            values[f"{name}_pct"] = _percent(a, b)
+    for name in TEXTS:
+        first, second = (None if r is None else text_of(r, name) for r in (pair.old, pair.new))
+        both = pair.old is not None and pair.new is not None
+        equal = "MATCH" if first == second else "MISMATCH"
+        values |= {f"{name}_a": first, f"{name}_b": second, f"{name}_diff": equal if both else None}
+    return Row(pair, values)
+
+
+def _percent(a: float, b: float) -> float | None:
+    """By how many percent b is more than a; None when a is nothing, or nearly, and b is more."""
+    if a == 0:
+        return 0.0 if b == 0 else None
+    percent = _PERCENT * (b - a) / a
+    return percent if math.isfinite(percent) else None
+
+
+def numbers_of(result: Result) -> dict[str, float | None]:
+    """The quantities of a result; what is guaranteed, be it exact or not."""
+    guarantee, profile = result["guarantee"], result["profile"]
+    if guarantee is None:
+        return {}
+    numbers: dict[str, float | None] = {
+        "bitrate": guarantee["bitrate_bps"],
+        "packetrate": guarantee["packetrate_pps"],
+    }
+    if is_count(result):
+        numbers |= {name.replace(" ", "_"): n for name, n in (guarantee["counts"] or {}).items()}
+    elif profile is not None:
+        numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
+    if result["estimate"] is not None:
+        numbers[ESTIMATED] = result["estimate"]["ns"]
+    if is_found(guarantee) and result["paths"]:
+        numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
+    return numbers
+
+
+def text_of(result: Result, name: str) -> str | None:
+    """A text of a result; the verdict is that of the guarantee, or `error`."""
+    guarantee = result["guarantee"]
+    if name == "error":
+        return result["error"]
+    if name == "bottleneck":
+        return None if guarantee is None else guarantee["bottleneck"]
+    if guarantee is None:
+        return "error"
+    return guarantee["verdict"]
+
+
+def change_of(row: Row) -> Change:
+    """What became of the guarantee."""
+    if row.pair.old is None:
+        return "new"
+    if row.pair.new is None:
+        return "gone"
+    difference = row.number(f"{row.metric}_diff")
+    if difference is None:
+        return "unknown"
+    if difference == 0:
+        return "same"
+    return "better" if (difference > 0) is more_is_better(row.metric) else "worse"
+
+
+NOT_AVAILABLE = "N/A"
+
+
+def cell(row: Row, column: str) -> str:
+    """The text of a value; a guarantee that is not exact is marked with `>=`, `<=` or `(if)`."""
+    value = row.known(column)
+    if value is None or isinstance(value, str):
+        return NOT_AVAILABLE if value is None else value
+    base, _, suffix = column.rpartition("_")
+    rate = as_metric(base)
+    if suffix == "pct":
+        return format_percent(value)
+    if suffix == "diff":
+        if not value:
+            return "0"
+        sign = "-" if value < 0 else "+"
+        size = format_rate(abs(value), rate) if rate else format_cycles(abs(value))
+        return sign + size
+    text = format_cycles(value) if rate is None else _rate(row, column, value)
+    return _mark(row, base, suffix) + text + _condition(row, base, suffix)
+
+
+def _rate(row: Row, column: str, value: float) -> str:
+    """A rate with enough digits to tell it from the other side's."""
+    base, _, suffix = column.rpartition("_")
+    metric = as_metric(base) or "bitrate"
+    other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
+    if other is None or other == value:
+        return format_rate(value, metric)
+    return format_apart(value, other, metric)[0]
+
+
+def _mark(row: Row, base: str, suffix: str) -> str:
+    if base != row.metric or row.known(f"verdict_{suffix}") != "bound":
+        return ""
+    return ">= " if more_is_better(base) else "<= "
+
+
+def _condition(row: Row, base: str, suffix: str) -> str:
+    """Marks a guarantee that is exact under conditions."""
+    conditional = base == row.metric and row.known(f"verdict_{suffix}") == "conditional"
+    return " (if)" if conditional else ""
+
+
+def format_percent(value: float) -> str:
+    """A change in percent with two decimals, as veristat has it; never 0 for what is not."""
+    text = f"{value:+.2f} %"
+    if value and not text.strip("+-0. %"):
+        return f"{'+' if value > 0 else '-'}<0.01 %"
+    return "0 %" if not value else text
+
+
+def also_changed(row: Row) -> str:
+    """What else is different between the sides, in short."""
+    parts = [
+        f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
+        for name in ("verdict", "bottleneck")
+        if row.known(f"{name}_diff") == "MISMATCH"
+    ]
+    changed = [column.removesuffix("_diff") for column in row.values if column.endswith("_diff")]
+    bases = [base for base in changed if base != row.metric and row.number(f"{base}_diff")]
+    parts += [f"{base} {cell(row, f'{base}_a')} -> {cell(row, f'{base}_b')}" for base in bases]
+    return ", ".join(parts)
+
+
+def summary(rows: list[Row]) -> str:
+    """How many programs of each change there are: `1 worse, 2 same`."""
+    changes = [change_of(row) for row in rows]
+    words = ("worse", "better", "same", "new", "gone", "unknown")
+    counts = [f"{changes.count(word)} {word}" for word in words if word in changes]
+    return ", ".join(counts) or "no programs"

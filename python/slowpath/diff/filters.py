@@ -1,0 +1,324 @@
+"""Filter expressions over columns, and gates (`--fail-on`).
+
+They are written as for veristat: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names; a column
+without suffix is that of the new side.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import NamedTuple
+
+from slowpath.core.schema.rates import parse_rate
+from slowpath.diff.columns import ESTIMATED, NAMES, NUMBERS, TEXTS, Row, Value, cell
+
+_COMPARISON = re.compile(
+    r"\s*(?P<column>[A-Za-z][\w-]*)\s*(?P<operator>==|!=|<>|<=|>=|=|<|>)\s*(?P<value>\S(.*\S)?)\s*",
+    re.ASCII,
+)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*%?", re.ASCII)
+_OPERATORS = {"=": "==", "<>": "!="}
+_NOT_AVAILABLE = "N/A"
+
+
+class Comparison(NamedTuple):
+    """A column, held against a value."""
+
+    column: str
+    operator: str  # ==, !=, <, <=, >, >=
+    value: Value  # None: N/A
+
+    def holds(self, row: Row) -> bool | None:
+        """Whether it holds; None when that cannot be told because the row's value is N/A."""
+        found = row.known(full_name(self.column, row.values))
+        if self.value is None:
+            return (found is None) is (self.operator == "==")
+        if found is None:
+            return None
+        if isinstance(found, str) or isinstance(self.value, str):
+            return fnmatchcase(str(found), str(self.value)) is (self.operator == "==")
+        return _compare(found, self.operator, self.value)
+
+
+class Glob(NamedTuple):
+    """A pattern for names: of a program or file, or `FILE/PROGRAM`."""
+
+    pattern: str
+
+    def holds(self, row: Row) -> bool:
+        """Whether a name on either side fits."""
+        file, _, program = self.pattern.rpartition("/")
+        for result in row.pair:
+            if result is None:
+                continue
+            names = (result["file"], PurePath(result["file"]).name)
+            if fnmatchcase(result["program"], program) and (
+                not file or any(fnmatchcase(name, file) for name in names)
+            ):
+                return True
+            if any(fnmatchcase(name, self.pattern) for name in names):
+                return True
+        return False
+
+
+class Filter(NamedTuple):
+    """What programs are shown for, or not."""
+
+    negated: bool
+    condition: Comparison | Glob
+
+
+def parse_filter(text: str) -> Filter:
+    """Reads `[!]COLUMN OPERATOR VALUE` or `[!]GLOB`.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    stripped = text.strip()
+    negated = stripped.startswith("!")
+    body = stripped[1:].strip() if negated else stripped
+    if not re.search(r"[<>=]", body):
+        if not body:
+            raise ValueError(f"{text!r} is no filter; write 'bitrate_pct < -5', or a glob on names")
+        return Filter(negated, Glob(body))
+    return Filter(negated, parse_comparison(body))
+
+
+def parse_comparison(text: str) -> Comparison:
+    """Reads `COLUMN OPERATOR VALUE`.
+
+    Raises:
+        ValueError: when it is none, or the value does not go with the column or operator.
+    """
+    match = _COMPARISON.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no comparison; write for example 'bitrate_pct < -5'")
+    column = match["column"].lower().replace("-", "_")
+    operator = _OPERATORS.get(match["operator"], match["operator"])
+    value = _value(match["value"])
+    if operator not in {"==", "!="} and not isinstance(value, int | float):
+        raise ValueError(f"{text!r}: {operator} needs a number, {match['value']!r} is none")
+    base = _base(column)
+    if base in {*TEXTS, *NAMES}:
+        if operator not in {"==", "!="}:
+            raise ValueError(f"{text!r}: {column} is a text, compare it with == or !=")
+        value = value if value is None else match["value"]
+    elif base in NUMBERS and isinstance(value, str):
+        raise ValueError(f"{text!r}: {column} is a number, {match['value']!r} is none")
+    return Comparison(column, operator, value)
+
+
+def _value(text: str) -> Value:
+    if text == _NOT_AVAILABLE:
+        return None
+    if _NUMBER.fullmatch(text):
+        return float(text.removesuffix("%"))
+    try:
+        return parse_rate(text).value
+    except ValueError:
+        return text
+
+
+def _compare(found: float, operator: str, value: float) -> bool:
+    match operator:
+        case "<":
+            return found < value
+        case "<=":
+            return found <= value
+        case ">":
+            return found > value
+        case ">=":
+            return found >= value
+        case "!=":
+            return found != value
+        case _:
+            return found == value
+
+
+def _base(column: str) -> str:
+    return re.sub(r"_(a|b|diff|pct)$", "", column)
+
+
+def full_name(column: str, known: Collection[str]) -> str:
+    """A column by its full name: `_b` where no suffix is given."""
+    return column if column in known else f"{column}_b"
+
+
+def check_column(column: str, rows: Sequence[Row]) -> None:
+    """A column has to be one of the table.
+
+    Raises:
+        ValueError: when it is not.
+    """
+    known = [*NAMES, *NUMBERS, *TEXTS]
+    for row in rows:
+        known += [_base(name) for name in row.values]
+    values = {name for row in rows for name in row.values}
+    if not rows or full_name(column, values) in values:
+        return
+    names = ", ".join(dict.fromkeys(known))
+    raise ValueError(f"there is no column {column!r}; there are {names}, with _a, _b, _diff, _pct")
+
+
+def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
+    """The rows that a filter fits, all if there is none that is not negated, and no negated one."""
+    wanted = [f.condition for f in filters if not f.negated]
+    unwanted = [f.condition for f in filters if f.negated]
+    kept = []
+    for row in rows:
+        if any(condition.holds(row) for condition in unwanted):
+            continue
+        if not wanted or any(condition.holds(row) for condition in wanted):
+            kept.append(row)
+    return kept
+
+
+class Order(NamedTuple):
+    """A column to sort by."""
+
+    column: str
+    descending: bool | None  # None: numbers are, texts are not
+    magnitude: bool
+
+
+_ORDER = re.compile(r"(?P<bar>\|?)(?P<column>[A-Za-z][\w-]*?)(?P=bar)(?P<way>[\^v]?)", re.ASCII)
+
+
+def parse_sort(text: str) -> list[Order]:
+    """Reads `COLUMN[^|v],...`, or `|COLUMN|` for the magnitude.
+
+    Raises:
+        ValueError: when it is something else.
+    """
+    orders = []
+    for piece in text.split(","):
+        match = _ORDER.fullmatch(piece.strip())
+        if match is None:
+            raise ValueError(f"{piece!r} is no column to sort by; write for example bitrate_pct^")
+        column = match["column"].lower().replace("-", "_")
+        way = {"^": False, "v": True, "": None}[match["way"]]
+        orders.append(Order(column, way, bool(match["bar"])))
+    return orders
+
+
+def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
+    """The rows in that order; N/A comes last, equal ones stay as they are."""
+    ordered = list(rows)
+    for order in reversed(orders):
+        numbers = dict[int, float]()
+        texts = dict[int, str]()
+        for index, row in enumerate(ordered):
+            value = row.known(full_name(order.column, row.values))
+            if isinstance(value, str):
+                texts[index] = value
+            elif value is not None:
+                numbers[index] = abs(value) if order.magnitude else value
+        falling = sorted(numbers, key=lambda at: numbers[at], reverse=order.descending is not False)
+        rising = sorted(texts, key=lambda at: texts[at], reverse=order.descending is True)
+        rest = [at for at in range(len(ordered)) if at not in numbers and at not in texts]
+        ordered = [ordered[at] for at in (*falling, *rising, *rest)]
+    return ordered
+
+
+class Gate(NamedTuple):
+    """A condition that no program may fulfil, and how it was written."""
+
+    text: str
+    condition: Comparison
+
+
+_ALLOW = ("--allow-new", "--allow-gone")
+
+
+class Allowed(NamedTuple):
+    """Programs that pass what cannot be told because only one side has them."""
+
+    new: bool = False
+    gone: bool = False
+    unread: str | None = None  # a file of OLD that could not be read: what it had is not known
+
+    def words(self) -> list[str]:
+        """The options that say the same."""
+        return [option for option, given in zip(_ALLOW, self[:2], strict=True) if given]
+
+    def lets_pass(self, row: Row) -> bool:
+        """Whether a program may lack a value that a gate needs."""
+        if row.pair.old is None:
+            return self.new and self.unread is None
+        return row.pair.new is None and self.gone
+
+    def hint(self, row: Row) -> str:
+        """How such a program would pass, or why it does not."""
+        if row.pair.old is None and self.new:
+            return f"; --allow-new does not hold, because {self.unread} could not be read"
+        if row.pair.old is None:
+            return "; --allow-new lets new programs pass"
+        if row.pair.new is None:
+            return "; --allow-gone lets removed programs pass"
+        return ""
+
+
+_NONE = Allowed()
+
+
+class Failure(NamedTuple):
+    """A program that a gate stops, and why in words."""
+
+    row: Row
+    gate: Gate
+    reason: str
+    unknown: bool  # the value is N/A
+
+
+def failures(rows: Sequence[Row], gates: Sequence[Gate], allowed: Allowed = _NONE) -> list[Failure]:
+    """What the gates stop; guaranteed values count, be they exact or not."""
+    found = []
+    for row in rows:
+        for gate in gates:
+            holds = gate.condition.holds(row)
+            if holds is False or (holds is None and allowed.lets_pass(row)):
+                continue
+            if holds is None:
+                reason = _unknown(row, gate) + allowed.hint(row)
+                found.append(Failure(row, gate, reason, unknown=True))
+            else:
+                found.append(Failure(row, gate, _known(row, gate), unknown=False))
+    return found
+
+
+def _known(row: Row, gate: Gate) -> str:
+    column = full_name(gate.condition.column, row.values)
+    reason = f"{column} is {cell(row, column)}, and --fail-on {gate.text!r} forbids that"
+    words = {"bound": "is a bound that is not exact", "conditional": "depends on assumptions"}
+    weaker = [
+        f"{side} {words[verdict]}"
+        for side, suffix in (("OLD", "a"), ("NEW", "b"))
+        if (verdict := str(row.known(f"verdict_{suffix}"))) in words
+    ]
+    return f"{reason} ({', '.join(weaker)})" if weaker else reason
+
+
+def _unknown(row: Row, gate: Gate) -> str:
+    column = full_name(gate.condition.column, row.values)
+    why = why_not_available(row, column)
+    return f"{column} is N/A ({why}), and --fail-on {gate.text!r} needs it"
+
+
+def why_not_available(row: Row, column: str) -> str:
+    """Why a value of a pair is missing."""
+    old, new = row.pair
+    if old is None:
+        return "OLD has no such program"
+    if new is None:
+        return "NEW has no such program"
+    failed = [name for name, r in (("OLD", old), ("NEW", new)) if r["error"] is not None]
+    if failed:
+        return f"{' and '.join(failed)} could not be analysed"
+    if column.startswith(ESTIMATED):
+        without = [name for name, r in (("OLD", old), ("NEW", new)) if r["estimate"] is None]
+        if without:
+            return f"there is no estimate of {' and '.join(without)}"
+        if not row.pair.same_machine:
+            return "OLD and NEW are estimated for different machines, dates or --entries"
+    return f"target {old['target']} and metric {old['metric']} do not have it for both"

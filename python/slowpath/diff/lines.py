@@ -1,0 +1,127 @@
+"""Source lines whose cost differs between two slowest paths.
+
+Lines are matched by function and text, several of the same text in their order; what a function is
+called does not matter for the program's own. Where there are no source lines, instructions are
+compared the same way. A line that a side does not have costs nothing there, so that all changes
+together are the change of the path.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from slowpath.core.schema.derived import main_component
+from slowpath.core.schema.results import Profile, Result
+from slowpath.diff.pairs import Pair
+
+
+class Place(NamedTuple):
+    """A line on the slowest path of one side."""
+
+    file: str | None  # None: an instruction
+    line: int
+    runs: int
+    cost: float
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return f".{self.line}"
+        return f"{PurePosixPath(self.file).name}:{self.line}"
+
+
+class LineChange(NamedTuple):
+    """A line whose cost differs."""
+
+    function: str | None  # of the new side, where it has the line
+    text: str
+    old: Place | None
+    new: Place | None
+
+    @property
+    def diff(self) -> float:
+        """By how much it got dearer."""
+        costs = [0 if place is None else place.cost for place in (self.new, self.old)]
+        return round(costs[0] - costs[1], 9)
+
+
+class Changes(NamedTuple):
+    """All lines whose costs differ."""
+
+    component: str  # what the costs are of
+    lines: list[LineChange]
+
+    def dearer(self, limit: int) -> list[LineChange]:
+        """Those that got dearer, the worst first."""
+        rising = [line for line in self.lines if line.diff > 0]
+        return sorted(rising, key=lambda line: -line.diff)[:limit]
+
+    def cheaper(self, limit: int) -> list[LineChange]:
+        """Those that got cheaper, the best first."""
+        falling = [line for line in self.lines if line.diff < 0]
+        return sorted(falling, key=lambda line: line.diff)[:limit]
+
+
+_Key = tuple[str | None, str]
+
+
+class _Item(NamedTuple):
+    function: str | None
+    text: str
+    place: Place
+
+
+def changed_lines(pair: Pair) -> Changes | None:
+    """The lines whose cost differs; None when a side does not say what its lines cost."""
+    old, new = pair
+    if old is None or new is None or old["profile"] is None or new["profile"] is None:
+        return None
+    component = main_component(new if pair.same_machine else {**new, "estimate": None})
+    if component is None or component not in old["profile"]["cost"]:
+        return None
+    sourced = bool(old["profile"]["lines"] and new["profile"]["lines"])
+    before = _by_key(old, old["profile"], component, sourced=sourced)
+    after = _by_key(new, new["profile"], component, sourced=sourced)
+    changes = []
+    for key in dict.fromkeys((*before, *after)):
+        for a, b in zip_longest(before.get(key, []), after.get(key, [])):
+            present = b or a
+            change = LineChange(present.function, present.text, a and a.place, b and b.place)
+            if change.diff:
+                changes.append(change)
+    return Changes(component, changes)
+
+
+def _by_key(
+    result: Result, profile: Profile, component: str, *, sourced: bool
+) -> dict[_Key, list[_Item]]:
+    keyed = dict[_Key, list[_Item]]()
+    for item in _items(profile, component, sourced=sourced):
+        own = item.function == result["program"]
+        key = (None if own else item.function, _comparable(item))
+        keyed.setdefault(key, []).append(item)
+    for items in keyed.values():
+        items.sort(key=lambda item: (item.place.file or "", item.place.line))
+    return keyed
+
+
+def _comparable(item: _Item) -> str:
+    """The text without what moves when other code changes: indentation, and places to jump to."""
+    if item.place.file is None:
+        return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
+    return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"
+
+
+def _items(profile: Profile, component: str, *, sourced: bool) -> Iterator[_Item]:
+    """The source lines and the instructions without one; or all instructions."""
+    if sourced:
+        for line in profile["lines"]:
+            cost = line["cost"].get(component, 0)
+            place = Place(line["file"], line["line"], line["runs"], cost)
+            yield _Item(line["function"], line["text"], place)
+    for insn in profile["instructions"]:
+        if not sourced or insn["line"] is None:
+            cost = insn["cost"].get(component, 0)
+            place = Place(None, insn["instruction"], insn["runs"], cost)
+            yield _Item(insn["function"], insn["text"], place)

@@ -1,0 +1,243 @@
+"""A comparison as text and as Markdown."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import NamedTuple
+
+from slowpath.bound.report_rates import format_cycles
+from slowpath.core.printable import one_line
+from slowpath.core.schema.derived import cost_words, is_found, verdict_of
+from slowpath.core.terminal import Line, grid
+from slowpath.diff.columns import Row, also_changed, cell, change_of, summary
+from slowpath.diff.filters import Failure
+from slowpath.diff.lines import Changes, LineChange, Place
+
+_SUFFIXES = ("_a", "_b", "_diff", "_pct")
+_STYLES = {"worse": "red", "better": "green", "unknown": "red"}
+
+
+class Report(NamedTuple):
+    """Everything that is to be said."""
+
+    old: str  # file
+    new: str
+    rows: list[Row]  # those to show
+    changes: list[Changes | None]  # of each of them
+    failures: list[Failure]  # of all programs
+    reproduce: list[str]  # a command for each failure
+    limit: int  # of lines each way
+    compared: bool = True  # some program, shown or not, has a guarantee on both sides
+
+
+def _columns(metric: str) -> tuple[str, ...]:
+    return ("program", *(f"{metric}{suffix}" for suffix in _SUFFIXES), "change", "also changed")
+
+
+def _cells(rows: Sequence[Row]) -> list[list[str]]:
+    """A row each; programs of the same name are told apart by their files."""
+    names = Counter(row.pair.name for row in rows)
+    cells = []
+    for row in rows:
+        name = row.pair.name if names[row.pair.name] == 1 else row.pair.label
+        values = (cell(row, f"{row.metric}{suffix}") for suffix in _SUFFIXES)
+        cells.append([name, *values, change_of(row), also_changed(row)])
+    return cells
+
+
+def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
+    """The rows of each target and metric, which have columns of their own."""
+    groups = dict[tuple[str, str], list[int]]()
+    for at, row in enumerate(rows):
+        groups.setdefault((row.pair.measured["target"], row.metric), []).append(at)
+    return groups
+
+
+def _summary(report: Report) -> str:
+    return summary(report.rows) + ("" if report.compared else "; nothing was compared")
+
+
+def table(report: Report) -> Iterator[Line]:
+    """The comparison for a terminal."""
+    yield Line(f"{report.old} -> {report.new}: {_summary(report)}", "bold")
+    for (target, metric), members in _groups(report.rows).items():
+        rows = [report.rows[at] for at in members]
+        yield Line("")
+        yield Line(f"on {target}")
+        columns = _columns(metric)
+        lines = grid(columns, _cells(rows), right=columns[1:5], margin="")
+        yield next(lines)
+        for row, line in zip(rows, lines, strict=True):
+            yield line._replace(style=_STYLES.get(change_of(row), ""))
+    for text in _remarks(report.rows):
+        yield Line(one_line(text))
+    for row, changes in zip(report.rows, report.changes, strict=True):
+        yield from _line_tables(row, changes, report.limit)
+
+
+def _remarks(rows: Sequence[Row]) -> Iterator[str]:
+    """What has to be known of the values, one sentence each."""
+    yield from _bounds(rows)
+    yield from _machines(rows)
+    yield from _assumptions(rows)
+
+
+def _bounds(rows: Sequence[Row]) -> Iterator[str]:
+    """What the marks before values mean, and why they are there."""
+    stopped = dict[str, None]()
+    for row in rows:
+        for side, result in (("OLD", row.pair.old), ("NEW", row.pair.new)):
+            guarantee = None if result is None else result["guarantee"]
+            if guarantee is not None and not is_found(guarantee):
+                stopped[f"{side} of {row.pair.name}: {guarantee['stopped']}"] = None
+    if stopped:
+        yield (
+            ">= and <= mark guarantees that may be better than they look, because the search "
+            f"stopped: {'; '.join(stopped)}"
+        )
+
+
+def _machines(rows: Sequence[Row]) -> Iterator[str]:
+    """Whose times are not compared."""
+    for row in rows:
+        old, new = (None if side is None else side["estimate"] for side in row.pair)
+        if old is None or new is None or row.pair.same_machine:
+            continue
+        one, other = (
+            f"{side['machine']}, measured {side['date']}, {side['entries']} entries in maps"
+            for side in (old, new)
+        )
+        yield f"times of {row.pair.name} are not compared: OLD is for {one}; NEW for {other}"
+
+
+def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
+    """What guarantees depend on, both or only one of them."""
+    verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
+    if "conditional" in verdicts:
+        yield "(if) marks guarantees that are exact if what they assume holds"
+    for row in rows:
+        old, new = row.pair
+        assumed = [[] if side is None else side["assumptions"] for side in row.pair]
+        both = [text for text in assumed[0] if text in assumed[1]]
+        for text in both:
+            yield f"OLD and NEW of {row.pair.name} assume: {text}"
+        only = "only " if old is not None and new is not None else ""
+        for side, texts in zip(("OLD", "NEW"), assumed, strict=True):
+            for text in texts:
+                if text not in both:
+                    yield f"{only}{side} of {row.pair.name} assumes: {text}"
+
+
+_LINE_COLUMNS = ("cost_a", "cost_b", "diff", "runs_a", "runs_b", "line_a", "line_b", "code")
+
+
+def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line]:
+    for title, lines in _titled(row, changes, limit):
+        yield Line("")
+        yield Line(one_line(title), "bold")
+        right = _LINE_COLUMNS[:5]
+        yield from grid(_LINE_COLUMNS, [_line_cells(line) for line in lines], right=right)
+
+
+def _titled(
+    row: Row, changes: Changes | None, limit: int
+) -> Iterator[tuple[str, list[LineChange]]]:
+    """The lines that got cheaper and those that got dearer, with what to call them."""
+    if changes is None or not limit:
+        return
+    what = cost_words(changes.component, row.pair.measured["metric"])
+    for word, lines in (
+        ("dearer", changes.dearer(len(changes.lines))),
+        ("cheaper", changes.cheaper(len(changes.lines))),
+    ):
+        if lines:
+            total = format_cycles(abs(sum(line.diff for line in lines)))
+            cut = f", the first {limit} of {len(lines)}" if len(lines) > limit else ""
+            title = f"{row.pair.name}: lines that got {word} on the slowest path"
+            yield f"{title}: {total} {what}{cut}", lines[:limit]
+
+
+def _line_cells(line: LineChange) -> list[str]:
+    sides = (line.old, line.new)
+    return [
+        *("-" if side is None else format_cycles(side.cost) for side in sides),
+        f"{'+' if line.diff > 0 else '-'}{format_cycles(abs(line.diff))}",
+        *("-" if side is None else str(side.runs) for side in sides),
+        *map(_place, sides),
+        line.text.strip(),
+    ]
+
+
+def _place(place: Place | None) -> str:
+    return "-" if place is None else str(place)
+
+
+def markdown(report: Report) -> Iterator[Line]:
+    """The comparison as a comment on a pull request, in GitHub's Markdown."""
+    verdict = "gate failed, " if report.failures else ""
+    yield Line(f"### slowpath: {verdict}{_summary(report)}")
+    yield Line("")
+    yield Line(f"{_code(report.old)} → {_code(report.new)}")
+    for failure, command in zip(report.failures, report.reproduce, strict=True):
+        yield Line("")
+        yield Line(f"- {_code(failure.row.pair.name)}: {_text(failure.reason)}")
+        yield Line(f"  <br>Reproduce: {_code(command)}")
+    for (target, metric), members in _groups(report.rows).items():
+        yield Line("")
+        yield Line(f"On {_code(target)}:")
+        yield Line("")
+        columns = _columns(metric)
+        cells = _cells([report.rows[at] for at in members])
+        yield from _markdown_table(columns, cells, right=columns[1:5], code=columns[0])
+    notes = list(_remarks(report.rows))
+    if notes:
+        yield Line("")
+    for text in notes:
+        yield Line(f"- {_text(text)}")
+    yield from _details(report)
+
+
+def _details(report: Report) -> Iterator[Line]:
+    """The lines that got dearer or cheaper, folded away."""
+    for row, changes in zip(report.rows, report.changes, strict=True):
+        for title, lines in _titled(row, changes, report.limit):
+            yield Line("")
+            yield Line(f"<details><summary>{escape(one_line(title), quote=False)}</summary>")
+            yield Line("")
+            cells = [_line_cells(line) for line in lines]
+            right, code = _LINE_COLUMNS[:5], _LINE_COLUMNS[-1]
+            yield from _markdown_table(_LINE_COLUMNS, cells, right=right, code=code)
+            yield Line("")
+            yield Line("</details>")
+
+
+def _markdown_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str], code: str
+) -> Iterator[Line]:
+    yield Line(f"| {' | '.join(columns)} |")
+    yield Line(f"|{'|'.join(' ---: ' if name in right else ' --- ' for name in columns)}|")
+    for row in rows:
+        cells = (
+            (_code(value) if name == code else _text(value)).replace("|", "\\|")
+            for name, value in zip(columns, row, strict=True)
+        )
+        yield Line(f"| {' | '.join(cells)} |")
+
+
+_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]~#"})
+
+
+def _text(text: str) -> str:
+    """Text that Markdown leaves alone."""
+    return escape(one_line(text).translate(_SIGNS), quote=False)
+
+
+def _code(text: str) -> str:
+    """Text as code, whatever is in it."""
+    plain = one_line(text)
+    if not plain:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
+    space = " " if "`" in (plain[0], plain[-1]) else ""
+    return f"{fence}{space}{plain}{space}{fence}"

@@ -1,0 +1,138 @@
+"""The command `slowpath diff`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from slowpath.bound.options import repeat
+from slowpath.bound.requirement import reproduce
+from slowpath.core.errors import ExitCode, OptionError, worst
+from slowpath.core.selection import Selection
+from slowpath.core.terminal import Line, error, note, out_lines
+from slowpath.diff.columns import Row, change_of, make_row
+from slowpath.diff.filters import (
+    Allowed,
+    Comparison,
+    Failure,
+    Filter,
+    Gate,
+    Order,
+    check_column,
+    failures,
+    keep_rows,
+    parse_comparison,
+    parse_filter,
+    parse_sort,
+    sort_rows,
+)
+from slowpath.diff.lines import changed_lines
+from slowpath.diff.pairs import Pair, Side, Sides, load_sides, match_programs
+from slowpath.diff.report import Report
+
+Writer = Callable[[Report], Iterable[Line]]
+"""Makes the output of a comparison."""
+T = TypeVar("T")
+
+
+class DiffOptions(NamedTuple):
+    """What is to be shown of a comparison, and what must not be."""
+
+    write: Writer
+    filters: Sequence[Filter]
+    orders: Sequence[Order]
+    gates: Sequence[Gate]
+    lines: int  # that got dearer, and cheaper, of each program
+    allowed: Allowed = Allowed()
+
+    @staticmethod
+    def of_words(
+        write: Writer, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
+    ) -> "DiffOptions":
+        """What the options say.
+
+        Raises:
+            OptionError: when one makes no sense.
+        """
+        filters = [_read("--filter", parse_filter, text) for text in keep]
+        orders = [] if sort is None else _read("--sort", parse_sort, sort)
+        gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
+        return DiffOptions(write, filters, orders, gates, lines)
+
+
+def _read(option: str, read: Callable[[str], T], text: str) -> T:
+    try:
+        return read(text)
+    except ValueError as problem:
+        raise OptionError(option, str(problem)) from None
+
+
+def diff(sides: Sides, options: DiffOptions) -> ExitCode:
+    """Compares two files and writes what is different.
+
+    Raises:
+        OptionError: when an option makes no sense for the files.
+        InputError: when a file cannot be read, or the results cannot be compared.
+    """
+    old, new = load_sides(sides)
+    rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
+    _check_columns(options, rows)
+    allowed = options.allowed._replace(unread=old.unread)
+    stopped = failures(rows, options.gates, allowed)
+    flags = allowed.words()
+    commands = [_reproduce(sides, old, new, failure, flags) for failure in stopped]
+    shown = sort_rows(keep_rows(rows, options.filters), options.orders)
+    changes = [changed_lines(row.pair) for row in shown]
+    report = Report(
+        old.file, new.file, shown, changes, stopped, commands, options.lines, _compared(rows)
+    )
+    out_lines(options.write(report))
+    for failure, command in zip(stopped, commands, strict=True):
+        error(failure.row.pair.label, failure.reason)
+        note(f"reproduce: {command}")
+    undecided = old.undecided + new.undecided
+    failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
+    codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]
+    return worst(codes)
+
+
+def _compared(rows: Sequence[Row]) -> bool:
+    """Whether some program has a guarantee on both sides."""
+    return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
+
+
+def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
+    """Every column that an option names has to exist.
+
+    Raises:
+        OptionError: naming the option.
+    """
+    conditions = [one.condition for one in options.filters]
+    named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
+    named += [("--sort", order.column) for order in options.orders]
+    named += [("--fail-on", gate.condition.column) for gate in options.gates]
+    for option, column in named:
+        try:
+            check_column(column, rows)
+        except ValueError as problem:
+            raise OptionError(option, str(problem)) from None
+
+
+def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
+    """The shell command that shows one failure again."""
+    pair, options = failure.row.pair, list[str]()
+    written = sides.written
+    written = written._replace(selection=_only(pair, written.selection))
+    if old.saved and new.saved:
+        options += written.selection.words()
+    else:
+        target = pair.measured["target"] if written.target is None else written.target
+        repeated = repeat(written, new.target)
+        options += ["--target", target, "--metric", pair.measured["metric"], *repeated]
+    return reproduce(
+        "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]
+    )
+
+
+def _only(pair: Pair, selection: Selection) -> Selection:
+    """A selection of one pair where a name tells it apart, else the one that found it."""
+    plain = len(pair.names) == 1 and pair.names[0].isidentifier()
+    return Selection(names=tuple(pair.names)) if plain else selection

@@ -1,1 +1,0 @@
-"""What the running kernel does with programs; no analysis asks it."""

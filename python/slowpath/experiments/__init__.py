@@ -1,1 +1,0 @@
-"""Experiments: what one component of a data plane costs, by one parameter that is swept."""

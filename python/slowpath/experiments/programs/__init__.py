@@ -1,1 +1,0 @@
-"""What test beds are given for each point: a program, map entries and a packet."""

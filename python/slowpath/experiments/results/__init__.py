@@ -1,1 +1,0 @@
-"""The directory of a run: everything that was made and measured, so that it can be made again."""

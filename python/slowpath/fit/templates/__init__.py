@@ -1,0 +1,1 @@
+"""Function templates, and their fit to points."""

@@ -1,1 +1,0 @@
-"""Work for many processes: of this machine, or of a cluster."""

@@ -1,1 +1,0 @@
-"""One kit for all HTML reports: elements, charts, links to data, a page with its theme."""

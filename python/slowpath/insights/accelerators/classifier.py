@@ -1,0 +1,112 @@
+"""A linear support vector machine over features of functions.
+
+The weights are in `model.json`; `bench/accelerators.py` learns them.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.insights.accelerators.sequences import (
+    Words,
+    chases_pointers,
+    occurs,
+    sequences,
+    words,
+)
+from slowpath.insights.source.functions import Function, loops
+
+_SHARES = (
+    *("xor", "and", "or", "shl", "lshr", "add", "sub", "mul", "urem"),
+    *("load8", "load16", "load32", "load64", "loadp", "store8", "store32"),
+    *("gep", "icmp", "select", "call", "fshl", "bswap"),
+)
+"""Words whose share of all is a number; without the constants behind them."""
+PLAIN = len(_SHARES) + 5
+
+
+def features(function: Function, patterns: Sequence[Words]) -> list[float]:
+    """So many numbers: `PLAIN`, and one for each pattern."""
+    inside = sequences(function)
+    everything = words(function.blocks)
+    counted = Counter(word.partition(".")[0] for one in inside for word in one)
+    total = sum(counted.values()) or 1
+    found = loops(function)
+    tables = sum(
+        "getelementptr" in instruction.text and "@" in instruction.text
+        for block in function.blocks
+        for instruction in block.instructions
+    )
+    numbers = [counted[word] / total for word in _SHARES]
+    numbers += [
+        math.log1p(len(everything)) / 8,
+        math.log1p(len(found)) / 2,
+        float(max((one.depth for one in found), default=0)) / 3,
+        math.log1p(tables) / 4,
+        float(chases_pointers(function)),
+    ]
+    numbers += [float(any(occurs(one, text) for text in inside)) for one in patterns]
+    return numbers
+
+
+MODEL = Path(__file__).with_name("classifier.json")
+
+
+class Machine(NamedTuple):
+    """The weights of one class, and how its margins become probabilities (Platt)."""
+
+    kind: str
+    weights: tuple[float, ...]
+    bias: float
+    slope: float
+    offset: float
+
+
+class Model(NamedTuple):
+    """All of it."""
+
+    patterns: tuple[Words, ...]
+    machines: tuple[Machine, ...]
+
+
+@cache
+def shipped() -> Model:
+    """The model that comes with the package."""
+    return read_model(MODEL.read_text(encoding="utf-8"))
+
+
+def read_model(text: str) -> Model:
+    """A model as it is written."""
+    read = json.loads(text)
+    return Model(
+        tuple(tuple(one.split()) for one in read["patterns"]),
+        tuple(
+            Machine(
+                one["kind"],
+                tuple(one["weights"]),
+                one["bias"],
+                one["slope"],
+                one["offset"],
+            )
+            for one in read["machines"]
+        ),
+    )
+
+
+def classify(function: Function, model: Model | None = None) -> tuple[str, float]:
+    """What a function looks like most (`none`: nothing of it), and how sure that is."""
+    known = shipped() if model is None else model
+    numbers = features(function, known.patterns)
+    likely = {one.kind: probability(one, numbers) for one in known.machines}
+    kind = max(likely, key=lambda one: likely[one])
+    return (kind, likely[kind]) if likely[kind] >= 0.5 else ("none", 1 - likely[kind])  # noqa: PLR2004
+
+
+def probability(machine: Machine, numbers: list[float]) -> float:
+    """Of one class, by the features of a function."""
+    margin = sum(map(float.__mul__, machine.weights, numbers)) + machine.bias
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, machine.slope * margin + machine.offset))))

@@ -1,0 +1,122 @@
+"""Privileges that a process drops before it runs untrusted code.
+
+Limits of memory, time, open files and file sizes; a network namespace of its own; and, where the
+kernel allows it, all system calls but those that memory and the answer take (seccomp).
+Source: seccomp(2), unshare(2), and the system call tables of the kernel.
+"""
+
+import ctypes
+import os
+import resource
+import struct
+from contextlib import suppress
+from functools import cache
+
+_NETWORK = 0x40000000  # CLONE_NEWNET
+_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2  # of prctl(2)
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
+_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06
+_NUMBER, _MACHINE = 0, 4  # offsets in struct seccomp_data
+
+_CALLS = {
+    "x86_64": (
+        0xC000003E,
+        {
+            "memory": (9, 10, 11, 12, 25, 28),  # mmap, mprotect, munmap, brk, mremap, madvise
+            "answer": (0, 1, 3, 60, 231),  # read, write, close, exit, exit_group
+            "signals": (13, 14, 15, 38),  # rt_sigaction, rt_sigprocmask, rt_sigreturn, setitimer
+            "rest": (39, 186, 202, 228, 273, 318, 334),  # getpid, gettid, futex, ...
+        },
+    ),
+    "aarch64": (
+        0xC00000B7,
+        {
+            "memory": (222, 226, 215, 214, 216, 233),
+            "answer": (63, 64, 57, 93, 94),
+            "signals": (134, 135, 139, 103),
+            "rest": (172, 178, 98, 113, 99, 278, 293),
+        },
+    ),
+}
+"""By machine: its audit number, and numbers of system calls."""
+
+
+def leave_network() -> bool:
+    """Goes where there is no network but an unused loopback; whether that was allowed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return bool(libc.unshare(_NETWORK) == 0)
+
+
+def limit(seconds: int, memory: int) -> None:
+    """Limits CPU seconds, bytes of address space beyond what is taken, files and processes."""
+    taken = _address_space()
+    for kind, most in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, taken + memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, 0),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (wanted, wanted))
+
+
+def refuse_calls() -> bool:
+    """Refuses system calls but those for memory and the answer; whether the kernel does that."""
+    text = _filter(os.uname().machine)
+    if text is None:
+        return False
+    buffer = ctypes.create_string_buffer(text, len(text))
+    header = struct.pack("HxxxxxxP", len(text) // len(_step(0, 0, 0, 0)), ctypes.addressof(buffer))
+    libc = _libc()
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return False
+    return bool(libc.prctl(_SECCOMP, _FILTER, header, 0, 0) == 0)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def _filter(name: str) -> bytes | None:
+    """The filter of system calls for a machine, as the kernel reads it; None: nobody wrote one."""
+    known = _CALLS.get(name)
+    if known is None:
+        return None
+    machine, groups = known
+    numbers = [number for group in groups.values() for number in group]
+    program = [
+        _step(_LOAD, 0, 0, _MACHINE),
+        _step(_EQUAL, 1, 0, machine),
+        _step(_RETURN, 0, 0, _REFUSE),
+        _step(_LOAD, 0, 0, _NUMBER),
+        *(_step(_EQUAL, len(numbers) - at, 0, number) for at, number in enumerate(numbers)),
+        _step(_RETURN, 0, 0, _REFUSE),
+        _step(_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(program)
+
+
+def _step(code: int, true: int, false: int, value: int) -> bytes:
+    """An instruction of classic BPF: what to do, jumps if a comparison holds or not, a number."""
+    return struct.pack("HBBI", code, true, false, value)
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123 - in a fork
+        return int(stream.read().split()[0]) * resource.getpagesize()
+
+
+def can_refuse_calls() -> bool:
+    """Whether the kernel refuses system calls to a process that asks for it."""
+    # What it takes is there then, for all processes that this one starts.
+    _libc(), _filter(os.uname().machine)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if refuse_calls() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,204 @@
+"""A module as machine code of this process, with guarded memory."""
+
+import ctypes
+import mmap
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from slowpath.insights.accelerators.harness.externals import settle
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.modules import Module, machine
+
+SIZE = 1 << 16
+"""Bytes of a region."""
+WINDOW = 1 << 13
+"""So many bytes of a region are looked at: what a function takes for its state is not larger."""
+_PAGE = mmap.PAGESIZE
+_NONE, _READ_WRITE = 0, 3
+
+
+class Region:
+    """Bytes at an address; what is before and behind them ends the process that touches it."""
+
+    def __init__(self) -> None:
+        self._map = mmap.mmap(-1, SIZE + 2 * _PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        self.address = start + _PAGE
+        libc = ctypes.CDLL(None, use_errno=True)
+        protect = libc.mprotect
+        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        for guard in (start, self.address + SIZE):
+            if protect(guard, _PAGE, _NONE):
+                raise MemoryError("pages cannot be protected")
+
+    def write(self, data: bytes, offset: int = 0) -> None:
+        """Puts bytes there."""
+        ctypes.memmove(self.address + offset, data, min(len(data), SIZE - offset))
+
+    def read(self, size: int = WINDOW, offset: int = 0) -> bytes:
+        """The bytes that are there."""
+        return ctypes.string_at(self.address + offset, size)
+
+
+def changed(before: bytes, after: bytes) -> list[tuple[int, int]]:
+    """Where two texts of one length differ: offset and size of each stretch; short gaps count."""
+    found = list[tuple[int, int]]()
+    if before == after:
+        return found
+    for at, (one, other) in enumerate(zip(before, after, strict=True)):
+        if one == other:
+            continue
+        if found and at - sum(found[-1]) < _GAP:
+            start, _ = found[-1]
+            found[-1] = (start, at + 1 - start)
+        else:
+            found.append((at, 1))
+    return found
+
+
+_GAP = 4
+"""Bytes that a random text leaves unchanged by chance, at most so many in a row."""
+
+
+def spread(pieces: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where the first of several stretches begins, and the last one ends."""
+    return pieces[0][0], sum(pieces[-1])
+
+
+CALL_SECONDS = 0.1
+"""CPU seconds of one call; the process ends with a call that takes longer."""
+_LARGEST = 1 << 16
+"""Bytes of a variable that is put back before each call."""
+_UNSIGNED = {1: ctypes.c_uint8, 8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32}
+_SIGNED = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32}
+Native = Callable[[Sequence[int]], int]
+"""A function: takes numbers and addresses, returns a number; 0 where it returns nothing."""
+
+
+class Variable(NamedTuple):
+    """A global variable that can change."""
+
+    address: int
+    size: int
+    name: str
+
+
+class Code:
+    """The machine code of a module, with its variables."""
+
+    def __init__(
+        self,
+        module: Module,
+        *,
+        hasty: bool = False,
+        instead: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """The module is taken over; `hasty`: what runs is short, and made as it stands.
+
+        `instead` are addresses of functions that stand for those of the C library.
+        """
+        self._outside = settle(module, instead)
+        self._module = module
+        sizes = {
+            value.name: machine().target_data.get_abi_size(value.global_value_type)
+            for value in module.global_variables
+            if not value.is_declaration
+        }
+        constant = {
+            value.name
+            for value in module.global_variables
+            if " constant " in str(value).partition("=")[2][:120]
+        }
+        for value in module.global_variables:
+            if value.linkage in (llvm.Linkage.internal, llvm.Linkage.private):
+                value.linkage = llvm.Linkage.external
+        self._engine = llvm.create_mcjit_compiler(module, machine(0 if hasty else 1))
+        self._engine.finalize_object()
+        self._sizes = {name: size for name, size in sizes.items() if name not in constant}
+        self._sizes |= {name: one.size for name, one in self._outside.items()}
+        self.changeable = frozenset(self._sizes)
+        """Names of variables that can change."""
+
+    def construct(self) -> None:
+        """Runs what C++ runs before `main`; in a process that may die."""
+        self._engine.run_static_constructors()
+
+    def variable(self, name: str) -> Variable | None:
+        """A variable that can change, and is not too large to be kept."""
+        size = self._sizes.get(name, 0)
+        if not 0 < size <= _LARGEST:
+            return None
+        outside = self._outside.get(name)
+        if outside is not None:
+            return Variable(outside.address, size, name.removeprefix("slowpath.outside."))
+        address = self._engine.get_global_value_address(name)
+        return Variable(address, size, name) if address else None
+
+    def address(self, name: str) -> int:
+        """Where a function or variable is; 0 where there is none."""
+        outside = self._outside.get(f"slowpath.outside.{name}")
+        if outside is not None:
+            return outside.address
+        found: int = self._engine.get_function_address(name)
+        return found or int(self._engine.get_global_value_address(name))
+
+    def outside(self) -> list[tuple[str, int, int, None]]:
+        """Return symbol, address and bytes of each variable that another file would have."""
+        return [
+            (name.removeprefix("slowpath.outside."), one.address, one.size, None)
+            for name, one in self._outside.items()
+        ]
+
+    def variables(self) -> list[Variable]:
+        """All of them."""
+        found = map(self.variable, self._sizes)
+        return [one for one in found if one is not None]
+
+    def native(self, function: Function) -> Native | None:
+        """A function, ready to be called; None when it takes or returns what cannot be passed."""
+        prototype = _prototype(function)
+        address = self._engine.get_function_address(function.name)
+        if prototype is None or not address:
+            return None
+        called = prototype(address)
+
+        def call(arguments: Sequence[int]) -> int:
+            signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS)
+            try:
+                result = called(*arguments)
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+            return result or 0
+
+        return call
+
+
+def callable_function(function: Function) -> bool:
+    """Whether its arguments and its result are numbers and addresses."""
+    return _prototype(function) is not None
+
+
+def _prototype(function: Function) -> Callable[[int], Callable[..., int | None]] | None:
+    results: Mapping[str, object] = {
+        "void": None,
+        "pointer": ctypes.c_uint64,
+        **{f"i{bits}": kind for bits, kind in _UNSIGNED.items()},
+        "i64": ctypes.c_uint64,
+    }
+    if function.variadic or function.result not in results:
+        return None
+    kinds = list[object]()
+    for one in function.parameters:
+        address = one.kind == "pointer" and one.plain
+        if address or (one.kind == "integer" and one.bits == 64):  # noqa: PLR2004 - a register
+            kinds.append(ctypes.c_uint64)
+        elif one.kind == "integer" and one.bits in _UNSIGNED:
+            widths = _SIGNED if one.signed and one.bits in _SIGNED else _UNSIGNED
+            kinds.append(widths[one.bits])
+        else:
+            return None
+    return ctypes.CFUNCTYPE(results[function.result], *kinds)  # type: ignore[arg-type]

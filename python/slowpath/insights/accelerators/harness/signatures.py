@@ -1,0 +1,141 @@
+"""Possible meanings of arguments: data, length, seed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Literal, NamedTuple
+
+from slowpath.insights.source.functions import Function, Parameter
+
+Role = Literal["data", "end", "length", "number", "key", "memory"]
+_LENGTH = re.compile(
+    r"len|size|cnt|count|nbyte|nbits|num|sz|bytes|words|ihl|octets|^n$|_n$|^l$|^s$", re.IGNORECASE
+)
+_SEED = re.compile(r"crc|seed|init|sum|hash|adler|prev|start|basis|fcs", re.IGNORECASE)
+_POLYNOMIAL = re.compile(r"pol|generator", re.IGNORECASE)
+POLYNOMIALS = {
+    8: (0x9B, 0xD5),
+    16: (0x8005, 0xC867),
+    32: (0x814141AB, 0xA833982B),
+    64: (0xAD93D23594C935A9, 0x9A6C9329AC4BC9B5),
+}
+"""By bits: polynomials for functions that take one, which are some with bits reversed, too."""
+_DIGESTS = (64, 32, 28, 48, 256, 512)
+"""Bytes and bits of digests that functions have to be told."""
+MOST_PARAMETERS = 8
+_MOST_POINTERS = 4
+
+
+class Slot(NamedTuple):
+    """What an argument means."""
+
+    role: Role
+    value: int = 0  # of a number, where nothing else is said
+
+
+Binding = tuple[Slot, ...]
+"""By parameter."""
+Extent = Literal["length", "text", "fixed", "end"]
+"""How a function knows where data ends: a length, a zero byte, by itself, an address."""
+
+
+class Reading(NamedTuple):
+    """A way to read a function as one of data."""
+
+    binding: Binding
+    data: int  # parameter
+    extent: Extent
+    numbers: tuple[int, ...]  # parameters that are numbers and have no other role
+
+
+def readings(function: Function) -> list[Reading]:
+    """The ways to read a function, likely ones first."""
+    parameters = function.parameters
+    pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
+    if len(parameters) > MOST_PARAMETERS or not 1 <= len(pointers) <= _MOST_POINTERS:
+        return []
+    found = [
+        one
+        for data in pointers
+        if parameters[data].reads
+        for one in _readings(parameters, data, pointers)
+    ]
+    return sorted(found, key=lambda one: _unlikeliness(parameters, one))
+
+
+def sized(function: Function) -> Iterator[Reading]:
+    """Ways to read a function as one of data that is told, too, how much is to come out of it."""
+    for reading in readings(function):
+        if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
+            continue
+        if any(reading.binding[at].value for at in reading.numbers):
+            continue  # the same with other numbers
+        for at, size in product(reading.numbers, _DIGESTS):
+            binding = list(reading.binding)
+            binding[at] = Slot("number", size)
+            yield reading._replace(binding=tuple(binding))
+
+
+def _readings(
+    parameters: Sequence[Parameter], data: int, pointers: Sequence[int]
+) -> Iterator[Reading]:
+    numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
+    lengths = [at for at in numbers if _LENGTH.search(_name(parameters[at]))]
+    if not lengths or not all(_name(parameters[at]) for at in numbers):
+        lengths = [at for at in numbers if parameters[at].bits > 1]
+    ends = [at for at in pointers if at != data and not parameters[at].writes]
+    extents: list[tuple[Extent, int | None]] = [("length", at) for at in lengths]
+    extents += [("end", at) for at in ends]
+    extents += [("text", None), ("fixed", None)]
+    for extent, at in extents:
+        left = tuple(one for one in numbers if one != at)
+        for value in (0, 1) if left else (0,):
+            yield Reading(
+                tuple(_slot(one, number, data, at, value) for number, one in enumerate(parameters)),
+                data,
+                extent,
+                left,
+            )
+
+
+def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: int) -> Slot:
+    if at == data:
+        return Slot("data")
+    if parameter.kind == "integer":
+        return Slot("length") if at == extent else Slot("number", number_for(parameter, value))
+    if at == extent:
+        return Slot("end")
+    return Slot("memory") if parameter.writes else Slot("key")
+
+
+def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
+    """What a number is that has no other role: a polynomial where its name says so."""
+    if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
+        return POLYNOMIALS[parameter.bits][choice]
+    return value
+
+
+def polynomials(function: Function) -> list[int]:
+    """The parameters that are polynomials, by their names."""
+    return [
+        at
+        for at, one in enumerate(function.parameters)
+        if one.kind == "integer" and _POLYNOMIAL.search(_name(one)) and one.bits in POLYNOMIALS
+    ]
+
+
+def _unlikeliness(parameters: Sequence[Parameter], one: Reading) -> tuple[int, ...]:
+    """Sorts readings: what names and types speak for comes first."""
+    described = parameters[one.data].described
+    structured = described is not None and bool(described.members)
+    length = next((at for at, slot in enumerate(one.binding) if slot.role == "length"), None)
+    named = length is not None and bool(_LENGTH.search(_name(parameters[length])))
+    seeded = length is not None and bool(_SEED.search(_name(parameters[length])))
+    order = ("length", "end", "fixed", "text").index(one.extent)
+    written = parameters[one.data].writes
+    values = sum(slot.value for slot in one.binding)
+    return (int(seeded), order, int(not named), int(written), int(structured), values)
+
+
+def _name(parameter: Parameter) -> str:
+    return parameter.described.name if parameter.described else ""

@@ -1,0 +1,191 @@
+"""Calls of library functions from the headers.
+
+A source calls a library in lines of its own; what the library's function is made of is no line of
+the source. So each use has the line of the innermost code that is the source's, and the functions
+of the headers from there on inwards. Debug information says this of what was inlined, too.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from slowpath.insights.accelerators.documents import Called
+from slowpath.insights.source.calls import only_through
+from slowpath.insights.source.framework import is_support
+from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.metadata import Metadata
+from slowpath.insights.trace.operands import called
+
+_DEEPEST = 64
+"""Scopes, and calls around an instruction; no more are followed."""
+
+
+class Use(NamedTuple):
+    """Instructions of a block that are of others: of the headers, or of what was inlined there."""
+
+    within: tuple[str, ...]
+    """Symbols of functions that were inlined around the source's own line, outermost first."""
+    symbols: tuple[str, ...]
+    """Symbols of the headers' functions, from the one that the source names on inwards; empty:
+    the instructions are the source's own."""
+    name: str
+    """How the source calls the first of these."""
+    file: str
+    """Where the source has that."""
+    line: int
+    """The same."""
+    caller: str
+    """The symbol of the function that has the block."""
+    block: int
+    """Its number there."""
+    calls: bool
+    """Whether these are calls of the last of `symbols`; else they are its code."""
+    instructions: int
+    """So many."""
+
+
+class _Frame(NamedTuple):
+    """A function whose code an instruction is."""
+
+    symbol: str
+    name: str
+    file: str
+    line: int  # that the instruction stands in, or from which the frame inside of it is called
+    support: bool
+
+
+def uses(functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]) -> list[Use]:
+    """What functions of a source, by symbols, have of the headers and of what was inlined."""
+    known = dict[int, list[_Frame]]()
+    found = Counter[Use]()
+    for name in names:
+        for number, block in enumerate(functions[name].blocks):
+            for one in block.instructions:
+                if one.place is None:
+                    continue
+                if one.place not in known:
+                    known[one.place] = _frames(metadata, one.place)
+                use = _use(functions, known[one.place], one, (name, number))
+                if use is not None:
+                    found[use] += 1
+    return [one._replace(instructions=count) for one, count in found.items()]
+
+
+def told(use: Use, proved: Collection[str]) -> str | None:
+    """The function of the headers of which a use is said: the outermost that is proved."""
+    return next((one for one in use.symbols if one in proved), None)
+
+
+def _use(
+    functions: Mapping[str, Function],
+    frames: Sequence[_Frame],
+    one: Instruction,
+    place: tuple[str, int],
+) -> Use | None:
+    """What an instruction is a use of; None: it is only the function's own."""
+    own = next((at for at, frame in enumerate(frames) if not frame.support), None)
+    if own is None:
+        return None
+    symbols = [frame.symbol for frame in reversed(frames[:own])]
+    within = [frame.symbol for frame in reversed(frames[own:])][1:]
+    name = frames[own - 1].name if own else ""
+    target = called(one.text) if one.opcode in ("call", "invoke") else None
+    calls = False
+    if target is not None and target in functions and functions[target].supports:
+        calls = True
+        symbols.append(target)
+        name = name or functions[target].shown
+    if not symbols and not within:
+        return None
+    line = (frames[own].file, frames[own].line)
+    return Use(tuple(within), tuple(symbols), name, *line, *place, calls, 0)
+
+
+def _frames(metadata: Metadata, location: int) -> list[_Frame]:
+    """The functions whose code an instruction is, the innermost first; none where a line lacks."""
+    found, at = list[_Frame](), metadata.node(location)
+    for _ in range(_DEEPEST):
+        if at is None:
+            break
+        scope = at.reference("scope")
+        inside = next(_subprograms(metadata, scope), None)
+        node = metadata.node(inside)
+        if node is None or inside is None or not at.number("line"):
+            return []
+        symbol = node.text("linkageName") or node.text("name")
+        file = metadata.file(scope)
+        support = is_support(symbol, metadata.file(inside), own=metadata.is_own(inside))
+        name = metadata.qualified(inside)
+        found.append(_Frame(symbol, name, file, at.number("line"), support))
+        at = metadata.node(at.reference("inlinedAt"))
+    return found
+
+
+def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
+    """The function that a scope is in."""
+    for _ in range(_DEEPEST):
+        node = metadata.node(scope)
+        if node is None or scope is None:
+            return
+        if node.kind == "DISubprogram":
+            yield scope
+            return
+        scope = node.reference("scope")
+
+
+def places(functions: Mapping[str, Function], uses: Sequence[Use], symbol: str) -> list[Called]:
+    """The lines of a source that call a function of the headers, in order."""
+    return _lines(functions, [use for use in uses if symbol in use.symbols])
+
+
+def settled(
+    functions: Mapping[str, Function],
+    uses: Sequence[Use],
+    proved: Mapping[str, str | None],
+    headers: Collection[str],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is to be said otherwise of proved functions of headers, once all of them are known.
+
+    `proved` are symbols, with what each is a part of. Where a function of the source that calls one
+    is proved itself, an engine does that; where one of the headers calls another, the engine does
+    the one that the source calls.
+    """
+    those = [name for name in proved if name in headers]
+    calls = {name: one.calls for name, one in functions.items()}
+    inside = dict[str, str]()
+    for name, part in proved.items():
+        if name not in those and part is None:
+            inside.update(dict.fromkeys(only_through(calls, name), name))
+    for name in those:
+        mine = [use for use in uses if name in use.symbols]
+        free = list[Use]()
+        outer = ""
+        for use in mine:
+            whole = told(use, those)
+            around = next((inside[one] for one in (use.caller, *use.within) if one in inside), None)
+            if around is None and whole == name:
+                free.append(use)
+            else:
+                outer = around or whole or ""
+        if free:
+            lines = _lines(functions, free)
+            yield name, {"calls": lines, "file": lines[0]["file"], "line": lines[0]["line"]}
+        elif outer:
+            yield name, {"part_of": functions[outer].shown}
+
+
+def _lines(functions: Mapping[str, Function], uses: Sequence[Use]) -> list[Called]:
+    """Each line once, with all that is called there."""
+    found = dict[tuple[str, int], Called]()
+    names = dict[tuple[str, int], dict[str, None]]()
+    for use in sorted(uses, key=lambda one: (one.file, one.line)):
+        symbol = use.within[-1] if use.within else use.caller
+        caller = functions[symbol if symbol in functions else use.caller].shown
+        place = use.file, use.line
+        names.setdefault(place, {})[use.name] = None
+        called = " and ".join(names[place])
+        first = found.setdefault(
+            place, {"name": called, "caller": caller, "file": use.file, "line": use.line}
+        )
+        first["name"] = called
+    return list(found.values())

@@ -1,0 +1,329 @@
+"""Proofs for block ciphers: AES, DES, triple DES, TEA, XTEA.
+
+The outcome for a few keys and blocks is looked up among those of all ciphers, whichever way words
+are ordered; then it is compared on many.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+from slowpath.insights.accelerators.harness.bench import (
+    CONTEXT,
+    DATA,
+    KEY,
+    OUT,
+    Bench,
+    Stage,
+    filled,
+    kinds,
+    noise_of,
+)
+from slowpath.insights.accelerators.harness.trials import Attempt
+from slowpath.insights.accelerators.references.ciphers import (
+    AES_KEY_SIZES,
+    AES_SIZE,
+    DES_SIZE,
+    TEA_SIZE,
+    aes_decrypt,
+    aes_encrypt,
+    des_decrypt,
+    des_encrypt,
+    schedule,
+    tea_decrypt,
+    tea_encrypt,
+    xtea_decrypt,
+    xtea_encrypt,
+)
+
+_TRIALS = 24
+_SPARE = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)
+"""Numbers that ciphers take beside: sizes of keys and blocks, rounds, directions."""
+_FEWER = (0, 1, 16, 8, 128, 32)
+_WAYS = (0, 1, ord("e"), ord("d"), 2)
+"""How functions are told whether to encrypt."""
+_KEY_BYTES = 32
+_STARTS = 6
+"""So many different outcomes of a key are followed."""
+
+
+class Cipher(NamedTuple):
+    """A block cipher in one direction, with one size of keys and one order of bytes in words."""
+
+    name: str
+    size: int
+    key: int
+    apply: Callable[[bytes, bytes], bytes]
+    parameters: tuple[tuple[str, str], ...]
+
+
+def _swapped(text: bytes) -> bytes:
+    return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))
+
+
+@cache
+def known_ciphers() -> tuple[Cipher, ...]:
+    """All that outcomes are looked up among."""
+    found = list[Cipher]()
+    plain = (
+        *(("AES", AES_SIZE, key, aes_encrypt, aes_decrypt) for key in AES_KEY_SIZES),
+        ("DES", DES_SIZE, 8, des_encrypt, des_decrypt),
+        *(("Triple DES", DES_SIZE, key, des_encrypt, des_decrypt) for key in (24, 16)),
+        ("TEA", TEA_SIZE, 16, tea_encrypt, tea_decrypt),
+        ("XTEA", TEA_SIZE, 16, xtea_encrypt, xtea_decrypt),
+    )
+    for name, size, key, encrypt, decrypt in plain:
+        for way, apply in (("encrypt", encrypt), ("decrypt", decrypt)):
+            for swapped in (False, True):
+                found.append(_cipher(name, size, key, way, apply, swapped=swapped))
+    return tuple(found)
+
+
+def _cipher(  # noqa: PLR0913 - what one is
+    name: str,
+    size: int,
+    key: int,
+    way: str,
+    apply: Callable[[bytes, bytes], bytes],
+    *,
+    swapped: bool,
+) -> Cipher:
+    def swapping(block: bytes, text: bytes) -> bytes:
+        return _swapped(apply(_swapped(block), _swapped(text)))
+
+    said = [("key", f"{8 * key} bits"), ("direction", way)]
+    little = swapped != (name in ("TEA", "XTEA"))
+    if swapped or name in ("TEA", "XTEA"):
+        said.append(("words", "little endian" if little else "big endian"))
+    shown = f"{name}-{8 * key}" if name == "AES" else name
+    return Cipher(shown, size, key, swapping if swapped else apply, tuple(said))
+
+
+class Case(NamedTuple):
+    """A key and a block."""
+
+    key: bytes
+    block: bytes
+
+
+@cache
+def _known() -> tuple[Case, dict[bytes, Cipher]]:
+    """A case, and which cipher has which outcome for it."""
+    noise = noise_of(29)
+    case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
+    return case, {
+        one.apply(case.block[: one.size], case.key[: one.key]): one for one in known_ciphers()
+    }
+
+
+def prepare() -> None:
+    """Computes once what all attempts look up."""
+    _known()
+    schedule(bytes(16))
+
+
+def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of key and block."""
+    pattern = kinds(bench, name)
+    if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for order, numbers in product(_orders(pattern), _numbers(pattern.count("i"))):
+
+        def run(case: Case, order: Sequence[int] = order, numbers: Sequence[int] = numbers) -> None:
+            stage.start({KEY: case.key, DATA: case.block}, zero=(CONTEXT, OUT))
+            stage.call(name, filled(pattern, [stage.address(at) for at in order], numbers))
+
+        yield partial(_looked_up, stage, run)
+
+
+def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of key and block that are numbers of 64 bits."""
+    function = bench.functions[name]
+    wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
+    others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
+    pattern = kinds(bench, name)
+    if function.result != "i64" or len(wide) != 2 or "p" in pattern or len(others) > 1:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for (block, key), value in product(permutations(wide), _WAYS if others else (0,)):
+
+        def run(case: Case, block: int = block, key: int = key, value: int = value) -> None:
+            arguments = [value] * len(pattern)
+            arguments[block] = int.from_bytes(case.block[:8])
+            arguments[key] = int.from_bytes(case.key[:8])
+            stage.start({}, zero=(CONTEXT, OUT))
+            stage.regions[OUT].write(stage.call(name, arguments).to_bytes(8))
+
+        yield partial(_looked_up, stage, run)
+
+
+def _orders(pattern: str) -> Iterator[tuple[int, ...]]:
+    sets: dict[int, list[tuple[int, ...]]] = {
+        2: [(DATA, KEY)],
+        3: [(DATA, OUT, KEY), (DATA, CONTEXT, KEY)],
+    }
+    for one in sets[pattern.count("p")][:1]:
+        yield from permutations(one)
+
+
+def _numbers(count: int) -> Iterator[tuple[int, ...]]:
+    if count == 0:
+        yield ()
+    elif count == 1:
+        yield from ((one,) for one in _SPARE)
+    else:
+        yield from product(_FEWER, repeat=count)
+
+
+def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
+    """Ways to call a function that makes something of a key."""
+    return _keyed(bench, begin, _started)
+
+
+def _keyed(
+    bench: Bench, name: str, tried: Callable[[Stage, str, list[int]], dict[str, Any] | None]
+) -> Iterator[Attempt]:
+    """Ways to call a function with a key, perhaps with something to make of it."""
+    pattern = kinds(bench, name)
+    if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for start in _starts(stage, pattern):
+        yield partial(tried, stage, name, start)
+
+
+def _started(stage: Stage, begin: str, start: list[int]) -> dict[str, Any] | None:
+    """What it makes of a key, as a number; None where keys do not matter."""
+    images = []
+    for key in (_known()[0].key, bytes(_KEY_BYTES)):
+        stage.start({KEY: key}, zero=(CONTEXT, OUT))
+        stage.call(begin, start)
+        images.append(zlib.crc32(stage.read(CONTEXT, 1024) + stage.variables()))
+    return None if images[0] == images[1] else {"start": start, "image": images[0]}
+
+
+def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
+    """Of ways to begin, those that make something else of a key than the others."""
+    by_image = dict[int, list[int]]()
+    for one in found:
+        by_image.setdefault(one["image"], one["start"])
+    return list(by_image.values())[:_STARTS]
+
+
+def pair_attempts(
+    bench: Bench, begin: str, work: str, starts: Sequence[Sequence[int]]
+) -> Iterator[Attempt]:
+    """Whether one makes something of a key that the other applies to a block."""
+    pattern = kinds(bench, work)
+    if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [begin, work])
+    for start, arguments in product(starts, _works(stage, pattern)):
+
+        def run(
+            case: Case,
+            start: Sequence[int] = start,
+            arguments: Sequence[int] = arguments,
+            zero: Sequence[int] = (CONTEXT, OUT),
+        ) -> None:
+            stage.start({KEY: case.key, DATA: case.block}, zero=zero)
+            stage.call(begin, start)
+            stage.call(work, arguments)
+
+        # What the first does not set, as a key to whiten with, must not matter to the second.
+        yield partial(_looked_up, stage, run, partial(run, zero=(OUT,)))
+
+
+def _starts(stage: Stage, pattern: str) -> Iterator[list[int]]:
+    context, key = stage.address(CONTEXT), stage.address(KEY)
+    orders = [(context, key), (key, context)] if pattern.count("p") > 1 else [(key,)]
+    for order, numbers in product(orders, _numbers(pattern.count("i"))):
+        yield filled(pattern, order, numbers)
+
+
+def _works(stage: Stage, pattern: str) -> Iterator[list[int]]:
+    context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
+    orders: dict[int, list[tuple[int, ...]]] = {
+        1: [(data,)],
+        2: [(context, data), (data, context), (data, out), (out, data)],
+        3: list(permutations((context, data, out))),
+    }
+    for order, numbers in product(orders[pattern.count("p")], _numbers(pattern.count("i"))):
+        yield filled(pattern, order, numbers)
+
+
+def _looked_up(
+    stage: Stage, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
+) -> dict[str, Any] | None:
+    """The cipher that a block was made with; `again`: another way to run, which has to agree."""
+    case, known = _known()
+    run(case)
+    for region in (OUT, DATA):
+        text = stage.read(region, AES_SIZE)
+        for size in (AES_SIZE, DES_SIZE):
+            cipher = known.get(text[:size])
+            if cipher is None or cipher.size != size:
+                continue
+            ways = (run,) if again is None else (run, again)
+            if all(_agrees(stage, one, cipher, region) for one in ways):
+                return {
+                    "kind": "cipher",
+                    "algorithm": cipher.name,
+                    "parameters": dict(cipher.parameters),
+                    "inputs": _TRIALS,
+                    "lengths": [cipher.size, cipher.size],
+                }
+    return None
+
+
+def _agrees(stage: Stage, run: Callable[[Case], None], cipher: Cipher, region: int) -> bool:
+    noise = noise_of(31)
+    for _ in range(_TRIALS):
+        case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
+        run(case)
+        expected = cipher.apply(case.block[: cipher.size], case.key[: cipher.key])
+        if stage.read(region, cipher.size) != expected:
+            return False
+    return True
+
+
+def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it leaves the round keys of AES in memory."""
+    return _keyed(bench, name, _scheduled)
+
+
+def _scheduled(stage: Stage, name: str, start: Sequence[int]) -> dict[str, Any] | None:
+    case, _ = _known()
+
+    def memory(key: bytes) -> bytes:
+        stage.start({KEY: key}, zero=(CONTEXT, OUT))
+        stage.call(name, start)
+        return stage.read(CONTEXT, 1024) + stage.read(KEY, 512)
+
+    text = memory(case.key)
+    noise = noise_of(37)
+    for size, swapped in product(AES_KEY_SIZES, (False, True)):
+
+        def expected(key: bytes, size: int = size, swapped: bool = swapped) -> bytes:
+            keys = schedule(key[:size])
+            return _swapped(keys) if swapped else keys
+
+        place = text.find(expected(case.key))
+        if place < 0:
+            continue
+        keys = [noise.randbytes(_KEY_BYTES) for _ in range(_TRIALS)]
+        if all(memory(key)[place:].startswith(expected(key)) for key in keys):
+            return {
+                "kind": "cipher",
+                "algorithm": f"AES-{8 * size} key schedule",
+                "parameters": {
+                    "key": f"{8 * size} bits",
+                    "words": "little endian" if swapped else "as bytes",
+                },
+                "inputs": _TRIALS,
+                "lengths": [size, size],
+            }
+    return None

@@ -1,0 +1,231 @@
+"""Proofs for hash functions, with and without keys."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import permutations, product
+from typing import Any
+
+from slowpath.insights.accelerators.harness.bench import (
+    CONTEXT,
+    DATA,
+    KEY,
+    OUT,
+    Bench,
+    Stage,
+    filled,
+    kinds,
+    noise_of,
+)
+from slowpath.insights.accelerators.harness.oracles import Oracle
+from slowpath.insights.accelerators.harness.trials import Attempt
+from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
+from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Hash, siphash, toeplitz
+
+_LEAST = 4
+"""Bytes of messages that all have one length: hashes of fewer are what other functions are, too."""
+_COMMON = (0, 1, 0x9747B28C, 0xDEADBEEF, 0x12345678, 0xBC9F1D34, 42, 31, 17, 0xEE6B27EB, 97, 0x1234)
+"""Seeds that programs have."""
+
+
+def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
+    """The hash function that an oracle is; `constants` are numbers of the program, maybe seeds."""
+    if oracle.fixed is not None and oracle.fixed < _LEAST:
+        return None
+    inputs = list(samples(oracle))
+    longer = [one for one in inputs if len(one.data) > 2]  # noqa: PLR2004 - they tell more
+    few = longer[:: max(1, len(longer) // 4)][:4] or inputs[:4]
+    if not few:
+        return None
+    seeds = tuple(dict.fromkeys((*_COMMON, *constants)))
+    values = [answered(oracle, one._replace(seed=0)) for one in few]
+    for one in (*SIMPLE, *MIXERS):
+        if one.bits > oracle.bits:
+            continue
+        found = _seeded(oracle, one, few, inputs)
+        if found is None:
+            found = _constant(oracle, one, few, values, inputs, seeds)
+        if found is not None:
+            return found
+    return None
+
+
+def _seeded(
+    oracle: Oracle, one: Hash, few: list[Sample], inputs: list[Sample]
+) -> dict[str, Any] | None:
+    """With its seed as an argument."""
+    if oracle.seed_bits < one.bits:
+        return None
+    mask = (1 << one.bits) - 1
+
+    def expected(sample: Sample) -> int:
+        return one.of(sample.data, sample.seed & mask)
+
+    return _compared(oracle, one, few, inputs, expected, oracle.seed_name)
+
+
+def _constant(  # noqa: PLR0913, PLR0917 - what is known already
+    oracle: Oracle,
+    one: Hash,
+    few: list[Sample],
+    values: list[int],
+    inputs: list[Sample],
+    seeds: tuple[int, ...],
+) -> dict[str, Any] | None:
+    """With a seed of the program; an argument that may be one does not matter."""
+    starts = (one.start, *seeds) if one.start is not None else seeds
+    if one.stepwise and oracle.fixed is None:
+        starts = (*starts, oracle.value(b""))  # nothing hashed: the seed
+    for seed in starts:
+        seed &= (1 << one.bits) - 1  # noqa: PLW2901
+        if one.of(few[0].data, seed) != values[0]:
+            continue
+
+        def expected(sample: Sample, seed: int = seed) -> int:
+            return one.of(sample.data, seed)
+
+        found = _compared(oracle, one, few, inputs, expected, hex(seed))
+        if found is not None:
+            return found
+    return None
+
+
+def _compared(  # noqa: PLR0913, PLR0917 - what is compared with what
+    oracle: Oracle,
+    one: Hash,
+    few: list[Sample],
+    inputs: list[Sample],
+    expected: Callable[[Sample], int],
+    seed: str,
+) -> dict[str, Any] | None:
+    constant = seed != oracle.seed_name
+
+    def agrees(sample: Sample) -> bool:
+        asked = sample._replace(seed=0) if constant else sample
+        return answered(oracle, asked) == expected(sample)
+
+    if not all(map(agrees, few)):
+        return None
+    checked = list[Sample]()
+    for sample in inputs:
+        if not agrees(sample):
+            break
+        checked.append(sample)
+    if len(checked) < min(len(inputs), 120):
+        return None
+    lengths = [len(sample.data) for sample in checked]
+    said = {"bits": str(one.bits), "seed": seed}
+    return finding("hash", one.name, said, len(checked), lengths)
+
+
+_KEY_BYTES = 128
+_SIZES = (*range(4, 41, 4), 8, 9, 15, 16, 31)
+_WHOLE = (4, 8, 12, 16, 32, 36)
+"""Sizes of what receive-side scaling hashes, in whole words."""
+_LENGTH = 12
+Call = Callable[[bytes, bytes], int]
+
+
+def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of data, its length and a key."""
+    pattern = kinds(bench, name)
+    result = bench.functions[name].result
+    if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for call, bits in _calls(stage, name, pattern, result):
+        yield partial(_siphash, call, bits)
+        yield partial(_toeplitz, call, bits)
+
+
+def _calls(stage: Stage, name: str, pattern: str, result: str) -> Iterator[tuple[Call, int]]:
+    """Ways to call it with data and key, and bits of its outcome."""
+    regions: dict[int, list[tuple[int, ...]]] = {
+        1: [(DATA,)],
+        2: [(DATA, KEY), (DATA, OUT)],
+        3: [(DATA, KEY, OUT)],
+    }
+    count = pattern.count("i")
+    for some in regions[pattern.count("p")]:
+        for order in permutations(some):
+            for places in _placings(count, keyed=KEY in some):
+                yield _call(stage, name, pattern, order, places), 64
+                if result.startswith("i") and OUT not in some:
+                    yield _call(stage, name, pattern, order, places, returned=True), int(result[1:])
+
+
+Numbers = tuple[str, ...]
+"""By number that it takes, what it is: `length`, `words`, a constant, a half of the key."""
+
+
+def _placings(count: int, *, keyed: bool) -> Iterator[Numbers]:
+    if keyed:
+        for places in product(("length", "words", "8", "2", "4"), repeat=count):
+            if "length" in places or "words" in places:
+                yield places
+    elif count >= 2:  # noqa: PLR2004 - both halves of a key
+        words = ["low", "high", *["length"] * (count > 2)]  # noqa: PLR2004
+        yield from dict.fromkeys(permutations(words)) if count == len(words) else ()
+
+
+def _call(  # noqa: PLR0913 - a way to call
+    stage: Stage,
+    name: str,
+    pattern: str,
+    order: Sequence[int],
+    places: Numbers,
+    *,
+    returned: bool = False,
+) -> Call:
+    def call(data: bytes, key: bytes) -> int:
+        meanings = {
+            "length": len(data),
+            "words": len(data) // 4,
+            "low": int.from_bytes(key[:8], "little"),
+            "high": int.from_bytes(key[8:16], "little"),
+        }
+        stage.start({DATA: data, KEY: key}, zero=(CONTEXT, OUT))
+        numbers = [meanings[one] if one in meanings else int(one) for one in places]
+        result = stage.call(name, filled(pattern, [stage.address(at) for at in order], numbers))
+        return result if returned else int.from_bytes(stage.read(OUT, 8), "little")
+
+    return call
+
+
+def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
+    if bits < 64:  # noqa: PLR2004 - of SipHash
+        return None
+    noise = noise_of(67)
+    for each, last in ((2, 4), (1, 3)):
+
+        def agrees(size: int, each: int = each, last: int = last) -> bool:
+            data, key = noise.randbytes(size), noise.randbytes(_KEY_BYTES)
+            return call(data, key) == siphash(data, key, each, last)
+
+        if all(agrees(size) for size in (_LENGTH, *_SIZES * 4)):
+            said = {"key": "128 bits", "bits": "64"}
+            return finding("hash", f"SipHash-{each}-{last}", said, len(_SIZES) * 4, list(_SIZES))
+    return None
+
+
+def _toeplitz(call: Call, bits: int) -> dict[str, Any] | None:
+    if bits < 32:  # noqa: PLR2004 - of Toeplitz
+        return None
+    noise = noise_of(71)
+    for swap_data, swap_key in product((False, True), repeat=2):
+
+        def agrees(size: int, swap_data: bool = swap_data, swap_key: bool = swap_key) -> bool:
+            data, key = noise.randbytes(size), noise.randbytes(_KEY_BYTES)
+            seen = _swapped(data) if swap_data else data
+            with_key = _swapped(key) if swap_key else key
+            return call(data, key) & 0xFFFFFFFF == toeplitz(seen, with_key)
+
+        if all(agrees(size) for size in (_LENGTH, *_WHOLE * 8)):
+            said = {"words": "host order" if swap_data else "network order"}
+            if swap_key:
+                said["key words"] = "host order"
+            return finding("hash", "Toeplitz", said, len(_WHOLE) * 8, list(_WHOLE))
+    return None
+
+
+def _swapped(text: bytes) -> bytes:
+    return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))

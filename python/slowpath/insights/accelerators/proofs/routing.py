@@ -1,0 +1,386 @@
+"""Longest prefix match over arrays of entries."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+from slowpath.insights.accelerators.harness.bench import (
+    CONTEXT,
+    OUT,
+    Bench,
+    Noise,
+    Stage,
+    filled,
+    kinds,
+    noise_of,
+)
+from slowpath.insights.accelerators.harness.trials import Attempt
+from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.metadata import Member
+
+_ROUTES = 120
+_ADDRESSES = 1500
+_HOPS = 200
+"""Next hops are small: some tables keep them in a byte. 0 often means that there is none."""
+_NESTED = 2
+Answer = Callable[[int], int]
+
+
+def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) -> list[Route]:
+    """Prefixes, half of them inside of others; none twice."""
+    found = dict[tuple[int, int], Route]()
+    if default:
+        found[0, 0] = Route(0, 0, 1)
+    while len(found) < count:
+        length = noise.randrange(8, BITS + 1)
+        prefix = noise.getrandbits(BITS)
+        if found and noise.randrange(_NESTED):
+            outer = noise.choice(list(found.values()))
+            if outer.length < BITS:
+                length = noise.randrange(max(8, outer.length + 1), BITS + 1)
+                prefix = outer.prefix | prefix & ~outer.mask
+        mask = ((1 << length) - 1) << (BITS - length)
+        prefix &= mask
+        found[prefix, length] = Route(prefix, length, noise.randrange(1, _HOPS))
+    routes = list(found.values())
+    noise.shuffle(routes)
+    return routes
+
+
+def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
+    """Addresses in prefixes, at their edges and beside them, and anywhere."""
+    found = []
+    for _ in range(_ADDRESSES):
+        route = noise.choice(routes)
+        outside = noise.getrandbits(BITS)
+        inside = route.prefix | outside & ~route.mask
+        edge = route.prefix | ~route.mask & 0xFFFFFFFF
+        beside = (edge + 1) & 0xFFFFFFFF
+        found.append(noise.choice((inside, inside, inside, edge, route.prefix, beside, outside)))
+    return found
+
+
+def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
+    """How many lookups agree with the reference: all, or None. What has no route is one number."""
+    missed = set[int]()
+    hops = set[int]()
+    for address in addresses:
+        got, route = answer(address), lookup(routes, address)
+        if route is None:
+            missed.add(got)
+        elif got != route.hop:
+            return None
+        else:
+            hops.add(got)
+    if len(missed) > 1 or len(hops) < 10:  # noqa: PLR2004 - of 200
+        return None
+    return len(addresses)
+
+
+def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
+    """How many lookups agree, and how long prefixes are that count; None when they do not agree.
+
+    Some tables, of loops over bits that end one too early, do not know routes to one address.
+    """
+    answers = {one: answer(one) for one in addresses}
+    for longest in (BITS, BITS - 1):
+        known = [one for one in routes if one.length <= longest]
+        count = agreement(known, addresses, answers.__getitem__)
+        if count:
+            return count, longest
+    return None
+
+
+def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
+    """What is said of a longest prefix match."""
+    return {
+        "kind": "lpm",
+        "algorithm": "longest prefix match (IPv4)",
+        "parameters": {"routes": str(routes), **parameters},
+        "inputs": count,
+        "lengths": [4, 4],
+    }
+
+
+_PREFIX = re.compile(r"prefix|net|addr|dest|dst|ip|key|start|base", re.IGNORECASE)
+_MASK = re.compile(r"mask", re.IGNORECASE)
+_LENGTH = re.compile(r"len|depth|cidr|bits|plen|size", re.IGNORECASE)
+_HOP = re.compile(r"hop|next|gw|gate|port|if|dev|val|idx|index|out|nh|action|data", re.IGNORECASE)
+_MOST = 60
+
+
+class Layout(NamedTuple):
+    """Where an entry has what."""
+
+    size: int
+    prefix: Member
+    mask: Member | None
+    length: Member | None
+    hop: Member | None
+
+
+def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
+    """Whether it is a function of entries, their number and an address."""
+    function, pattern = bench.functions[name], kinds(bench, name)
+    if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
+        return
+    stage = Stage(bench, [name])
+    for layout in layouts(function):
+        for order in permutations((CONTEXT, OUT)[: pattern.count("p")]):
+            for numbers in _numbers(pattern.count("i")):
+                yield partial(_entries, stage, name, pattern, order, numbers, layout)
+
+
+def layouts(function: Function) -> Iterator[Layout]:
+    """How entries may be laid out that a function takes, by the names of members."""
+    for parameter in function.parameters:
+        described = parameter.described
+        if described is None or not described.members:
+            continue
+        members = [one for one in described.members if one.size in (1, 2, 4)]
+
+        def named(
+            what: re.Pattern[str], sizes: tuple[int, ...], members: Sequence[Member] = members
+        ) -> list[Member]:
+            return [one for one in members if what.search(one.name) and one.size in sizes]
+
+        for prefix in named(_PREFIX, (4,)):
+            masks = [one for one in named(_MASK, (4,)) if one is not prefix]
+            lengths = [one for one in named(_LENGTH, (1, 2, 4)) if one not in (prefix, *masks)]
+            hops = [
+                one
+                for one in named(_HOP, (1, 2, 4))
+                if one not in (prefix, *masks[:1], *lengths[:1])
+            ]
+            if masks or lengths:
+                yield Layout(
+                    described.size,
+                    prefix,
+                    masks[0] if masks else None,
+                    lengths[0] if lengths else None,
+                    hops[0] if hops else None,
+                )
+                break
+
+
+def _numbers(count: int) -> Iterator[tuple[str, ...]]:
+    yield from permutations(("count", "address", "zero")[:count] if count > 1 else ("address",))
+
+
+def _entries(  # noqa: PLR0913, PLR0917 - a way to call
+    stage: Stage,
+    name: str,
+    pattern: str,
+    order: Sequence[int],
+    numbers: Sequence[str],
+    layout: Layout,
+) -> dict[str, Any] | None:
+    for sort in (None, _by_prefix):
+        for swapped in (False, True):
+            noise = noise_of(79)
+            routes = some_routes(noise, min(_MOST, 2000 // max(1, layout.size)), default=True)
+            if sort is not None:
+                routes.sort(key=sort)
+            table = b"".join(entry_text(layout, one, swapped=swapped) for one in routes)
+
+            def ask(address: int, swapped: bool = swapped, table: bytes = table) -> int:
+                given = int.from_bytes(address.to_bytes(4), "little") if swapped else address
+                values = {"count": len(table) // layout.size, "address": given, "zero": 0}
+                stage.start({CONTEXT: table}, zero=(CONTEXT, OUT))
+                return stage.call(
+                    name,
+                    filled(
+                        pattern,
+                        [stage.address(at) for at in order],
+                        [values[one] for one in numbers],
+                    ),
+                )
+
+            addresses = some_addresses(noise, routes)
+            for how, meaning in _meanings(stage, layout, routes):
+
+                def answer(
+                    address: int,
+                    meaning: Callable[[int], int] = meaning,
+                    ask: Callable[[int], int] = ask,
+                ) -> int:
+                    return meaning(ask(address))
+
+                count = agreement(routes, addresses[:40], answer)
+                count = count and agreement(routes, addresses, answer)
+                if count:
+                    said = {"result": how}
+                    if sort is not None:
+                        said["entries sorted by"] = "prefix"
+                    said["addresses"] = "network order" if swapped else "host order"
+                    return lpm_finding(count, len(routes), said)
+    return None
+
+
+def _by_prefix(route: Route) -> tuple[int, int]:
+    return route.prefix, route.length
+
+
+def _meanings(
+    stage: Stage, layout: Layout, routes: list[Route]
+) -> Iterator[tuple[str, Callable[[int], int]]]:
+    base = stage.address(CONTEXT)
+
+    def at(index: int) -> int:
+        return routes[index].hop if 0 <= index < len(routes) else -1
+
+    yield "next hop", lambda result: result
+    yield "index of the entry", at
+    yield "the entry", lambda result: at((result - base) // layout.size)
+    yield "next hop, in memory", lambda _: int.from_bytes(stage.read(OUT, 4), "little")
+
+
+def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
+    """A route in memory; `swapped`: prefix and mask in network order."""
+    text = bytearray(layout.size)
+    order = "big" if swapped else "little"
+
+    def put(member: Member | None, value: int, order: str = "little") -> None:
+        if member is not None:
+            part = value.to_bytes(8, "little")[: member.size]
+            text[member.offset : member.offset + member.size] = (
+                part[::-1] if order == "big" else part
+            )
+
+    put(layout.prefix, route.prefix, order)
+    put(layout.mask, route.mask & ((1 << BITS) - 1), order)
+    put(layout.length, route.length)
+    put(layout.hop, route.hop)
+    return bytes(text)
+
+
+PLENTY = 1 << 10
+"""What functions that make a table take for its size: entries."""
+_EXPONENT = 20
+"""... or a power of two."""
+
+
+class Roles(NamedTuple):
+    """The functions of a table; each but the two that count may be missing."""
+
+    make: str | None  # returns a table
+    begin: str | None  # prepares one in memory
+    add: str
+    look: str
+
+
+class Way(NamedTuple):
+    """What arguments mean."""
+
+    entry: Layout | None  # of what is added as a whole, in memory; None: numbers are
+    added: tuple[str, ...]  # of the numbers that are added
+    looked: tuple[str, ...]
+    root: str  # where the table is: `memory`, `made`, `returned`, `nowhere`
+    swapped: bool  # addresses in network order
+    mask: bool  # lengths as masks
+    result: str  # where a next hop comes out: `value`, `memory`, `pointed`
+    behind: bool = False  # addresses are in memory, and pointers to them are passed
+    amount: int = PLENTY  # the size of a table that is made
+    ascending: bool = False  # routes are added from the shortest prefix to the longest
+
+
+def ways(bench: Bench, roles: Roles) -> Iterator[Way]:
+    """All of them, likely ones first."""
+    layout = entry_layout(bench.functions[roles.add])
+    found = (
+        _by_entry(bench, roles, layout)
+        if layout is not None
+        else (*_by_number(bench, roles), *_by_address(bench, roles))
+    )
+    maker = roles.make or roles.begin
+    sized = maker is not None and "i" in kinds(bench, maker)
+    amounts = (PLENTY, _EXPONENT) if sized else (PLENTY,)
+    for ascending, amount, way in product((False, True), amounts, tuple(found)):
+        yield way._replace(amount=amount, ascending=ascending)
+
+
+def entry_layout(function: Function) -> Layout | None:
+    """How a route is described in memory that a function takes, if it takes one so."""
+    if any(one.kind == "integer" and one.bits > 1 for one in function.parameters):
+        return None
+    return next((one for one in layouts(function) if one.hop is not None), None)
+
+
+def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[Way]:
+    add, look = kinds(bench, roles.add), kinds(bench, roles.look)
+    if not 1 <= look.count("i") <= 2:  # noqa: PLR2004
+        return
+    root = "nowhere" if add.count("p") == 1 else "made" if roles.make else "memory"
+    places = _results(bench, roles, before=int(add.count("p") > 1))
+    for swapped, one in product((False, True), places):
+        for looked in permutations(("address", "zero")[: look.count("i")]):
+            yield Way(layout, (), looked, root, swapped, mask=False, result=one)
+
+
+def _by_number(bench: Bench, roles: Roles) -> Iterator[Way]:
+    """Prefixes and addresses are numbers."""
+    add, look = kinds(bench, roles.add), kinds(bench, roles.look)
+    if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
+        return
+    names = ("prefix", "length", "hop", "zero")[: add.count("i")]
+    orders = [one for one in permutations(names) if _natural(one)]
+    for root in _roots(bench, roles, "p" in add):
+        results = _results(bench, roles, before=int(root != "nowhere"))
+        for added, swapped, mask, result in product(orders, (False, True), (False, True), results):
+            for looked in permutations(("address", "zero")[: look.count("i")]):
+                yield Way(None, added, looked, root, swapped, mask, result)
+
+
+def _by_address(bench: Bench, roles: Roles) -> Iterator[Way]:
+    """Prefixes and addresses are in memory; their own length, in bytes, may be passed, too."""
+    add, look = kinds(bench, roles.add), kinds(bench, roles.look)
+    numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
+    looked: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
+    for root in _roots(bench, roles, add.count("p") > 1):
+        before = 0 if root == "nowhere" else 1
+        pointed = add.count("p") - before - 1  # the next hop, as a pointer
+        if pointed not in (0, 1) or look.count("p") <= before:
+            continue
+        results = _results(bench, roles, before=before + 1)
+        for swapped, added, each, result in product(
+            (True, False), _added(add.count("i"), pointed=bool(pointed)), looked, results
+        ):
+            yield Way(None, added, each, root, swapped, False, result, behind=True)
+
+
+def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:
+    """What numbers may be beside an address in memory; `pointed`: the next hop is none of them."""
+    if pointed:
+        names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
+    else:
+        names = {2: ("length", "hop"), 3: ("four", "length", "hop")}
+    return list(permutations(names[count])) if count in names else []
+
+
+def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
+    """Where a table may be; `pointer`: what adds a route takes one that may be the table."""
+    if roles.make:
+        return ["made"] if pointer else []
+    found = ["memory"] if pointer else ["nowhere"]
+    if pointer and bench.functions[roles.add].result == "pointer":
+        found.append("returned")
+    shared = bench.changeable(roles.add) & bench.changeable(roles.look)
+    if pointer and shared and roles.begin is None:
+        found.append("nowhere")
+    return found
+
+
+def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
+    """Where a next hop may come out; `before`: so many pointers are for something else."""
+    function = bench.functions[roles.look]
+    results = ["value"] if function.result.startswith("i") else []
+    results += ["memory"] if kinds(bench, roles.look).count("p") > before else []
+    return results + (["pointed"] if function.result == "pointer" else [])
+
+
+def _natural(order: Sequence[str]) -> bool:
+    """Prefixes come before lengths: nobody does it the other way round."""
+    return order.index("prefix") < order.index("length") if "length" in order else True

@@ -1,1 +1,0 @@
-"""Proofs of longest prefix match: tables of routes, and functions that search them."""

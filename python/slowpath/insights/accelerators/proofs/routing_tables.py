@@ -1,0 +1,237 @@
+"""Longest prefix match by an insert and a lookup function."""
+
+import ctypes
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+from slowpath.insights.accelerators.harness.bench import (
+    CONTEXT,
+    KEY,
+    NONCE,
+    OUT,
+    Bench,
+    Stage,
+    filled,
+    kinds,
+    noise_of,
+)
+from slowpath.insights.accelerators.harness.native import SIZE
+from slowpath.insights.accelerators.harness.trials import Attempt, Fates
+from slowpath.insights.accelerators.proofs.routing import (
+    PLENTY,
+    Roles,
+    Way,
+    agreed,
+    entry_text,
+    lpm_finding,
+    some_addresses,
+    some_routes,
+    ways,
+)
+from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
+
+_SLOT = 16
+"""Bytes of memory for a prefix: functions may keep its address."""
+_APART = 64
+"""Bytes between what a function writes through one pointer and through the next."""
+_REACH = 64
+"""Bytes behind an address that is returned in which a next hop is looked for."""
+_SIX = re.compile(r"(?:ip_?v?|lpm|fib|v|look_?up)6", re.IGNORECASE)
+"""In names of functions whose addresses in memory may have more than the bytes that are tried."""
+_CALLS = ("value", "memory")
+"""Where next hops come out of ways that do nothing but call functions."""
+
+
+def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], Fates]:
+    """Attempts, of which some die as others do.
+
+    Where variables are not put back, each is for a process of its own.
+    """
+    every: dict[Attempt, Way] = {
+        partial(_tried, bench, roles, way): way for way in ways(bench, roles)
+    }
+    for ascending in {way.ascending for way in every.values()}:
+        _asked(ascending=ascending)  # once for all processes
+    # What follows an address that is returned may die of that, and is the last of its kind.
+    calls = {tried: way._replace(result="") for tried, way in every.items() if way.result in _CALLS}
+    return list(every), Fates(calls)
+
+
+@cache
+def _asked(*, ascending: bool) -> tuple[list[Route], list[int]]:
+    """Routes in the order in which they are added, and addresses that are looked up."""
+    noise = noise_of(83)
+    routes = some_routes(noise)
+    if ascending:
+        routes.sort(key=lambda one: one.length)
+    return routes, some_addresses(noise, routes)
+
+
+def _tried(bench: Bench, roles: Roles, way: Way) -> dict[str, Any] | None:
+    stage = Stage(bench, [one for one in roles if one is not None])
+    stage.start({}, zero=(CONTEXT, OUT))
+    stage.regions[CONTEXT].write(bytes(_size(bench, roles.look)))
+    table = _table(bench, stage, roles, way)
+    if table is None:
+        return None
+    routes, addresses = _asked(ascending=way.ascending)
+    for number, route in enumerate(routes):
+        table = _added(bench, stage, roles, way, table, route, number)
+
+    def result_of(address: int) -> int:
+        return _looked(bench, stage, roles, way, table or 0, address)
+
+    answer: Callable[[int], int] | None = result_of
+    if way.result != "value":
+        answer = _field(stage, way, result_of, routes, addresses)
+    if answer is None or agreed(routes, addresses[:40], answer) is None:
+        return None
+    found = agreed(routes, addresses, answer)
+    if found is None:
+        return None
+    count, longest = found
+    said = {"addresses": "network order" if way.swapped else "host order"}
+    if way.behind:
+        said["addresses"] += ", in memory"
+    if way.mask:
+        said["lengths"] = "as masks"
+    if way.ascending:
+        said["routes added"] = "from the shortest to the longest"
+    if longest < BITS:
+        said["longest prefix"] = f"{longest} bits"
+    finding = lpm_finding(count, len(routes), said)
+    if way.behind and _SIX.search(roles.look):
+        finding["algorithm"] = f"longest prefix match (IPv6, by the first {BITS} bits)"
+    return finding
+
+
+def _size(bench: Bench, name: str) -> int:
+    """Bytes of the table that a function takes, as its type says."""
+    described = [one.described for one in bench.functions[name].parameters]
+    return min(SIZE, max((one.size for one in described if one is not None), default=0))
+
+
+def _table(bench: Bench, stage: Stage, roles: Roles, way: Way) -> int | None:
+    """Where the table is."""
+    if roles.make is not None:
+        pattern = kinds(bench, roles.make)
+        if "p" in pattern:
+            return None
+        made = stage.call(roles.make, [way.amount] * len(pattern))
+        return made or None
+    if roles.begin is not None:
+        pattern = kinds(bench, roles.begin)
+        numbers = [way.amount] * pattern.count("i")
+        # What a second one points to says how large the table is to be: noise says large.
+        pointers = [stage.address(CONTEXT), stage.address(KEY)][: pattern.count("p")]
+        stage.call(roles.begin, filled(pattern, pointers, numbers))
+    return 0 if way.root == "returned" else stage.address(CONTEXT)
+
+
+def _added(  # noqa: PLR0913, PLR0917 - a way to call
+    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, route: Route, number: int
+) -> int:
+    pattern = kinds(bench, roles.add)
+    pointers = [] if way.root == "nowhere" else [table]
+    if way.entry is not None:
+        text = entry_text(way.entry, route, swapped=way.swapped)
+        pointers.append(_written(stage, KEY, text, number * -(-len(text) // _SLOT) * _SLOT))
+        stage.call(roles.add, pointers)
+        return table
+    length = route.mask if way.mask else route.length
+    if way.swapped and way.mask:
+        length = _turned(length)
+    if way.behind:
+        pointers.append(_written(stage, KEY, _bytes(way, route.prefix), number * _SLOT))
+    # Another pointer is what belongs to the route: an address that stands for the next hop.
+    pointers += [route.hop] * 2
+    values = {
+        "prefix": _turned(route.prefix) if way.swapped else route.prefix,
+        "length": length,
+        "hop": route.hop,
+        "four": BITS // 8,
+        "zero": 0,
+    }
+    numbers = [values[one] for one in way.added]
+    result = stage.call(roles.add, filled(pattern, pointers, numbers))
+    return result if way.root == "returned" else table
+
+
+def _looked(  # noqa: PLR0913, PLR0917 - a way to call
+    bench: Bench, stage: Stage, roles: Roles, way: Way, table: int, address: int
+) -> int:
+    pattern = kinds(bench, roles.look)
+    pointers = [] if way.root == "nowhere" else [table]
+    if way.behind:
+        pointers.append(_written(stage, NONCE, _bytes(way, address), 0))
+    out = stage.address(OUT)
+    pointers += [out, out + _APART, out + 2 * _APART]
+    values = {
+        "address": _turned(address) if way.swapped else address,
+        "four": BITS // 8,
+        "bits": BITS,
+        "zero": 0,
+    }
+    stage.regions[OUT].write(bytes(3 * _APART))
+    return stage.call(roles.look, filled(pattern, pointers, [values[one] for one in way.looked]))
+
+
+def _turned(number: int) -> int:
+    """A number of four bytes in the other order."""
+    return int.from_bytes(number.to_bytes(4), "little")
+
+
+def _bytes(way: Way, address: int) -> bytes:
+    """An address in memory."""
+    return address.to_bytes(4, "big" if way.swapped else "little") + bytes(_SLOT - 4)
+
+
+def _written(stage: Stage, region: int, text: bytes, at: int) -> int:
+    """Where a text is, when it has been put into a region."""
+    stage.regions[region].write(text, at)
+    return stage.address(region) + at
+
+
+def _field(
+    stage: Stage,
+    way: Way,
+    result_of: Callable[[int], int],
+    routes: list[Route],
+    addresses: list[int],
+) -> Callable[[int], int] | None:
+    """The next hop in memory: what is returned, behind it, or where pointers that are passed lead.
+
+    None when it is nowhere.
+    """
+    usual = (one for one in addresses if (route := lookup(routes, one)) and route.length < BITS)
+    first = next(usual, None)
+    route = None if first is None else lookup(routes, first)
+    if first is None or route is None:
+        return None
+    got = result_of(first)
+    if way.result == "memory":
+        text = stage.read(OUT, 3 * _APART)
+    elif got == route.hop:
+        return result_of
+    elif got < PLENTY:
+        return None
+    else:
+        text = ctypes.string_at(got, _REACH)
+    for size, offset in product((4, 8, 2, 1), range(len(text))):
+        if offset % size or int.from_bytes(text[offset : offset + size], "little") != route.hop:
+            continue
+
+        def read(address: int, size: int = size, offset: int = offset) -> int:
+            at = result_of(address)
+            if way.result == "memory":
+                return int.from_bytes(stage.read(OUT, size, offset), "little")
+            if at < PLENTY:
+                return at
+            return int.from_bytes(ctypes.string_at(at + offset, size), "little")
+
+        if agreed(routes, addresses[:60], read):
+            return read
+    return None

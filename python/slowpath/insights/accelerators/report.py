@@ -1,0 +1,144 @@
+"""Accelerator findings as text and CSV."""
+
+from collections.abc import Iterator
+
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, first_few, grid
+from slowpath.insights.accelerators.documents import (
+    Accelerated,
+    AcceleratorsReport,
+    Alike,
+    Unexamined,
+)
+from slowpath.insights.output import percent
+
+_COLUMNS = (
+    "function",
+    "file",
+    "line",
+    "status",
+    "kind",
+    "algorithm",
+    "parameters",
+    "inputs",
+    "shortest",
+    "longest",
+    "together",
+    "part_of",
+    "confidence",
+)
+
+_FEW = 4
+"""Functions that are named with a reason."""
+
+
+def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
+    """A line for each function that is proved, then for each that is alike."""
+    yield csv_line(_COLUMNS)
+    for one in report["proved"]:
+        said = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        counted = (one["inputs"], one["shortest"], one["longest"])
+        status = "part" if one["part_of"] is not None else "called" if one["calls"] else "proved"
+        yield csv_line(
+            (
+                *(one["function"], one["file"], one["line"], status, one["kind"]),
+                *(one["algorithm"], said, *counted, " ".join(one["together"])),
+                *(one["part_of"], one["confidence"]),
+            )
+        )
+    for alike in report["alike"]:
+        named = (alike["function"], alike["file"], alike["line"], "alike", alike["kind"])
+        yield csv_line((*named, *[None] * 7, alike["confidence"]))
+
+
+def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
+    """Tables of both, and how code was run."""
+    proved, alike = report["proved"], report["alike"]
+    what = f"{report['functions']} functions examined, {len(proved)} for accelerators"
+    yield Line(one_line(f"{report['file']}: {what}"), "bold")
+    if proved:
+        yield Line("")
+        rows = [(one["function"], _where(one), one["algorithm"], _how(one)) for one in proved]
+        yield from grid(("function", "where", "what", "proved by"), rows)
+        yield Line("")
+        yield from _parameters(proved)
+    if alike:
+        yield Line("")
+        yield Line("Not proved, but alike:", "bold")
+        likely: list[tuple[str, ...]] = [
+            (
+                one["function"],
+                _place(one),
+                one["kind"],
+                percent(one["confidence"], 0),
+                one["reason"],
+            )
+            for one in alike
+        ]
+        columns = ("function", "where", "looks like", "sure", "why not")
+        yield from grid(columns, likely, right=("sure",))
+    if report["unexamined"]:
+        yield Line("")
+        yield Line(one_line(_left_out(report["unexamined"])))
+    yield Line("")
+    yield Line(_confined(report))
+
+
+def _place(one: Accelerated | Alike) -> str:
+    return f"{one['file']}:{one['line']}" if one["line"] else ""
+
+
+def _where(one: Accelerated) -> str:
+    """Where a function is defined; of a library, where the source calls it."""
+    further = len(one["calls"]) - 1
+    more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
+    return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
+
+
+def _how(one: Accelerated) -> str:
+    if one["part_of"] is not None:
+        return f"part of {one['part_of']}"
+    sizes = (
+        f"{one['shortest']} bytes"
+        if one["shortest"] == one["longest"]
+        else f"{one['shortest']} to {one['longest']} bytes"
+    )
+    beside = f", with {', '.join(one['together'])}" if one["together"] else ""
+    return f"{one['inputs']} inputs of {sizes}{beside}"
+
+
+def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
+    """Functions with the same parameters in one line."""
+    shared = dict[tuple[str, str], list[str]]()
+    for one in proved:
+        if one["part_of"] is not None:
+            continue
+        said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+        if said:
+            shared.setdefault((one["algorithm"], said), []).append(one["function"])
+    for (algorithm, said), functions in shared.items():
+        yield Line(one_line(f"{', '.join(functions)}: {algorithm}, {said}"))
+
+
+def _left_out(found: list[Unexamined]) -> str:
+    """Functions with the same reason together."""
+    reasons = dict[str, list[str]]()
+    for one in found:
+        reasons.setdefault(one["reason"], []).append(one["function"])
+    said = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
+    count = f"{len(found)} function{'' if len(found) == 1 else 's'}"
+    return f"Not run, or not in all ways, {count} (each in JSON): {said}."
+
+
+def _confined(report: AcceleratorsReport) -> str:
+    confinement = report["confinement"]
+    ways = ["limits of time and memory", "no files"]
+    if confinement["network"]:
+        ways.append("no network")
+    if confinement["system_calls"]:
+        ways.append("system calls refused")
+    left = [] if confinement["system_calls"] else ["system calls could not be refused here"]
+    if not confinement["network"] and not confinement["system_calls"]:
+        left.append("nor could the network be left")
+    said = f"Code of the file was run by LLVM {report['llvm']} in processes with {', '.join(ways)}"
+    return one_line(f"{said}{'; ' if left else ''}{', '.join(left)}.")

@@ -1,0 +1,233 @@
+"""The command `slowpath insights accelerators`."""
+
+from argparse import Namespace
+from collections.abc import Collection, Iterator
+from time import monotonic
+from typing import Any
+
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.sources import provenance
+from slowpath.insights.accelerators.documents import (
+    Accelerated,
+    AcceleratorsReport,
+    Alike,
+    Called,
+    Unexamined,
+)
+from slowpath.insights.options import read_work
+from slowpath.insights.output import show, warn
+from slowpath.insights.source.sources import Source, is_source
+from slowpath.insights.unit import attempt, need_compiler
+
+
+def run(given: Namespace) -> ExitCode:
+    """Examines a file and reports.
+
+    Raises:
+        InputError: when the file cannot be read, compiled or used.
+        OptionError: when an option makes no sense.
+        UnavailableError: when llvmlite is missing.
+    """
+    need_compiler()
+    work = read_work(given)
+
+    with heeding_signals() as stopping:
+        report = examine(work.source, given.entry, work.seconds, work.memory, stopping)
+    from slowpath.insights.accelerators.report import accelerators_csv, accelerators_text
+
+    show(given, {"csv": accelerators_csv, "table": accelerators_text}, report)
+    if report["stopped"] is not None:
+        warn(given.file, f"stopped ({report['stopped']}) before all was examined")
+    return ExitCode.FINE
+
+
+_ENDLESS = 1e9
+"""Seconds where no deadline is given."""
+_ALIKE = 0.5
+"""Confidence from which on a function that is not proved is worth a line."""
+
+
+def examine(  # noqa: PLR0913, PLR0917 - what is examined, and what may be spent
+    source: Source,
+    entry: str | None,
+    seconds: float | None,
+    memory: int | None,
+    stopping: Stopping,
+    begun: Collection[str] = (),
+) -> AcceleratorsReport:
+    """What accelerators could do in a file; with `begun`, in what these functions reach.
+
+    `begun` are symbols of functions that packets are known to reach; an entry goes before them.
+
+    Raises:
+        InputError: when it cannot be read, or has no such entry, or one that cannot be followed.
+    """
+    report: AcceleratorsReport = {
+        "slowpath": identity.version(),
+        **provenance(compiled=is_source(source.file)),
+        "file": source.file,
+        "llvm": "",
+        "functions": 0,
+        "proved": [],
+        "alike": [],
+        "unexamined": [],
+        "confinement": {"network": False, "system_calls": False},
+        "stopped": None,
+    }
+    order = dict[str, int]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("begun", llvm, network, calls, names):
+                report["llvm"] = llvm
+                report["functions"] = len(names)
+                report["confinement"] = {"network": network, "system_calls": calls}
+                order.update({name: at for at, name in enumerate(names)})
+            case ("proved", record):
+                report["proved"].append(record)
+            case ("called", symbol, changes):
+                for record in report["proved"]:
+                    if record["symbol"] == symbol:
+                        record.update(changes)
+            case ("alike", record):
+                report["alike"].append(record)
+            case ("unexamined", record):
+                report["unexamined"].append(record)
+
+    def work(seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        return _work(source, (entry, begun), seconds, stopping)
+
+    stopped = attempt(source.file, work, (seconds, memory), stopping, take)
+    report["stopped"] = stopped
+    report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
+    report["alike"].sort(key=lambda one: -one["confidence"])
+    return report
+
+
+def _work(
+    source: Source,
+    within: tuple[str | None, Collection[str]],
+    seconds: float | None,
+    stopping: Stopping,
+) -> Iterator[Message]:
+    """The other process."""
+    from slowpath.insights.accelerators.candidates import keep_inlined, without
+    from slowpath.insights.accelerators.classifier import classify
+    from slowpath.insights.accelerators.harness.confinement import can_refuse_calls, leave_network
+    from slowpath.insights.accelerators.identify import Identification
+    from slowpath.insights.accelerators.library_calls import settled
+    from slowpath.insights.source.metadata import Metadata
+    from slowpath.insights.source.modules import llvm_version
+    from slowpath.insights.unit import Program
+
+    until = monotonic() + (_ENDLESS if seconds is None else seconds)
+    network = leave_network()
+    entry, begun = within
+    program = Program(source, entry, keep_inlined)
+    text = str(program.module)
+    identification = Identification(program, until, begun)
+    yield "begun", llvm_version(), network, can_refuse_calls(), identification.names
+    likely = {name: classify(identification.functions[name]) for name in identification.own}
+    proved = dict[str, str | None]()
+    for found in identification.run():
+        name = found["function"]
+        if name in proved:
+            continue
+        proved[name] = found["part_of"]
+        kind, confidence = likely.get(name, ("none", 0.0))
+        sure = confidence if kind == found["kind"] else None
+        yield "proved", dict(_accelerated(identification, found, sure))
+        if stopping.asked:
+            yield ("stopped", "interrupted")
+            return
+    functions, headers = identification.functions, identification.headers
+    for symbol, changes in settled(functions, identification.uses, proved, headers):
+        yield "called", symbol, changes
+    suspected = [
+        name
+        for name, (kind, confidence) in likely.items()
+        if name not in proved and kind != "none" and confidence >= _ALIKE
+    ]
+    metadata = Metadata(text if suspected else "")
+    along = {one for use in identification.uses for one in use.symbols}
+    alike = set[str]()
+    for name in suspected:
+        # The loop of a proved function that became a part of its caller is said of that one, and
+        # loops of a header are not the source's.
+        own = without(identification.functions[name], metadata, proved.keys())
+        if own is None or without(own, metadata, along) is None:
+            continue
+        kind, confidence = likely[name]
+        if own is not identification.functions[name]:
+            kind, confidence = classify(own)
+        if kind != "none" and confidence >= _ALIKE:
+            alike.add(name)
+            yield "alike", dict(_alike(identification, name, kind, confidence))
+    for name, reason in identification.left_out():
+        if name not in alike:
+            yield "unexamined", dict(_unexamined(identification, name, reason))
+    if monotonic() >= until:  # nobody has ended this process, but the time was up before
+        yield ("stopped", "deadline")
+
+
+def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
+    function = identification.functions[found["function"]]
+    part = found["part_of"]
+    shown = identification.functions
+    file, line, calls = _place(identification, function.name)
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": file,
+        "line": line,
+        "calls": calls,
+        "kind": found["kind"],
+        "algorithm": found["algorithm"],
+        "parameters": found["parameters"],
+        "inputs": found["inputs"],
+        "shortest": found["lengths"][0],
+        "longest": found["lengths"][1],
+        "together": [shown[one].shown for one in found["together"]],
+        "part_of": None if part is None else shown[part].shown,
+        "confidence": None if sure is None else round(sure, 3),
+    }
+
+
+def _alike(identification: Any, name: str, kind: Any, confidence: float) -> Alike:  # noqa: ANN401
+    function = identification.functions[name]
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": function.line.file if function.line else "",
+        "line": function.line.line if function.line else 0,
+        "kind": kind,
+        "confidence": round(confidence, 3),
+        "reason": identification.why(name),
+    }
+
+
+def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # noqa: ANN401
+    function = identification.functions[name]
+    file, line, calls = _place(identification, name)
+    return {
+        "function": function.shown,
+        "symbol": function.name,
+        "file": file,
+        "line": line,
+        "calls": calls,
+        "reason": reason,
+    }
+
+
+def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
+    """Where a function is, of the headers where the source calls it first, and all those calls."""
+    from slowpath.insights.accelerators.library_calls import places
+
+    if name in identification.headers:
+        calls = places(identification.functions, identification.uses, name)
+        if calls:
+            return calls[0]["file"], calls[0]["line"], calls
+    return *(identification.functions[name].line or ("", 0)), []

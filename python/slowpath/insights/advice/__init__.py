@@ -1,0 +1,1 @@
+"""Advice on how to port a source."""

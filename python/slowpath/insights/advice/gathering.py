@@ -1,0 +1,220 @@
+"""Gathering of evidence by the other commands of insights.
+
+What computes with numbers is imported behind all that runs code: of what tries functions by the
+hundred in processes of their own, each takes longer the more the first one has imported.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.sources import Clang
+from slowpath.insights.accelerators.library_calls import Use
+from slowpath.insights.accelerators.run import examine
+from slowpath.insights.advice.advice import Evidence, Placed, Traced
+from slowpath.insights.advice.card import work_of
+from slowpath.insights.advice.pointers import Unknown
+from slowpath.insights.advice.statics import Statics, begun, statics_of
+from slowpath.insights.blocks.traced import Executed, Trace, executed, in_llvm
+from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.layout.documents import ElementLayout
+from slowpath.insights.layout.reading import elements_of
+from slowpath.insights.layout.run import WIDTH
+from slowpath.insights.layout.run import advise as arrange
+from slowpath.insights.placement.reading import Standing, cases_of, read_standing
+from slowpath.insights.source.calls import led_to, own_of
+from slowpath.insights.source.sources import Source, is_xdp
+from slowpath.insights.trace.problems import CAPACITIES
+from slowpath.insights.trace.request import Allowance, Setting
+from slowpath.insights.trace.running import Run, run_source
+from slowpath.insights.trace.xdp_sources import load_runnable
+from slowpath.insights.unit import attempt
+
+if TYPE_CHECKING:
+    from slowpath.insights.demands.neighbours import Neighbour
+
+
+_PLACING = 10.0
+"""Seconds for the best placement, where nobody says."""
+_EXAMINING = 0.9
+"""The share of the time that is left for functions; the rest is for the placement."""
+
+
+class Asked(NamedTuple):
+    """What the report is about."""
+
+    source: Source
+    clang: Clang
+    """How it is compiled."""
+    traffic: str | None
+    setting: Setting
+    seconds: float | None
+    """For all of it; None: as long as it takes."""
+    memory: int | None
+    beside: Sequence[str] = ()
+    """Files of functions that it may share the card with."""
+    placement: str | None = None
+    """A file that says where structures stand now."""
+
+
+def gather(asked: Asked, stopping: Stopping) -> Evidence:
+    """All that is known of a source.
+
+    Raises:
+        InputError: when it, or the trace, cannot be used.
+        StoppedError: when there was not enough time to run the trace.
+    """
+    until = None if asked.seconds is None else monotonic() + asked.seconds
+    others = _neighbours(asked) if asked.beside else []
+    whole, asked = asked, _runnable(asked)
+    statics, first = _statics(asked, _left(until), stopping)
+    standing = _standing(asked, statics)
+    run: Run | None = None
+    if asked.traffic is not None:
+        allowed = Allowance(_left(until), asked.memory)
+        run = run_source(asked.source, asked.traffic, asked.setting, allowed, stopping)
+        ran = _executed(asked, asked.traffic, run, _left(until), stopping)
+        first = [one["symbol"] for one in run.report["functions"]]
+        counted = {one["structure"]: one["size_bytes"] for one in run.report["structures"]}
+        for one in statics.structures:  # of what is allocated, the run tells how much
+            one["size_bytes"] = counted.get(one["structure"], one["size_bytes"])
+    # What only pointers lead to is examined, too; where packets may come to anything, all is.
+    first = sorted(led_to(statics.calls, first, statics.through)) if first else []
+    left = _left(until)
+    seconds = left if left is None or run is None else _EXAMINING * left
+    accelerators = examine(whole.source, None, seconds, asked.memory, stopping, first)
+    traced, use = None, None
+    if run is not None:
+        levels = standing, _room(standing, statics, run)
+        traced = _traced(asked.source.file, run, ran, levels, _left(until))
+        use = None if statics.floating is not None else _card(traced, others)
+    return Evidence(asked.source.file, accelerators, statics, traced, use)
+
+
+def _neighbours(asked: Asked) -> "list[Neighbour]":
+    from slowpath.insights.demands.assessment import card
+    from slowpath.insights.demands.reading import numbered, read_neighbours
+
+    known = card()
+    return numbered([one for file in asked.beside for one in read_neighbours(known, file)])
+
+
+def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
+    from slowpath.insights.demands.assessment import assess, card
+
+    return assess(card(), work_of(traced.counts, traced.placed), others)
+
+
+def _runnable(asked: Asked) -> Asked:
+    """With the source as it runs: an XDP program is compiled for BPF, and has tables."""
+    if not asked.source.compiled or not is_xdp(asked.source.file):
+        return asked
+    filled = asked.setting.maps is not None
+    return asked._replace(source=load_runnable(asked.source.file, asked.clang, filled=filled))
+
+
+def _left(until: float | None) -> float | None:
+    return None if until is None else max(until - monotonic(), 0.1)
+
+
+def _statics(asked: Asked, seconds: float | None, stopping: Stopping) -> tuple[Statics, list[str]]:
+    """What the source says of itself, and which functions packets come to, by symbols.
+
+    It is read in a process that may die.
+    """
+    found = list[tuple[Statics, list[str]]]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("read", first, said):
+                said["uses"] = [Use(*one) for one in said["uses"]]
+                said["unknown"] = [Unknown(*one) for one in said["unknown"]]
+                found.append((Statics(**said), first))
+
+    def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        from slowpath.insights.source.modules import keep_loops
+        from slowpath.insights.unit import Program
+
+        keep_loops()
+        program = Program(asked.source, asked.setting.entry)
+        if not own_of(program.functions):
+            raise InputError(asked.source.file, "has no function of its own")
+        said = statics_of(program.module, program.functions, program.entry)
+        # What is sent is made of plain tuples.
+        plain = said._asdict() | {"uses": [tuple(one) for one in said.uses]}
+        plain["unknown"] = [tuple(one) for one in said.unknown]
+        yield "read", begun(asked.source.file, program.functions, program.entry), plain
+
+    stopped = attempt(asked.source.file, work, (seconds, asked.memory), stopping, take)
+    if not found:
+        raise StoppedError(asked.source.file, f"{stopped or 'it'} before the source was read")
+    return found[0]
+
+
+def _executed(
+    asked: Asked, traffic: str, run: Run, seconds: float | None, stopping: Stopping
+) -> Executed:
+    """What ran, in instructions of the card; of LLVM's language where that cannot be."""
+    allowed = Allowance(None if seconds is None else seconds / 2, asked.memory)
+    try:
+        trace = Trace(traffic, asked.setting, allowed, run.report)
+        return executed(asked.source, asked.clang, trace, stopping)
+    except InputError as problem:  # StoppedError, too: the rest of the report stands without
+        return in_llvm(run.report, problem.reason)
+
+
+def _standing(asked: Asked, statics: Statics) -> Standing:
+    if asked.placement is None:
+        return {}
+    sizes = {one["structure"]: one["size_bytes"] for one in statics.structures}
+    return read_standing(asked.placement, sizes, CAPACITIES)
+
+
+def _room(standing: Standing, statics: Statics, run: Run) -> dict[str, int]:
+    """Bytes of levels for structures that packets touch: others stay where the user has them."""
+    touched = {one["structure"] for one in run.report["structures"]}
+    room = dict(CAPACITIES)
+    for one in statics.structures:
+        if one["structure"] in standing and one["structure"] not in touched:
+            room[standing[one["structure"]]] -= one["size_bytes"]
+    return room
+
+
+def _traced(
+    file: str,
+    run: Run,
+    ran: Executed,
+    levels: tuple[Standing, Mapping[str, int]],
+    seconds: float | None,
+) -> Traced:
+    layouts, width = list[ElementLayout](), WIDTH
+    if run.coalescing is not None:
+        described = elements_of(file, json.dumps(run.coalescing))
+        width = described.width or WIDTH
+        layouts = [arrange(one, width) for one in described.elements]
+    placed, unplaced = None, "no state was touched"
+    if run.report["structures"]:
+        try:
+            placed = _placed(file, run, *levels, seconds)
+        except InputError as problem:
+            unplaced = problem.reason
+    return Traced(run.report, ran, placed, unplaced, layouts, width)
+
+
+def _placed(
+    file: str, run: Run, standing: Standing, room: Mapping[str, int], seconds: float | None
+) -> Placed:
+    from slowpath.insights.placement.run import Rules
+    from slowpath.insights.placement.run import advise as place
+
+    (described,) = cases_of(file, json.dumps(run.placement))
+    card = described.case.card._replace(capacity=room)
+    described = described._replace(case=described.case._replace(card=card))
+    farthest = max(card.levels, key=lambda level: card.capacity[level])
+    rules = Rules(seconds=_PLACING if seconds is None else min(seconds, _PLACING))
+    prices = {name: dict(each) for name, each in card.access_cost.items()}
+    return Placed(place(file, described, rules), farthest, prices, standing)

@@ -1,0 +1,178 @@
+"""Advice as an HTML page."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from slowpath.annotate.rows import find_source
+from slowpath.core.html.elements import Column, Content, Html, element, join, table
+from slowpath.core.html.page import download, facts, page
+from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
+from slowpath.insights.advice.report import (
+    CYCLES,
+    NOTES,
+    CardTable,
+    advice_csv,
+    card_tables,
+    effect,
+    headline,
+    numbers,
+    place,
+    state,
+)
+
+_COLUMNS = (
+    Column("line", number=True),
+    Column("runs", number=True, wide=True),
+    Column("instructions", number=True, wide=True),
+    Column("source"),
+    Column("memory", wide=True),
+    Column("advice"),
+)
+
+
+def advice_page(report: AdviceReport) -> str:
+    """The text of the file."""
+    name = report["file"].rpartition("/")[2]
+    data = download("\n".join(advice_csv(report)) + "\n", "advice.csv", "as CSV")
+    parts: list[Content] = [
+        element("h1", f"{name}: before porting"),
+        element("p", headline(report), ". ", data),
+        _numbers(report),
+        _notes(report),
+        *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
+        _unsaid(report),
+        *map(_of_card, card_tables(report["card"])),
+        *_sources(report),
+        _structures(report),
+    ]
+    about = f"For {report['target']}; slowpath {report['slowpath']}."
+    if report["assumptions"]:
+        alone = "Each effect is of that change alone; they do not add up."
+        about = f"The order assumes {'; '.join(report['assumptions'])}. {alone} {about}"
+    return page(f"{name}: before porting", *parts, element("footer", about), broad=True)
+
+
+def _numbers(report: AdviceReport) -> Html | None:
+    traffic = report["traffic"]
+    if traffic is None:
+        return None
+    return facts(
+        ("packets", f"{traffic['packets']:,}"),
+        ("function", traffic["entry"]),
+        (f"{traffic['unit']} for each packet", f"{traffic['instructions']:,.6g}"),
+        ("cycles for each packet, assumed", f"{traffic['cycles']:,.6g}"),
+    )
+
+
+def _notes(report: AdviceReport) -> Html | None:
+    """What counts do not say."""
+    traffic = report["traffic"]
+    if traffic is None or not traffic["notes"]:
+        return None
+    said = (element("li", one) for one in traffic["notes"])
+    return element("section", element("h2", NOTES), element("ul", *said))
+
+
+def _piece(rank: int, one: AdviceGiven) -> Html:
+    where = place(one)
+    link = element("a", where, href=f"#{_anchor(one['file'], one['line'])}") if where else None
+    code = one["code"].splitlines()
+    return element(
+        "section",
+        element("h2", f"{rank}. {one['title']}"),
+        element("p", effect(one), "; " if link else None, link, class_="soft"),
+        element("p", f"Because {one['reason']}."),
+        element("p", numbers(one)) if numbers(one) else None,
+        element("p", f"{one['certainty'].capitalize()}: {one['sure']}.", class_="small"),
+        _code(code) if code else None,
+        id=f"advice-{rank}",
+    )
+
+
+def _code(lines: list[str]) -> Html:
+    """Lines of C, each a text of its own: what is in them turns nothing around."""
+    rows = [element("div", _line(line)) for line in lines]
+    return element("details", element("summary", "In C"), *rows)
+
+
+def _line(text: str) -> Html:
+    """A line of C with the blanks in front."""
+    return element("code", text.replace("\t", "    "), class_="line")
+
+
+def _unsaid(report: AdviceReport) -> Html:
+    rows = [(one["what"], one["why"], one["remedy"]) for one in report["unsaid"]]
+    columns = [Column("what"), Column("why not"), Column("what helps")]
+    return element("section", element("h2", "Not known"), table(columns, rows, stack=True))
+
+
+def _structures(report: AdviceReport) -> Html:
+    titles, rows = state(report)
+    columns = [Column(one, number=one in ("bytes", CYCLES)) for one in titles]
+    return element("section", element("h2", "State"), table(columns, rows, stack=True))
+
+
+def _of_card(one: CardTable) -> Html:
+    first, *others = one.titles
+    columns = [Column(first), *(Column(name, number=True) for name in others)]
+    return element("section", element("h2", one.heading), table(columns, one.rows, stack=True))
+
+
+def _anchor(file: str, line: int) -> str:
+    return f"{file}:{line}"
+
+
+def _sources(report: AdviceReport) -> Iterator[Html]:
+    """The files of which something is said, as they are on disk."""
+    named = defaultdict[str, set[int]](set)
+    for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
+        if one["line"]:
+            named[one["file"]].add(one["line"])
+    for file, lines in sorted(named.items()):
+        source = find_source(file, report["file"], dict.fromkeys(lines, ""))
+        if source.lines:
+            yield element("section", element("h2", file), _annotated(report, file, source.lines))
+        else:
+            why = source.remark or "it is not where it was compiled, nor beside the file"
+            yield element("section", element("h2", file), element("p", f"Not shown: {why}."))
+
+
+def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
+    accesses, counts = (
+        _accesses(report, file),
+        {one["line"]: one for one in report["lines"] if one["file"] == file},
+    )
+    loops = {one["line"]: one["depth"] for one in report["loops"] if one["file"] == file}
+    advice = defaultdict[int, list[int]](list)
+    for rank, one in enumerate(report["advice"], 1):
+        if one["file"] == file:
+            advice[one["line"]].append(rank)
+    rows = list[list[Content]]()
+    for number, text in enumerate(lines, 1):
+        count = counts.get(number)
+        links = join(
+            *(element("a", f"advice {rank} ", href=f"#advice-{rank}") for rank in advice[number])
+        )
+        marks = f"loop, depth {loops[number]}" if number in loops else ""
+        memory = "; ".join(one for one in (accesses.get(number, ""), marks) if one)
+        rows.append(
+            [
+                element("span", str(number), id=_anchor(file, number)),
+                "" if count is None else f"{count['runs_per_packet']:g}",
+                "" if count is None else f"{count['instructions_per_packet']:,.4g}",
+                _line(text),
+                memory,
+                links,
+            ]
+        )
+    return table(_COLUMNS, rows)
+
+
+def _accesses(report: AdviceReport, file: str) -> Mapping[int, str]:
+    found = defaultdict[int, list[str]](list)
+    for one in report["accesses"]:
+        if one["file"] == file:
+            ways = ("reads", one["reads"]), ("writes", one["writes"])
+            said = " and ".join(f"{way} {count}" for way, count in ways if count)
+            found[one["line"]].append(f"{one['of']}: {said}")
+    return {line: "; ".join(said) for line, said in found.items()}

@@ -1,0 +1,159 @@
+"""Possible targets of calls through pointers.
+
+A function comes to those in the initial values of variables that it names, `static const struct
+ops fast = {.hash = f}`, or that are put or copied there, through other variables, too. What is put
+through a pointer that was given is not followed; where no function of that type is found so, nobody
+knows what is called. Methods in tables of C++ are no such functions: a method that is called may be
+that of any class.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.metadata import Metadata
+from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.trace.operands import called
+
+_VARIABLE = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = ([^\n]*)$', re.MULTILINE)
+_TEXT = re.compile(r'\bc"[^"]*"')
+_NAME = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_CALL = re.compile(r"^(?:%\S+ = )?(?:\w+ )*?(?:call|invoke)\b(.*?) (%[\w.$-]+)(\(.*)$")
+_METHODS = "_ZTV"
+"""What symbols of tables of methods begin with."""
+_REGISTER = re.compile(r"%[\w.$-]+")
+_COPIED = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
+_FOLLOWED = ("select", "phi", "getelementptr", "load")
+"""What makes an address of others, or reads one."""
+_Shape = tuple[str, tuple[str, ...]]
+"""Types of what is returned, and of arguments."""
+
+
+class Unknown(NamedTuple):
+    """A call of which nobody knows what it comes to."""
+
+    symbol: str
+    """The function that has it."""
+    block: int
+    """Its number there."""
+    file: str
+    line: int
+
+
+def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
+    """By function of a module, those in the values of variables that it names, first and later."""
+    initial = {
+        name: those for name, those in _initial(text).items() if not name.startswith(_METHODS)
+    }
+    for variable, named in chain.from_iterable(map(_stored, functions.values())):
+        initial.setdefault(variable, set()).update(named)
+    found = {}
+    for name, function in functions.items():
+        seen, left = set[str](), [one for one in function.globals if one in initial]
+        while left:
+            new = initial[left.pop()] - seen
+            seen |= new
+            left += [one for one in new if one in initial]
+        those = sorted(seen & functions.keys())
+        if those:
+            found[name] = those
+    return found
+
+
+def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
+    """What a function puts into variables: names of the module whose address that may be.
+
+    Of what is read from a variable, or copied, it is the variable, which leads to what is in it.
+    """
+    known = dict[str, set[str]]()
+
+    def named(operand: str) -> set[str]:
+        names = {name.strip('"') for name in _NAME.findall(operand)}
+        return names.union(*(known.get(one, ()) for one in _REGISTER.findall(operand)))
+
+    for block in function.blocks:
+        for one in block.instructions:
+            if one.opcode in _FOLLOWED:
+                result, _, made = one.text.partition(" = ")
+                known[result] = named(made)
+            for value, place in _put(one):
+                for variable in named(place):
+                    yield variable, named(value)
+
+
+def _put(one: Instruction) -> Iterator[tuple[str, str]]:
+    """A value that is stored, and the address; both addresses where memory is copied."""
+    if one.opcode == "store":
+        value, place, *_ = separated(one.text.removeprefix("store "))
+        if re.search(r"\bptr\b", value):
+            yield value, place
+    copied = _COPIED.search(one.text) if one.opcode == "call" else None
+    if copied is not None:
+        place, value, *_ = separated(enclosed(copied[1])[1:-1])
+        yield value, place
+
+
+def _initial(text: str) -> dict[str, set[str]]:
+    """By variable of a module, what its initial value names."""
+    return {
+        one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
+        for one in _VARIABLE.finditer(text)
+    }
+
+
+def unknown(
+    functions: Mapping[str, Function],
+    names: Collection[str],
+    through: Mapping[str, Collection[str]],
+    text: str,
+    metadata: Metadata,
+) -> Iterator[Unknown]:
+    """Calls in a source's functions, of those that are led to, of which nobody knows the target."""
+    methods = [those for name, those in _initial(text).items() if name.startswith(_METHODS)]
+    targets = {one for those in methods for one in those if one in functions}
+    for name in names:
+        targets |= {*through.get(name, ()), *_named(functions, functions[name])}
+    shapes = {_shape(functions[one]) for one in targets}
+    for name in names:
+        if functions[name].supports:
+            continue
+        for number, block in enumerate(functions[name].blocks):
+            for one in block.instructions:
+                shape = _pointer(one)
+                if shape is None or shape in shapes or one.place is None:
+                    continue
+                line = metadata.line(one.place)
+                if line is not None:
+                    yield Unknown(name, number, line.file, line.line)
+
+
+def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
+    """Functions whose address a function takes."""
+    for block in function.blocks:
+        for one in block.instructions:
+            target = called(one.text) if one.opcode in ("call", "invoke") else None
+            names = [name.strip('"') for name in _NAME.findall(one.text)]
+            if target in names:
+                names.remove(target)
+            yield from (name for name in names if name in functions)
+
+
+def _shape(function: Function) -> _Shape:
+    result = "ptr" if function.result == "pointer" else function.result
+    named = {"pointer": "ptr"}
+    return result, tuple(
+        f"i{one.bits}" if one.kind == "integer" else named.get(one.kind, one.kind)
+        for one in function.parameters
+    )
+
+
+def _pointer(one: Instruction) -> _Shape | None:
+    """The types of a call through a pointer; None: it is none."""
+    found = _CALL.match(one.text) if one.opcode in ("call", "invoke") else None
+    if found is None or re.search(r"\basm\b", one.text):
+        return None
+    inside = enclosed(found[3])[1:-1].strip()
+    arguments = [each.split()[0] for each in separated(inside)] if inside else []
+    return found[1].split()[-1], tuple(arguments)

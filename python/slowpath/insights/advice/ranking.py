@@ -1,0 +1,176 @@
+"""All advice on a source, ranked by effect.
+
+What no packet of the trace came to is last.
+"""
+
+from collections.abc import Callable, Sequence
+
+from slowpath.core.engine import identity
+from slowpath.core.sources import provenance
+from slowpath.insights.advice.advice import (
+    Advice,
+    Evidence,
+    Gap,
+    Placed,
+    Said,
+    Traced,
+    assumptions,
+    cycles,
+    instructions,
+    unit,
+)
+from slowpath.insights.advice.card import scaling, sharing
+from slowpath.insights.advice.documents import (
+    AdviceGiven,
+    AdviceReport,
+    AdviceTraffic,
+    LineCount,
+    Present,
+    PresentStructure,
+)
+from slowpath.insights.advice.engines import accelerating
+from slowpath.insights.advice.memory import now, packing, placing
+from slowpath.insights.source.sources import is_source
+from slowpath.insights.trace.documents import CountedStructure
+
+
+def unsaid(evidence: Evidence) -> Said:
+    """Instructions, where they are none of the card's; what the card cannot do at all."""
+    for name, place in evidence.statics.recursive:
+        where = f" ({place})" if place else ""
+        yield Gap(
+            f"what {name}{where} would take",
+            "it is recursive, which the card does not have",
+            "a loop instead",
+        )
+    traced = evidence.traced
+    if traced is None:
+        yield Gap(
+            "instructions for each packet",
+            "it takes how often blocks run",
+            "a trace: --traffic; block by block without one: slowpath insights blocks",
+        )
+    elif not traced.executed.on_card:
+        yield Gap(
+            "instructions on the card",
+            f"numbers of instructions are of LLVM's intermediate language: {traced.executed.why}",
+            "what can be counted of it: slowpath insights blocks",
+        )
+
+
+_ADVISING: Sequence[Callable[[Evidence], Said]] = (
+    accelerating,
+    placing,
+    packing,
+    scaling,
+    sharing,
+    unsaid,
+)
+_CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
+
+
+def report_on(evidence: Evidence, target: str) -> AdviceReport:
+    """The report."""
+    said = [one for advising in _ADVISING for one in advising(evidence)]
+    traced = evidence.traced
+    whole = 0.0 if traced is None else cycles(traced)
+    advice = sorted((_given(one, whole) for one in said if isinstance(one, Advice)), key=_order)
+    return {
+        "slowpath": identity.version(),
+        **provenance(compiled=is_source(evidence.file)),
+        "file": evidence.file,
+        "target": target,
+        "traffic": None if traced is None else _traffic(traced, whole),
+        "assumptions": [] if traced is None else assumptions(traced),
+        "advice": advice,
+        "unsaid": [
+            {"what": one.what, "why": one.why, "remedy": one.remedy}
+            for one in said
+            if isinstance(one, Gap)
+        ],
+        "unexamined": evidence.accelerators["unexamined"],
+        "present": None if traced is None else _present(traced),
+        "structures": evidence.statics.structures,
+        "accesses": evidence.statics.accesses,
+        "loops": evidence.statics.loops,
+        "card": evidence.card,
+        "lines": [] if traced is None else _lines(traced),
+    }
+
+
+def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
+    """What is not known stands behind what is; last, what no packet of the trace came to."""
+    known, idle = one["effect"] is not None, one["before"] == 0
+    sure = _CERTAINTIES.index(one["certainty"])
+    return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
+
+
+def _given(one: Advice, whole: float) -> AdviceGiven:
+    return {
+        "kind": one.kind,
+        "title": one.title,
+        "what": one.what,
+        "file": one.file,
+        "line": one.line,
+        "reason": one.reason,
+        "before": one.before,
+        "after": one.after,
+        "unit": one.unit,
+        "saved_cycles": one.saved,
+        "effect": one.share if one.saved is None else one.saved / whole if whole else None,
+        "certainty": one.certainty,
+        "sure": one.sure,
+        "code": one.code,
+    }
+
+
+def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
+    counts = traced.counts
+    return {
+        "file": counts["traffic"]["file"],
+        "packets": counts["traffic"]["packets"],
+        "entry": counts["entry"],
+        "instructions": instructions(traced),
+        "unit": unit(traced),
+        "cycles": whole,
+        "notes": counts["notes"],
+    }
+
+
+def _present(traced: Traced) -> Present:
+    """What advice that is followed changes, as it is now."""
+    placed = traced.placed
+    structures = (
+        [] if placed is None else [_standing(placed, one) for one in traced.counts["structures"]]
+    )
+    return {
+        "structures": structures,
+        "orders": [
+            {"what": one["element"], "accesses": now(one), "access_bytes": traced.width}
+            for one in traced.layouts
+        ],
+    }
+
+
+def _standing(placed: Placed, one: CountedStructure) -> PresentStructure:
+    return {
+        "structure": one["structure"],
+        "level": placed.now(one["structure"]),
+        "reads_per_packet": one["reads_per_packet"],
+        "writes_per_packet": one["writes_per_packet"],
+        "cycles": placed.cost(one),
+    }
+
+
+def _lines(traced: Traced) -> list[LineCount]:
+    found = dict[tuple[str, int], LineCount]()
+    for one in traced.executed.blocks:
+        if one.support:
+            continue
+        for at, share in one.lines.items():
+            line = found.setdefault(
+                at, LineCount(file=at[0], line=at[1], runs_per_packet=0, instructions_per_packet=0)
+            )
+            line["runs_per_packet"] = max(line["runs_per_packet"], one.per_packet)
+            line["instructions_per_packet"] += one.per_packet * one.instructions * share
+    return [found[at] for at in sorted(found)]

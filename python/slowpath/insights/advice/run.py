@@ -1,0 +1,70 @@
+"""The command `slowpath insights FILE`."""
+
+from argparse import Namespace
+
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import check_output, check_page, write_text
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.insights.options import check_traced, read_maps, read_work, setting_of
+from slowpath.insights.output import show, warn
+from slowpath.insights.unit import need_compiler, need_numbers
+
+
+def run(given: Namespace) -> ExitCode:
+    """Finds out what is known of a source, and reports.
+
+    Raises:
+        InputError: when a file cannot be read, compiled, used or written.
+        OptionError: when an option makes no sense.
+        StoppedError: when there was not enough time.
+        UnavailableError: when a package is missing.
+    """
+    _check(given)
+    need_compiler()
+    need_numbers()
+    maps = read_maps(given)
+    work = read_work(given)
+    from slowpath.insights.advice.gathering import Asked, gather
+    from slowpath.insights.advice.ranking import report_on
+
+    setting = setting_of(given, maps)
+    asked = Asked(
+        work.source,
+        work.clang,
+        given.traffic,
+        setting,
+        work.seconds,
+        work.memory,
+        tuple(given.beside or ()),
+        given.placement,
+    )
+    with heeding_signals() as stopping:
+        evidence = gather(asked, stopping)
+    report = report_on(evidence, given.target)
+    if given.html is not None:
+        from slowpath.insights.advice.page import advice_page
+
+        write_text(given.html, advice_page(report))
+    from slowpath.insights.advice.report import advice_csv, advice_text
+
+    show(given, {"csv": advice_csv, "text": advice_text}, report)
+    for note in [] if report["traffic"] is None else report["traffic"]["notes"]:
+        warn(given.file, note)
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether options make sense together.
+
+    Raises:
+        OptionError: when not.
+    """
+    check_page(given.html)
+    beside = given.beside or ()
+    files = (given.file, given.traffic, given.maps, given.placement, *beside)
+    check_output("--html", given.html, [one for one in files if one is not None])
+    check_traced(given)
+    if given.traffic is None and given.placement is not None:
+        raise OptionError("--placement", "changes what is counted; --traffic is missing")
+    if given.traffic is None and beside:
+        raise OptionError("--beside", "is for a function that was counted; --traffic is missing")

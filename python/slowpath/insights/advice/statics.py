@@ -1,0 +1,292 @@
+"""Static facts of a source: state sizes, accesses by line, loops.
+
+An access is told by what its address is made of: a variable, the object of a method (`this`), a
+parameter, or an address that was read from memory. Nothing here says how often any of it happens.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from slowpath.core.errors import InputError
+from slowpath.insights.accelerators.library_calls import Use, uses
+from slowpath.insights.advice.pointers import Unknown, pointed, unknown
+from slowpath.insights.source.calls import led_to, own_of, recursive
+from slowpath.insights.source.entry import choose
+from slowpath.insights.source.framework import is_ours
+from slowpath.insights.source.functions import Function, loops
+from slowpath.insights.source.layouts import Layouts, Variable
+from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.trace.allocations import Allocations
+from slowpath.insights.trace.memory import Structure, survey
+from slowpath.insights.trace.operands import touches
+from slowpath.insights.trace.xdp_maps import tables_of
+
+_VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
+_THROUGH = ("getelementptr", "bitcast", "addrspacecast", "freeze")
+_POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+))")
+_FLOATING = re.compile(
+    r"^%\S+ = (?:f(?:add|sub|mul|div|rem|neg|cmp|pext|ptrunc|ptosi|ptoui)|[su]itofp)\b"
+)
+_NOTES = re.compile(
+    r'^@("[^"]*"|[\w.$-]+) = [^\n]*'
+    r'\bsection "(?:license|version|features|\.xdp_run_config|xdp_metadata)"',
+    re.MULTILINE,
+)
+"""Variables that tell a loader of XDP programs something, and that no packet meets."""
+_DEEPEST = 64
+_OBJECT = "this"
+UNKNOWN = "an address that is not followed"
+
+
+class StaticStructure(TypedDict):
+    """State: a variable, or a member of an element."""
+
+    structure: str
+    """As the source calls it."""
+    file: str
+    """Where it is declared; empty where nothing says it."""
+    line: int
+    """The same; 0 where nothing says it."""
+    size_bytes: int
+    """All of it; of what is allocated, one object where nothing has run, 0 where it has no type."""
+
+
+class StaticAccess(TypedDict):
+    """Accesses to memory that stand in a line."""
+
+    function: str
+    """As the source calls it."""
+    file: str
+    """The line."""
+    line: int
+    """The same."""
+    of: str
+    """What the address begins with: a variable, `this`, a parameter; or that it is not followed."""
+    reads: int
+    """Instructions that read, in the code as it is compiled."""
+    writes: int
+    """The same, written."""
+
+
+class StaticLoop(TypedDict):
+    """A loop."""
+
+    function: str
+    """As the source calls it."""
+    file: str
+    """Where it begins."""
+    line: int
+    """The same; 0 where nothing says it."""
+    depth: int
+    """1: in no other."""
+    instructions: int
+    """Of LLVM's intermediate language, of one turn through all of it."""
+
+
+class Statics(NamedTuple):
+    """All of it; functions of the headers that come along are left out."""
+
+    structures: list[StaticStructure]
+    accesses: list[StaticAccess]
+    loops: list[StaticLoop]
+    calls: dict[str, list[str]]
+    """By symbol of a function, also of headers, those that it calls."""
+    floating: str | None
+    """Where the first floating-point number is computed with; None: nowhere."""
+    uses: list[Use]
+    """What the source's functions have of the headers, and of functions that were inlined."""
+    inlined: list[str]
+    """Symbols of functions that are always a part of who calls them."""
+    through: dict[str, list[str]]
+    """By symbol of a function, those that variables which it names have the addresses of."""
+    unknown: list[Unknown]
+    """Calls through pointers of which nobody knows what they come to."""
+    recursive: list[tuple[str, str]]
+    """Functions of the source that may call themselves, and where they are."""
+    toiling: list[str]
+    """Symbols of functions whose own code does much to bits, or some in loops."""
+
+
+def statics_of(
+    module: Any,  # noqa: ANN401 - of llvmlite
+    functions: Mapping[str, Function],
+    entry: str | None,
+) -> Statics:
+    """What a module says of itself; of an entry, only what it reaches."""
+    from slowpath.insights.source.modules import variables_of
+
+    text = str(module)
+    metadata = Metadata(text)
+    layouts = Layouts(text, metadata)
+    symbols, at = list[tuple[str, int, int, Variable | None]](), 0
+    tables = {one.map.name: one for one in tables_of("", text, metadata, layouts)}
+    notes = {one.strip('"') for one in _NOTES.findall(text)}
+    for name, size in variables_of(module):
+        if name in notes:
+            continue
+        if name in tables:
+            table = tables[name]
+            symbols.append((name, at, table.size, table.variable))
+            at += table.size
+            continue
+        symbols.append((name, at, size, layouts.variable(name)))
+        at += size
+    through = pointed(text, functions)
+    calls = {name: sorted(one.calls) for name, one in functions.items()}
+    those = set(functions) if entry is None else led_to(calls, [entry], through)
+    own = [one for name, one in functions.items() if name in those and not one.supports]
+    structures = [one for one in survey(symbols, []).structures if not _comes_along(one)]
+    made = {one.name: one for one in Allocations(text, functions, metadata).all()}
+    structures += [
+        Structure(name, one.type, 0 if one.type is None else one.type.size, one.line, "")
+        for name, one in made.items()
+    ]
+    used = uses(functions, metadata, [one.name for one in own])
+    again = recursive({name: functions[name] for name in those})
+    return Statics(
+        [
+            {
+                "structure": one.name,
+                "file": "" if one.line is None else one.line.file,
+                "line": 0 if one.line is None else one.line.line,
+                "size_bytes": one.size,
+            }
+            for one in structures
+        ],
+        [access for one in own for access in _accesses(one, metadata)],
+        [loop for one in own for loop in _loops(one, metadata)],
+        calls,
+        next((place for one in own for place in _floating(one, metadata)), None),
+        used,
+        [name for name, one in functions.items() if one.inlined],
+        through,
+        list(unknown(functions, sorted(those), through, text, metadata)),
+        [(one.shown, one.place) for one in own if one.name in again],
+        [one.name for one in own if _toils(one, metadata, used)],
+    )
+
+
+def begun(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
+    """Functions that packets come to first, by symbols, as far as a source says so; empty: any.
+
+    Where it does not, `main` is none of them: it takes no packets.
+    """
+    if entry is not None:
+        return [entry]
+    try:
+        return [choose(file, functions, None).function.name]
+    except InputError:
+        own = own_of(functions)
+        others = [name for name in own if functions[name].shown != "main"]
+        return others if len(others) < len(own) else []
+
+
+def _toils(function: Function, metadata: Metadata, used: Sequence[Use]) -> bool:
+    """Whether a function works, but for what functions of the headers do inside of it."""
+    from slowpath.insights.accelerators.candidates import toils, without
+
+    others = {name for use in used for name in use.symbols}
+    left = without(function, metadata, others)
+    return left is not None and toils(left)
+
+
+def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
+    """Where it computes with floating-point numbers, which cards of this kind do not have."""
+    for block in function.blocks:
+        for one in block.instructions:
+            if _FLOATING.match(one.text):
+                line = None if one.place is None else metadata.line(one.place)
+                yield function.shown if line is None else f"{line.file}:{line.line}"
+
+
+def _comes_along(structure: Structure) -> bool:
+    """Whether it is of the headers or the compiler, such as guards of what is initialised once."""
+    line = structure.line
+    return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
+
+
+def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
+    made = dict[str, tuple[str, str]]()
+    for block in function.blocks:
+        for one in block.instructions:
+            value = _VALUE.match(one.text)
+            if value:
+                made[value[1]] = value[2], value[3]
+    names = _parameters(function)
+    found = Counter[tuple[Line, str, str]]()
+    for block in function.blocks:
+        for one in block.instructions:
+            line = None if one.place is None else metadata.line(one.place)
+            if line is None:
+                continue
+            for touch in touches(one.opcode, one.text):
+                of = _base(touch.pointer, made, names)
+                if of is not None:
+                    found[line, of, touch.kind] += 1
+    lines = dict.fromkeys((line, of) for line, of, _ in found)
+    for line, of in sorted(lines):
+        yield {
+            "function": function.shown,
+            "file": line.file,
+            "line": line.line,
+            "of": of,
+            "reads": found[line, of, "read"],
+            "writes": found[line, of, "write"],
+        }
+
+
+def _parameters(function: Function) -> dict[str, str]:
+    """By value, how the source calls a parameter; LLVM numbers them from 0 on."""
+    found = {}
+    for at, one in enumerate(function.parameters):
+        described = one.described
+        if described is None:
+            found[f"%{at}"] = f"parameter {at + 1}"
+        else:
+            found[f"%{at}"] = _OBJECT if described.artificial else described.name
+    return found
+
+
+def _base(
+    pointer: str, made: Mapping[str, tuple[str, str]], names: Mapping[str, str]
+) -> str | None:
+    """What an address begins with; None: a variable of the function, which is no state."""
+    for _ in range(_DEEPEST):
+        within = _POINTER.search(pointer)
+        if within is not None:
+            pointer = within[1]
+        if pointer.startswith("@"):
+            return pointer[1:].strip('"')
+        if pointer in names:
+            return names[pointer]
+        opcode, text = made.get(pointer, ("", ""))
+        if opcode == "alloca":
+            return None
+        inside = _POINTER.search(text) if opcode in _THROUGH else None
+        if inside is None:
+            return UNKNOWN
+        pointer = inside[1]
+    return UNKNOWN
+
+
+def _loops(function: Function, metadata: Metadata) -> Iterator[StaticLoop]:
+    blocks = {block.name: block for block in function.blocks}
+    file = function.line.file if function.line else ""
+    for loop in loops(function):
+        lines = [
+            line
+            for name in loop.blocks
+            for one in blocks[name].instructions
+            if one.place is not None and (line := metadata.line(one.place)) is not None
+        ]
+        # The condition comes first in the source, but may be compiled to stand behind the body.
+        first = min((one for one in lines if one.file == file), default=None)
+        yield {
+            "function": function.shown,
+            "file": first.file if first else "",
+            "line": first.line if first else 0,
+            "depth": loop.depth,
+            "instructions": sum(len(blocks[name].instructions) for name in loop.blocks),
+        }

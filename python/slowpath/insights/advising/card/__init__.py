@@ -1,1 +1,0 @@
-"""Advice on the card as a whole: how many cores, and whom to share it with."""

@@ -1,1 +1,0 @@
-"""Advice on what engines of the card could do of a source."""

@@ -1,0 +1,117 @@
+"""Memory accesses and calls of blocks in LLVM IR."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from slowpath.insights.blocks.pointers import (
+    Kind,
+    Provenance,
+    arguments,
+    called,
+    parts,
+    pointer,
+    value,
+    width,
+)
+from slowpath.insights.source.functions import Block, Instruction
+
+_MOST = 8
+"""Bytes that one instruction of BPF moves."""
+_ASSEMBLY = re.compile(r'(?<![%@"\w.-])asm (?:\w+ )*"')
+_ALIGNED = re.compile(r"\balign (\d+)")
+_NOTHING = (
+    "llvm.lifetime",
+    "llvm.dbg",
+    "llvm.assume",
+    "llvm.bpf",
+    "llvm.preserve",
+    "llvm.experimental.noalias",
+)
+
+
+class Access(NamedTuple):
+    """An access to memory."""
+
+    kind: Kind
+    writes: bool
+    reads: bool
+    size: int  # bytes
+
+
+def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
+    """The accesses of a block, in order: one for each piece that BPF moves at once."""
+    for one in block.instructions:
+        if one.opcode == "call":
+            yield from _copied(one, provenance)
+            continue
+        through = pointer(one.opcode, one.text)
+        if through is None:
+            continue
+        atomic = one.opcode in ("atomicrmw", "cmpxchg")
+        given = parts(one.text)
+        size = max(1, width(given[1 if atomic else 0]) // 8)
+        kind = provenance.kind(through)
+        aligned = None if atomic else _ALIGNED.search(one.text)
+        step = min(_MOST, int(aligned[1]) if aligned else _MOST)
+        for _ in range(size // step + (size % step).bit_count()):
+            reads = one.opcode == "load" or atomic
+            yield Access(kind, one.opcode == "store" or atomic, reads, min(size, step))
+
+
+def _has_size(call: Instruction) -> bool:
+    """Whether a copy is of a number of bytes that the code states."""
+    return (value(arguments(call.text)[2]) or "").isdigit()
+
+
+def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
+    """The accesses of copies and fills of a known size."""
+    name = called(call.text).name or ""
+    if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
+        return
+    given = arguments(call.text)
+    length = value(given[2]) if len(given) > 2 else None  # noqa: PLR2004
+    if length is None or not length.isdigit():
+        return
+    fills = "set" in name
+    aligned = [int(found[1]) if (found := _ALIGNED.search(one)) else 1 for one in given[:2]]
+    step = min(_MOST, aligned[0] if fills else min(aligned))
+    pieces, rest = divmod(int(length), step)
+    for number in range(pieces + rest.bit_count()):
+        size = step if number < pieces else 1
+        if not fills:
+            yield Access(provenance.kind(value(given[1])), writes=False, reads=True, size=size)
+        yield Access(provenance.kind(value(given[0])), writes=True, reads=False, size=size)
+
+
+def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
+    """Calls of the framework: by name, or by number where that is all that is known.
+
+    `own` are functions of the module, which are no calls of the framework.
+    """
+    found = Counter[str]()
+    for one in block.instructions:
+        if one.opcode != "call":
+            continue
+        whom = called(one.text)
+        if whom.helper is not None:
+            found[f"helper {whom.helper}"] += 1
+        elif _ASSEMBLY.search(one.text):
+            found["inline assembly"] += 1
+        elif whom.name is None:
+            found["through a pointer"] += 1
+        elif whom.name.startswith("llvm.mem") and not _has_size(one):
+            found[f"{whom.name.split('.')[1]} of unknown length"] += 1
+        elif whom.name not in own and not whom.name.startswith("llvm."):
+            found[whom.name] += 1
+    return found
+
+
+def counted(block: Block) -> int:
+    """How many instructions a block has: choices between values (phi) and marks are none."""
+    return sum(
+        one.opcode != "phi"
+        and not (one.opcode == "call" and (called(one.text).name or "").startswith(_NOTHING))
+        for one in block.instructions
+    )

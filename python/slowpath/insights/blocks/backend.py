@@ -1,0 +1,169 @@
+"""LLVM's BPF back end in a separate process.
+
+A function that it refuses is left without a body, and the rest is tried again.
+"""
+
+import os
+import re
+import selectors
+import signal
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+from slowpath.core.errors import StoppedError
+from slowpath.insights.blocks.steps import CPU, TRIPLE
+
+_REFUSED = re.compile(r"in function ([\w.$-]+)|In function: ([\w.$-]+)")
+_BODY = re.compile(
+    r'^(define [^\n]*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\([^\n]*\{\n).*?^\}$', re.MULTILINE | re.DOTALL
+)
+_SECONDS = 20.0
+"""Time that one attempt has."""
+_ALL_SECONDS = 60.0
+"""Time for finding out which functions are refused, one by one."""
+_CHUNK = 1 << 16
+
+
+class Assembler(NamedTuple):
+    """What the back end makes of a module."""
+
+    text: str
+    refused: dict[str, str]  # functions that it does not take, with reasons
+
+
+def assembler(file: str, text: str, until: float | None = None) -> Assembler:
+    """Assembler for a module in LLVM's text, whose target is BPF.
+
+    Raises:
+        StoppedError: when the time (by the monotonic clock) is up before.
+    """
+    refused = dict[str, str]()
+    names = [found[2].strip('"') for found in _BODY.finditer(text)]
+    while len(refused) < len(names):
+        made, said = _attempt(_without(text, refused), file, until)
+        if made is not None:
+            return Assembler(made, refused)
+        found = _REFUSED.search(said)
+        name = next((one for one in found.groups() if one), None) if found else None
+        if name not in names or name in refused:
+            return _one_by_one(file, text, names, refused, until)
+        refused[str(name)] = _reason(said)
+    return Assembler("", refused)
+
+
+def _one_by_one(
+    file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
+) -> Assembler:
+    """Finds out which functions are refused where the back end does not say it."""
+    refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
+    for name in names:
+        if name in refused:
+            continue
+        if time.monotonic() >= end:
+            refused[name] = "LLVM's back end for BPF would have to be asked too often"
+            continue
+        others = dict.fromkeys((one for one in names if one != name), "")
+        made, said = _attempt(_without(text, others), file, until)
+        if made is None:
+            refused[name] = _reason(said)
+    made, said = _attempt(_without(text, refused), file, until)
+    if made is None:
+        return Assembler("", dict.fromkeys(names, _reason(said)))
+    return Assembler(made, refused)
+
+
+def _without(text: str, names: dict[str, str]) -> str:
+    """The module with nothing in these functions, and nothing that they are passed or return."""
+    if not names:
+        return text
+
+    def emptied(found: re.Match[str]) -> str:
+        if found[2].strip('"') not in names:
+            return found[0]
+        return f"define void @{found[2]}() {{\n  unreachable\n}}"
+
+    return _BODY.sub(emptied, text)
+
+
+def _reason(said: str) -> str:
+    """What the back end says of what it refuses, in one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
+    words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
+    return words[:200] or "LLVM's back end for BPF does not take it"
+
+
+def _attempt(text: str, file: str, until: float | None) -> tuple[str | None, str]:
+    """The assembler, if it can be made, and what was said in the other process."""
+    end = time.monotonic() + _SECONDS
+    if until is not None and until <= time.monotonic():
+        raise StoppedError(file, "total deadline before it was lowered to BPF")
+    made, made_end = os.pipe()
+    said, said_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _emit(text, made_end, said_end)  # does not return
+    os.close(made_end)
+    os.close(said_end)
+    try:
+        parts = _read((made, said), end if until is None else min(end, until))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if parts is None:
+        if until is not None and time.monotonic() >= until:
+            raise StoppedError(file, "total deadline while it was lowered to BPF")
+        return None, "error: LLVM's back end for BPF takes too long"
+    text, words = (part.decode(errors="replace") for part in parts)
+    complete = os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL) and text.endswith(_DONE)
+    return (text.removesuffix(_DONE) if complete else None), words
+
+
+_DONE = "\n# done\n"
+
+
+def _read(pipes: tuple[int, int], end: float) -> list[bytes] | None:
+    """What comes out of two pipes until both are closed; None: not in time."""
+    found = {pipe: bytearray() for pipe in pipes}
+    try:
+        with selectors.DefaultSelector() as selector:
+            for pipe in pipes:
+                selector.register(pipe, selectors.EVENT_READ)
+            while selector.get_map():
+                left = end - time.monotonic()
+                ready = selector.select(left) if left > 0 else []
+                if not ready:
+                    return None
+                for key, _ in ready:
+                    data = os.read(key.fd, _CHUNK)
+                    found[key.fd] += data
+                    if not data:
+                        selector.unregister(key.fd)
+    finally:
+        for pipe in pipes:
+            os.close(pipe)
+    return [bytes(one) for one in found.values()]
+
+
+def _emit(text: str, made: int, said: int) -> None:
+    """The other process."""
+    code = 1
+    try:
+        os.dup2(said, 2)
+        import llvmlite.binding as llvm
+
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
+        machine.set_asm_verbosity(True)  # with names of blocks
+        module = llvm.parse_assembly(text)
+        data = (machine.emit_assembly(module) + _DONE).encode()
+        while data:
+            data = data[os.write(made, data) :]
+        code = 0
+    except BaseException as problem:  # noqa: BLE001 - whatever it is, it is said
+        os.write(said, f"error: {str(problem)[:400]}\n".encode())
+    finally:
+        os._exit(code)

@@ -1,0 +1,78 @@
+"""The LLVM block of each BPF instruction, from comments in the assembler.
+
+A machine block carries the name of the block that it was made from, also where the back end has
+moved, split or copied it. Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
+"""
+
+import re
+from typing import NamedTuple
+
+_FUNCTION = re.compile(r'^("[^"]+"|[\w.$-]+):\s+# @')
+_BLOCK = re.compile(r'^(?:# %bb\.\d+|LBB\d+_\d+):(?:\s+# (?:%("[^"]*"|[\w.$-]+))?)?')
+_NAMED_BELOW = re.compile(r'^\s+#\s+%("[^"]*"|[\w.$-]+)\s*$')
+_CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) ll$")
+
+
+class Placed(NamedTuple):
+    """A BPF instruction."""
+
+    block: str  # name of the block of LLVM's language; empty: it is not known
+    slots: int  # 2 where it has an immediate of 64 bits
+    calls: str | None  # the symbol that it calls, or takes the address of
+
+
+def layout(assembler: str) -> dict[str, list[Placed]]:
+    """By function, its instructions in order."""
+    found = dict[str, list[Placed]]()
+    inside, block = None, ""
+    for line in assembler.splitlines():
+        head = _FUNCTION.match(line)
+        if head:
+            inside = found.setdefault(head[1].strip('"'), [])
+            block = ""
+            continue
+        if inside is None:
+            continue
+        begun = _BLOCK.match(line)
+        if begun:
+            block = (begun[1] or "").strip('"')
+            continue
+        text = line.strip()
+        if line.startswith(".Lfunc_end"):
+            inside = None
+        elif not block and _NAMED_BELOW.match(line):
+            block = str(_NAMED_BELOW.match(line)[1]).strip('"')  # type: ignore[index]
+        elif line.startswith("\t") and text and text[0] not in ".#":
+            called = _CALLED.match(text)
+            wide = text.endswith(" ll") or " ll\t" in text or " ll " in text
+            inside.append(
+                Placed(block, 2 if wide else 1, called[called.lastindex or 0] if called else None)
+            )
+    return found
+
+
+def linked(entry: str, functions: dict[str, list[Placed]]) -> list[tuple[str, int]]:
+    """Functions with their first slots, in the order in which a program has them.
+
+    A function's callees come after it, each with its own before the next one (as libbpf does).
+    """
+    placed = dict[str, int]()
+    end = 0
+    work = list[tuple[str, int]]()
+
+    def place(name: str) -> None:
+        nonlocal end
+        placed[name] = end
+        end += sum(one.slots for one in functions[name])
+        work.append((name, 0))
+
+    place(entry)
+    while work:
+        name, at = work.pop()
+        for number in range(at, len(functions[name])):
+            callee = functions[name][number].calls
+            if callee in functions and callee not in placed:
+                work.append((name, number + 1))
+                place(str(callee))
+                break
+    return list(placed.items())

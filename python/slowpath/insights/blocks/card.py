@@ -1,0 +1,247 @@
+"""A program as the card runs it, and stand-ins for refused instructions.
+
+What stands in leaves as little behind as can be: a number of which nothing is known where the
+refused instruction has a result, nothing where it has none. What the card's code has for it is not
+counted. Source: RFC 9669 for the encodings.
+"""
+
+import struct
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import NamedTuple
+
+from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.errors import InputError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.schema.compiled import Compiled
+from slowpath.core.schema.results import Refusal
+from slowpath.insights.blocks.block_map import Placed, linked
+from slowpath.insights.blocks.documents import TARGET
+from slowpath.insights.blocks.elf import Code
+
+_INSTRUCTION = struct.Struct("<BBhi")
+_LOAD_WIDE, _LOAD, _STORE_CONSTANT, _STORE, _ALU32, _ALU64 = 0, 1, 2, 3, 4, 7
+_ADDRESS = 0x18
+_MODE, _ATOMIC, _FETCH = 0xE0, 0xC0, 1
+_CALL, _RANDOM, _TAIL = 0x85, 7, 12
+_MOVE64, _ADD, _TO_BIG = 0xBF, 0x07, 0xDC
+_FRAME = 10
+_STACK = 512
+"""Bytes of stack that a program may use."""
+
+
+def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> bytes:
+    return _INSTRUCTION.pack(opcode, source << 4 | target, 0, immediate)
+
+
+def is_call(instruction: bytes) -> bool:
+    """Whether it calls something."""
+    return instruction[0] == _CALL
+
+
+def is_tail_call(instruction: bytes) -> bool:
+    """Whether it calls another program last."""
+    opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
+    return (opcode, registers, immediate) == (_CALL, 0, _TAIL)
+
+
+def is_address(instruction: bytes) -> bool:
+    """Whether it makes an address, or a constant of 64 bits."""
+    return instruction[0] == _ADDRESS
+
+
+def goes_to_memory(instruction: bytes) -> bool:
+    """Whether it is an access."""
+    return instruction[0] & 7 <= _STORE and not is_address(instruction)
+
+
+def depth(instructions: Iterable[bytes]) -> int:
+    """How many bytes of its stack a function uses, from its instructions."""
+    lowest = 0
+    framed = dict[int, int]()  # registers that have the frame's address, or one near it
+    for instruction in instructions:
+        opcode, registers, offset, immediate = _INSTRUCTION.unpack(instruction)
+        target, source = registers & 15, registers >> 4
+        base = source if opcode & 7 == _LOAD else target
+        if opcode & 7 in (_LOAD, _STORE, _STORE_CONSTANT) and base == _FRAME:
+            lowest = min(lowest, offset)
+        elif opcode == _MOVE64 and source == _FRAME:
+            framed[target] = 0
+        elif opcode == _ADD and target in framed:
+            lowest = min(lowest, framed.pop(target) + immediate)
+    return -lowest
+
+
+def stands_in(instruction: bytes, used: int) -> bytes | None:
+    """What stands in for an instruction of a function that uses so many bytes of its stack.
+
+    It has as many slots. None: nothing can. Loads are from a place that nobody writes, so that
+    nothing is known of what they get but its size.
+    """
+    opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
+    target, source = registers & 15, registers >> 4
+    unknown = _packed(_TO_BIG, target, immediate=64)
+    by_kind = {
+        _LOAD_WIDE: _packed(_MOVE64, target, _FRAME) + unknown,
+        _LOAD: _INSTRUCTION.pack(opcode, _FRAME << 4 | target, -_below(used), 0),
+        _STORE: _packed(_MOVE64, source, source),
+        _STORE_CONSTANT: _packed(_MOVE64, target, target),
+        _ALU32: _packed(_TO_BIG, target, immediate=32),
+        _ALU64: unknown,
+    }
+    if opcode == _CALL:
+        return _packed(_CALL, 0, immediate=_RANDOM)
+    if opcode & 7 == _STORE and opcode & _MODE == _ATOMIC and immediate & _FETCH:
+        return _packed(_TO_BIG, source, immediate=64)
+    return by_kind.get(opcode & 7)
+
+
+def _below(used: int) -> int:
+    """How far below the frame's address there are eight bytes that nobody writes."""
+    return min(_STACK, (used + 7) // 8 * 8 + 8)
+
+
+OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
+"""What the code generator says of each pointer of which it does not know where it leads to
+(`crates/nfp/src/codegen/subset.rs`)."""
+_OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
+"""What holds of these where something stands in, or no verifier would let the code through."""
+
+_TAIL_CALL = "bpf_tail_call"
+
+
+class Refused(NamedTuple):
+    """An instruction that the card does not have."""
+
+    function: str
+    slot: int  # in the function
+    reason: str
+    to_memory: bool  # whether it is an access
+
+
+class Lowered(NamedTuple):
+    """A program on the card."""
+
+    compiled: Compiled
+    functions: list[tuple[str, int]]  # with their first slots
+    refused: list[Refused]
+
+    def by_slot(self) -> dict[int, list[str]]:
+        """By slot of the program, the instructions of the card that are for it."""
+        found = dict[int, list[str]]()
+        for one in self.compiled["instructions"]:
+            if one["bpf"] is not None:
+                found.setdefault(one["bpf"], []).append(one["text"])
+        return found
+
+    @property
+    def around(self) -> int:
+        """Instructions before and behind the program, which the driver adds."""
+        return sum(one["bpf"] is None for one in self.compiled["instructions"])
+
+
+class Subject(NamedTuple):
+    """A program that is to be compiled."""
+
+    file: str
+    number: int  # in the object
+    entry: str
+    functions: dict[str, list[Placed]]
+    btf: objects.Btf | None
+    verified: bool = True  # False: it is made of a function that no verifier has to accept
+
+
+def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Lowered:
+    """Compiles a program for the card; instead of what it refuses, other instructions stand in.
+
+    Raises:
+        InputError: when the card refuses it as a whole, or nothing can stand in for an instruction.
+        StoppedError: when it is to stop.
+    """
+    target, options = targets.builtin_target(TARGET), analyses.Options(map_abi=map_abi)
+    exchange = _Exchange(subject, code)
+    exchange.take_kernel()
+    while True:
+        found = objects.read_object(subject.file, bytes(code.data))
+        named = objects.Subject(subject.file, found, subject.number, subject.btf)
+        try:
+            compiled = analyses.compiled(named, target, options, stopping)
+        except analyses.RefusedError as problem:
+            exchange.take(problem.refusals, problem.instructions)
+        else:
+            return Lowered(compiled, exchange.functions, exchange.done)
+
+
+class _Exchange:
+    """Instructions that are refused, and others that stand in for them."""
+
+    def __init__(self, subject: Subject, code: Code) -> None:
+        self.functions = linked(subject.entry, subject.functions)
+        self.done = list[Refused]()
+        self._subject, self._file, self._verified = subject, subject.file, subject.verified
+        self._code = code
+        self._exchanged = set[tuple[str, int]]()
+        self._depths = {name: depth(code.instructions(name)) for name, _ in self.functions}
+
+    def take_kernel(self) -> None:
+        """Exchanges calls of the kernel's own functions, and of other programs: no card has these.
+
+        Nobody goes after tail calls then, each of whose programs is counted by itself: where
+        functions have them, the front end would follow any chain of them within its caller.
+        """
+        own = self._subject.functions
+        for name, _ in self.functions:
+            slots = accumulate((one.slots for one in own[name]), initial=0)
+            for slot, one in zip(slots, own[name], strict=False):
+                before = self._code.instruction(name, slot)
+                called = _TAIL_CALL if is_tail_call(before) else one.calls
+                if not is_call(before) or called is None or called in own:
+                    continue
+                instead = stands_in(before, self._depths[name])
+                if instead is not None:
+                    self._code.exchange(name, slot, instead)
+                    self._exchanged.add((name, slot))
+                    reason = f"{called}, which the card does not have"
+                    self.done.append(Refused(name, slot, reason, to_memory=False))
+
+    def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
+        """Exchanges what is refused, all of one kind; `instructions` are those of each refusal.
+
+        Calls are first: they have to find the maps that they name. Addresses are last: accesses are
+        refused for what they are as long as it is known where they lead to.
+
+        Raises:
+            InputError: when nothing can stand in for one.
+        """
+        known = self._verified and not self.done
+        calls, addresses = list[tuple[Refusal, int]](), list[tuple[Refusal, int]]()
+        others = list[tuple[Refusal, int]]()
+        for refusal, slots in zip(refusals, instructions, strict=True):
+            for slot in slots:
+                one = self._code.instruction(*self._place(slot))
+                kind = calls if is_call(one) else addresses if is_address(one) else others
+                kind.append((refusal, slot))
+        whole = next((one for one in refusals if one["instruction"] is None), None)
+        if whole is not None and not calls:
+            raise InputError(self._file, f"the card cannot run it: {whole['reason']}")
+        for refusal, slot in calls or others or addresses:
+            self._replace(refusal, slot, known=known)
+
+    def _place(self, slot: int) -> tuple[str, int]:
+        """The function that a slot of the program belongs to, and the slot in it."""
+        name, first = max((one for one in self.functions if one[1] <= slot), key=lambda one: one[1])
+        return name, slot - first
+
+    def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
+        """Exchanges an instruction; `known`: whether kinds of pointers are those of the source."""
+        place, reason = self._place(slot), refusal["reason"]
+        if reason == OF_ANY_KIND and not known:
+            reason = _OF_NO_KIND
+        before = self._code.instruction(*place)
+        instead = stands_in(before, self._depths[place[0]])
+        if instead is None or place in self._exchanged:
+            where = refusal["place"] if slot == refusal["instruction"] else f"instruction {slot}"
+            raise InputError(self._file, f"{where}: {reason}; nothing can stand in for it")
+        self._code.exchange(*place, instead)
+        self._exchanged.add(place)
+        self.done.append(Refused(*place, reason, goes_to_memory(before)))

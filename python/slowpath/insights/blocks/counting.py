@@ -1,0 +1,104 @@
+"""Card instructions by LLVM block."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from slowpath.core.errors import InputError
+from slowpath.insights.blocks.block_map import Placed
+from slowpath.insights.blocks.card import Lowered, Refused
+
+_CALL = re.compile(r"^call (bpf_\w+)")
+_REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
+_MAP = re.compile(r"\bmap\[([^\]]+)\]")
+_STATE = ("element", "global variable", "atomic")
+_NO_ACCESS = re.compile(r"stack access|xdp_md")
+"""Reasons for which an access that is refused is none to packets or state."""
+
+
+@dataclass
+class Counted:
+    """What a block takes."""
+
+    bpf: int = 0
+    instructions: int = 0
+    call_instructions: int = 0
+    packet: int = 0
+    state: int = 0
+    unknown: int = 0
+    calls: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def counted(
+    file: str,
+    lowered: Lowered,
+    layout: Mapping[str, list[Placed]],
+    exchanged: Mapping[str, str],
+    called: Mapping[tuple[str, int], str],
+) -> dict[str, dict[str, Counted]]:
+    """By function and block; the block without a name has what belongs to none.
+
+    `exchanged` are maps that others stand in for, with reasons; `called`, by function and slot,
+    calls that a call of the framework stands in for, with what they are.
+
+    Raises:
+        InputError: when the assembler and the object are not the same program.
+    """
+    by_slot, refused = lowered.by_slot(), {one[:2]: one for one in lowered.refused}
+    texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}
+    end = lowered.functions[-1][1] + sum(one.slots for one in layout[lowered.functions[-1][0]])
+    if any(slot >= end for slot in texts):
+        raise InputError(file, "it refers to functions in a way that is not understood")
+    found = dict[str, dict[str, Counted]]()
+    for name, first in lowered.functions:
+        blocks = found.setdefault(name, {})
+        at = 0
+        for one in layout[name]:
+            block = blocks.setdefault(one.block, Counted())
+            block.bpf += 1
+            slots = range(first + at, first + at + one.slots)
+            made = [text for slot in slots for text in by_slot.get(slot, [])]
+            lacks, text = refused.get((name, at)), texts.get(first + at, "")
+            if (name, at) in called:
+                block.calls[called[name, at]] += 1
+                block.call_instructions += len(made)
+            elif lacks is not None:
+                _refused(block, lacks)
+            else:
+                _made(block, text, made)
+                named = _MAP.search(text)
+                if named and named[1] in exchanged:
+                    block.refused[exchanged[named[1]]] += 1
+            at += one.slots
+    return found
+
+
+def _made(block: Counted, text: str, made: list[str]) -> None:
+    call = _CALL.match(text)
+    if call:
+        block.calls[call[1]] += 1
+        block.call_instructions += len(made)
+        return
+    block.instructions += len(made)
+    for one in made:
+        if one.startswith("mem["):
+            if "<<8" in one:
+                block.state += 1
+            else:
+                block.packet += 1
+
+
+def _refused(block: Counted, one: Refused) -> None:
+    block.refused[one.reason] += 1
+    call = _REFUSED_CALL.match(one.reason)
+    if call:
+        block.calls[call[1]] += 1
+        return
+    if not one.to_memory or _NO_ACCESS.search(one.reason):
+        return
+    if any(word in one.reason for word in _STATE):
+        block.state += 1
+    else:
+        block.unknown += 1

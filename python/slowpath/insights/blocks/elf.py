@@ -1,0 +1,99 @@
+"""BPF objects whose instructions are replaced: sections, symbols, relocations.
+
+Source: System V ABI, Object Files; little-endian, 64 bits, which is what clang makes for BPF.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQ")
+_SYMBOLS, _RELOCATIONS = 2, 9
+_FUNCTION = 2
+SLOT = 8
+"""Bytes of an instruction."""
+
+
+class _Section(NamedTuple):
+    kind: int
+    offset: int
+    size: int
+    info: int
+
+
+class Code:
+    """The instructions of an object, by function; what is exchanged is in `data`."""
+
+    def __init__(self, data: bytes) -> None:
+        """`data` is what clang has made."""
+        self.data = bytearray(data)
+        head = _HEADER.unpack_from(data)
+        start, size, count = head[6], head[11], head[12]
+        self._sections = [self._section(start + size * number) for number in range(count)]
+        self._starts = dict[str, tuple[int, int, int]]()  # section, offset in it, bytes
+        for section, link in self._symbols():
+            self._named(section, link)
+        self._relocations = dict(self._relocated())
+
+    def _section(self, at: int) -> _Section:
+        _, kind, _, _, offset, size, _, info, _, _ = _SECTION.unpack_from(self.data, at)
+        return _Section(kind, offset, size, info)
+
+    def _symbols(self) -> list[tuple[_Section, int]]:
+        head = _HEADER.unpack_from(self.data)
+        start, size = head[6], head[11]
+        return [
+            (section, _SECTION.unpack_from(self.data, start + size * number)[6])
+            for number, section in enumerate(self._sections)
+            if section.kind == _SYMBOLS
+        ]
+
+    def _named(self, section: _Section, link: int) -> None:
+        names = self._sections[link]
+        for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
+            name, info, _, home, value, size = _SYMBOL.unpack_from(self.data, at)
+            if info & 15 == _FUNCTION and home < len(self._sections):
+                begin = names.offset + name
+                text = self.data[begin : self.data.index(b"\0", begin)].decode(errors="replace")
+                self._starts[text] = (home, value, size)
+
+    def _relocated(self) -> Iterator[tuple[tuple[int, int], int]]:
+        """By section and offset in it, the place of the relocation there."""
+        for section in self._sections:
+            if section.kind != _RELOCATIONS:
+                continue
+            for entry in range(section.offset, section.offset + section.size, _RELOCATION.size):
+                place, _ = _RELOCATION.unpack_from(self.data, entry)
+                yield (section.info, place), entry
+
+    def slots(self, function: str) -> int | None:
+        """How many slots a function has; None: there is no such function."""
+        found = self._starts.get(function)
+        return None if found is None else found[2] // SLOT
+
+    def instruction(self, function: str, slot: int) -> bytes:
+        """The bytes of a slot of a function."""
+        at = self._at(function, slot)
+        return bytes(self.data[at : at + SLOT])
+
+    def instructions(self, function: str) -> list[bytes]:
+        """All slots of a function."""
+        return [self.instruction(function, slot) for slot in range(self.slots(function) or 0)]
+
+    def exchange(self, function: str, slot: int, instructions: bytes) -> None:
+        """Puts other instructions, which refer to nothing, at a slot."""
+        at = self._at(function, slot)
+        self.data[at : at + len(instructions)] = instructions
+        home, begin, _ = self._starts[function]
+        first = begin + SLOT * slot
+        for place in range(first, first + len(instructions), SLOT):
+            entry = self._relocations.pop((home, place), None)
+            if entry is not None:
+                _RELOCATION.pack_into(self.data, entry, place, 0)
+
+    def _at(self, function: str, slot: int) -> int:
+        home, begin, _ = self._starts[function]
+        return self._sections[home].offset + begin + SLOT * slot

@@ -1,0 +1,296 @@
+"""LLVM IR of a source, prepared for the BPF back end and lowered.
+
+Calls pass at most five numbers, functions take at most five, and bytes are copied one by one only
+where it is known how many; what is left out is loaded from the stack, or is not passed. Atomic
+additions are ordered with nothing else, as they are for the card; divisions have no sign.
+
+C is compiled for BPF where clang takes it so. C++ (elements in the manner of Click), C that only
+compiles for this machine, and LLVM's own files are compiled for this machine, and then optimised
+and lowered as if they were for BPF: both have pointers of 64 bits and the same order of bytes.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from slowpath.core.errors import InputError
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks.backend import assembler
+from slowpath.insights.blocks.machine.instructions import Assembled, assembled
+from slowpath.insights.blocks.machine.tokens import Described, described
+from slowpath.insights.blocks.machine.values import NUMBER, Context, Given, Pointee, Value, number
+from slowpath.insights.blocks.steps import CPU, LAYOUT, TRIPLE, language, named
+from slowpath.insights.source.functions import Parameter, functions_of
+from slowpath.insights.source.modules import enclosed, keep_loops, read_module, separated, set_apart
+from slowpath.insights.source.sources import Source, load_source
+
+_MOST = 5
+_COPIES = 1 << 10
+"""Bytes that the back end copies in pieces, where they are aligned."""
+_CALL = re.compile(r'(\bcall [^@\n]*?)(@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+)|%[\w.$-]+)(?=\()')
+_DEFINE = re.compile(r'^(define [^\n]*?@(?:"(?:[^"\\]|\\.)*"|[\w.$-]+))(?=\()')
+_MEMORY = re.compile(r"@llvm\.(memcpy|memmove|memset)\.[\w.]+$")
+_LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
+_SIGNED = re.compile(r" = s(div|rem) ")
+_MEMORY_PASSED = re.compile(r' (?:sret|byval)\((?:"[^"\n]*"|[^()"\n])*\)')
+"""That a pointer is to where a structure is returned or passed."""
+_ORDERED = re.compile(r" (?:seq_cst|acq_rel|acquire|release)(?=$|[ ,])")
+"""What newer versions of LLVM read memory for, also where nobody wants what was there."""
+_STOOD = "slowpath_"
+"""What the names of functions begin with that stand in for copies of unknown length."""
+
+
+def legal(text: str) -> str:
+    """A module that the back end takes, as far as calls go."""
+    lines, stood, loads = list[str](), set[str](), list[str]()
+    for line in _MEMORY_PASSED.sub("", text).splitlines():
+        if loads and not _LABEL.match(line):
+            lines, loads = lines + loads, []
+        if line.startswith("define "):
+            head, *loads = _defined(line)
+            lines.append(head)
+        elif " = sdiv " in line or " = srem " in line:
+            lines.append(_SIGNED.sub(r" = u\1 ", line))
+        elif " = atomicrmw " in line:
+            lines.append(_ORDERED.sub(" monotonic", line))
+        elif "call " in line and line.startswith("  "):
+            lines.append(_called(line, stood))
+        else:
+            lines.append(line)
+    lines += [f"declare void @{name}(ptr, ptr, i64)" for name in sorted(stood)]
+    return "\n".join(lines) + "\n"
+
+
+def _defined(line: str) -> list[str]:
+    """The head of a function, and loads of what it gets beyond the fifth parameter."""
+    head = _DEFINE.match(line)
+    if head is None:
+        return [line]
+    inside = enclosed(line[head.end() :])
+    given = separated(inside[1:-1]) if inside != "()" else []
+    if len(given) <= _MOST or not line.rstrip().endswith("{"):
+        return [line]
+    rest = line[head.end() + len(inside) :]
+    lines = [f"{head[1]}({', '.join(given[:_MOST])}){rest}"]
+    for index, one in enumerate(given[_MOST:]):
+        words = one.split()
+        lines += [
+            f"  %slowpath.{index} = alloca i64, align 8",
+            f"  {words[-1]} = load volatile {words[0]}, ptr %slowpath.{index}, align 8",
+        ]
+    return lines
+
+
+def _called(line: str, stood: set[str]) -> str:
+    found = _CALL.search(line)
+    if found is None:
+        return line
+    inside = enclosed(line[found.end() :])
+    given = separated(inside[1:-1])
+    memory = _MEMORY.match(found[2])
+    if memory:
+        return _copied(line, given, memory[1], stood)
+    if len(given) <= _MOST or found[2].startswith("@llvm."):
+        return line
+    cut = re.sub(r" \([^()]*\) $", " ", found[1])  # the type, where it says what is passed
+    rest = line[found.end() + len(inside) :]
+    return f"{line[: found.start()]}{cut}{found[2]}({', '.join(given[:_MOST])}){rest}"
+
+
+def _copied(line: str, given: list[str], what: str, stood: set[str]) -> str:
+    length = given[2].split()[-1]
+    aligned = [int(one) for part in given[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
+    if length.isdigit() and int(length) <= _COPIES * min(8, *aligned) // 8:
+        return line
+    if "ptr addrspace" in line:
+        return line
+    name = f"{_STOOD}{what}"
+    stood.add(name)
+    to = given[0].split()[-1]
+    other = given[1].split()[-1] if what != "memset" else to
+    indent = line[: len(line) - len(line.lstrip())]
+    return f"{indent}call void @{name}(ptr {to}, ptr {other}, i64 {length})"
+
+
+_TARGET = re.compile(
+    r'"(?:target-cpu|target-features|tune-cpu|stack-protector[\w-]*|probe-stack|'
+    r'min-legal-vector-width|frame-pointer)"="[^"]*"'
+)
+_HEAD = re.compile(r'^target (datalayout|triple) = "[^"]*"$', re.MULTILINE)
+_UWTABLE = re.compile(r" uwtable(?:\(\w+\))?| personality ptr @[\w.$]+")
+
+
+class Prepared(NamedTuple):
+    """A source in LLVM's language, with names of blocks."""
+
+    text: str
+    for_bpf: bool  # whether clang compiled it for BPF
+
+
+def prepared(file: str, clang: Clang) -> Prepared:
+    """A source, ready for the back end.
+
+    Raises:
+        InputError: when it cannot be read or compiled.
+        StoppedError: when the time is up before.
+    """
+    first: InputError | None = None
+    if Path(file).suffix == ".c":
+        try:
+            return Prepared(language(file, clang), for_bpf=True)
+        except InputError as problem:
+            first = problem
+    try:
+        source = load_source(file, clang)
+    except InputError as problem:
+        raise (first or problem) from None
+    text = _of_bpf(source)
+    if text is not None:
+        return Prepared(named(text), for_bpf=True)
+    keep_loops()
+    module = read_module(source)
+    text = retargeted(str(module))
+    text = optimised(text) if source.compiled else str(llvm.parse_assembly(text))
+    return Prepared(named(text), for_bpf=False)
+
+
+def _of_bpf(source: Source) -> str | None:
+    """The text of a module that is for BPF already."""
+    try:
+        if source.kind == "bitcode":
+            module = llvm.parse_bitcode(source.data)
+        else:
+            module = llvm.parse_assembly(source.data.decode(errors="replace"))
+    except RuntimeError:
+        return None  # whoever reads it next says why
+    return str(module) if module.triple.startswith(TRIPLE) else None
+
+
+def retargeted(text: str) -> str:
+    """A module for BPF instead of this machine."""
+    heads = {"datalayout": LAYOUT, "triple": TRIPLE}
+    text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
+    return _UWTABLE.sub("", _TARGET.sub("", text))
+
+
+def optimised(text: str) -> str:
+    """A module after the passes of -O2 for BPF.
+
+    Functions of the user may be inlined, and stay themselves; those of the headers are calls of the
+    framework.
+    """
+    module = llvm.parse_assembly(text)
+    support = {one.name for one in functions_of(module).values() if one.supports}
+    set_apart(module, support.__contains__)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return str(module)
+
+
+_VARIABLE = re.compile(
+    r'^@("[^"]*"|[\w.$-]+) = (?!.*?\bdeclare\b)[^\n]*?\b(global|constant)\b([^\n]*)', re.MULTILINE
+)
+_POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
+_DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
+_PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
+"""Functions of packets, as C++ names them; those that return pointers return packets."""
+_PASSED = 5
+_WORD = (1 << 32) - 1
+
+
+class Machine(NamedTuple):
+    """A module as the back end has made it, but for functions that it does not take."""
+
+    functions: dict[str, Assembled]
+    symbols: dict[str, Pointee]
+    refused: dict[str, str]  # functions that it does not take, with reasons
+    pointers: frozenset[str] = frozenset()  # functions that return pointers
+
+
+def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
+    """What the back end makes of a module for BPF.
+
+    Debug information goes along only where it is of C for BPF: it says which fields programs name,
+    and that of C++ ends the back end.
+
+    Raises:
+        StoppedError: when the time is up before.
+    """
+    text = source.text
+    made = assembler(file, legal(text if source.for_bpf else _without_debug(text)), until)
+    return Machine(
+        {n: one for n, one in assembled(made.text).items() if n not in made.refused},
+        symbols(text),
+        made.refused,
+        frozenset(name.strip('"') for name in _POINTERS.findall(text)),
+    )
+
+
+def _without_debug(text: str) -> str:
+    return _DEBUG.sub("", text)
+
+
+def symbols(text: str) -> dict[str, Pointee]:
+    """What the variables of a module are."""
+    found = dict[str, Pointee]()
+    for name, kind, rest in _VARIABLE.findall(text):
+        is_map = re.search(r'section "\.?maps"', rest)
+        found[name.strip('"')] = "map" if is_map else "table" if kind == "constant" else "global"
+    return found
+
+
+def blocks(
+    machine: Machine,
+    entry: str,
+    parameters: Mapping[str, Sequence[Value]],
+    elsewhere: Iterable[str] = (),
+) -> dict[str, dict[str, list[Described]]]:
+    """By function and block, the instructions of an entry and of what it calls.
+
+    `parameters` are what functions are given where no call of them is known; what others return,
+    which are `elsewhere`, is a number that leads to nothing of which the card knows.
+    """
+    found = dict[str, dict[str, list[Described]]]()
+    results = {
+        name: Value("context", "descriptor", 0)
+        if _PACKETS.match(name)
+        else Value("element", name, 0)
+        for name in machine.pointers - machine.functions.keys()
+    }
+    results |= dict.fromkeys(elsewhere, Value("returned", high=_WORD))
+    for root in (entry, *parameters):  # functions that are called through pointers, too
+        if root in found or root not in machine.functions:
+            continue
+        arguments = [*parameters.get(root, ()), *[NUMBER] * _PASSED][:_PASSED]
+        given = Given(tuple(arguments), machine.symbols, results)
+        for name, rows in described(machine.functions, root, given).items():
+            if name in found:
+                continue
+            inside = found.setdefault(name, {})
+            for one in rows:
+                inside.setdefault(one.block, []).append(one)
+    return found
+
+
+def value(parameter: Parameter, at: int, kind: str) -> Value:
+    """What a parameter holds; `kind` is what it is taken to point to."""
+    if parameter.kind == "integer":
+        return number((1 << min(parameter.bits, 64)) - 1)
+    if parameter.kind != "pointer":
+        return NUMBER
+    if kind == "context":
+        described = parameter.described
+        if described is not None and described.pointee != "xdp_md":
+            return Value("context", "descriptor", 0)
+        places = {one.name: one.offset for one in described.members} if described else {}
+        return Value("context", Context(places.get("data", 0), places.get("data_end", 4)), 0)
+    pointees: dict[str, Pointee] = {"packet": "packet", "state": "element"}
+    return Value(pointees.get(kind, "unknown"), ("argument", at), 0)

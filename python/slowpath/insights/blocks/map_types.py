@@ -1,0 +1,131 @@
+"""Replacement of map types that the card lacks.
+
+A look-up is a call of the framework then, whatever it looks up in; what the program does with the
+element that it gets is compiled as it is. Sources: libbpf's definitions of maps by types
+(`__uint(type, ...)` is a pointer to an array of so many elements) and by `struct bpf_map_def`.
+"""
+
+import re
+from typing import NamedTuple
+
+from slowpath.insights.source.metadata import Metadata, Node
+
+_HASH, _ARRAY = 1, 2
+_INSTEAD = {_HASH: _HASH, _ARRAY: _ARRAY, 5: _HASH, 6: _ARRAY, 9: _HASH, 10: _HASH, 11: _HASH}
+"""What programs look up in, by `enum bpf_map_type`. Maps of other kinds, which are for other
+helpers, stay as they are."""
+_NAMES = {
+    _HASH: "hash",
+    _ARRAY: "array",
+    5: "percpu_hash",
+    6: "percpu_array",
+    9: "lru_hash",
+    10: "lru_percpu_hash",
+    11: "lpm_trie",
+}
+DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
+OLD = re.compile(
+    r'^(@(\S+) = [^\n]*?\{ i32 )(\d+)((?:, i32 \d+){3}, i32 )(\d+)(\b[^\n]*section "maps")',
+    re.MULTILINE,
+)
+
+
+class Exchanged(NamedTuple):
+    """A module without maps that the card has not."""
+
+    text: str
+    reasons: dict[str, str]  # by name of a map, what it was
+
+
+def with_known_maps(text: str) -> Exchanged:
+    """The text with hash maps or arrays, without flags, instead of maps that the card has not."""
+    reasons = dict[str, str]()
+
+    def old(one: re.Match[str]) -> str:
+        kind, flags = int(one[3]), int(one[5])
+        if kind not in _INSTEAD or (_INSTEAD[kind], 0) == (kind, flags):
+            return one[0]
+        reasons[one[2]] = _reason(one[2], kind, flags)
+        return f"{one[1]}{_INSTEAD[kind]}{one[4]}0{one[6]}"
+
+    text = OLD.sub(old, text)
+    metadata = Metadata(text)
+    numbers = [int(one) for one in re.findall(r"^!(\d+) = ", text, re.MULTILINE)]
+    new = _Nodes(max(numbers, default=0) + 1, metadata)
+    changed = dict[int, int]()  # members, and what they are to be instead
+    for map_, _, expression in DEFINED.findall(text):
+        parts = {one.text("name"): number for number, one in members(metadata, int(expression))}
+        values = {name: value(metadata, number) for name, number in parts.items()}
+        kind = values.get("type")
+        if kind is None or kind not in _INSTEAD:
+            continue
+        for name, wanted in (("type", _INSTEAD[kind]), ("map_flags", 0)):
+            if values.get(name, wanted) not in (wanted, None):
+                changed[parts[name]] = new.pointer(wanted)
+                reasons[map_] = _reason(map_, kind, values.get("map_flags") or 0)
+    for number, pointer in changed.items():
+        place = re.compile(rf"^(!{number} = .*?baseType: )!\d+", re.MULTILINE)
+        text = place.sub(rf"\g<1>!{pointer}", text, count=1)
+    return Exchanged(text + "".join(f"{line}\n" for line in new.lines), reasons)
+
+
+def _reason(name: str, kind: int, flags: int) -> str:
+    if _INSTEAD[kind] != kind:
+        return f"map {name} is of type {_NAMES[kind]}; counted as {_NAMES[_INSTEAD[kind]]}"
+    return f"map {name} has flags {flags:#x}; counted without"
+
+
+def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
+    """The members of a map's definition, with their numbers."""
+    node = metadata.node(expression)
+    variable = None if node is None else metadata.node(node.reference("var"))
+    return [] if variable is None else parts_of(metadata, variable.reference("type"))
+
+
+def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
+    """The members of a structure by the number of its node, with their numbers."""
+    kind = metadata.node(structure)
+    elements = None if kind is None else metadata.node(kind.reference("elements"))
+    if elements is None:
+        return []
+    found = [(number, metadata.node(number)) for number in elements.items if number is not None]
+    return [(number, one) for number, one in found if one is not None]
+
+
+def value(metadata: Metadata, number: int) -> int | None:
+    """How many elements the array has that a member points to."""
+    member = metadata.node(number)
+    pointer = None if member is None else metadata.node(member.reference("baseType"))
+    array = None if pointer is None else metadata.node(pointer.reference("baseType"))
+    if array is None or array.text("tag") != "DW_TAG_array_type":
+        return None
+    elements = metadata.node(array.reference("elements"))
+    range_ = None if elements is None or not elements.items else metadata.node(elements.items[0])
+    return None if range_ is None else range_.number("count")
+
+
+class _Nodes:
+    """Pointers to arrays that are not in the module yet."""
+
+    def __init__(self, first: int, metadata: Metadata) -> None:
+        self._next = first
+        self._known = dict[int, int]()
+        self.lines = list[str]()
+        self._metadata = metadata
+
+    def pointer(self, count: int) -> int:
+        """The number of the node of a pointer to an array of so many numbers."""
+        if count not in self._known:
+            pointer = self._next
+            array, ranges, range_, number = (pointer + more for more in range(1, 5))
+            self.lines += [
+                f"!{pointer} = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !{array}, "
+                "size: 64)",
+                f"!{array} = !DICompositeType(tag: DW_TAG_array_type, baseType: !{number}, "
+                f"size: {32 * count}, elements: !{ranges})",
+                f"!{ranges} = !{{!{range_}}}",
+                f"!{range_} = !DISubrange(count: {count})",
+                f'!{number} = !DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)',
+            ]
+            self._next, self._known[count] = pointer + 5, pointer
+        return self._known[count]

@@ -1,0 +1,255 @@
+"""Operands of LLVM instructions, and the objects that pointers point to."""
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from copy import copy
+from typing import Literal, NamedTuple
+
+from slowpath.insights.source.calls import reached
+from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.source.modules import enclosed, separated
+
+_RESULT = re.compile(r"^(%\S+) = ")
+_FLAGS = frozenset({"volatile", "atomic", "weak"})
+_VALUE = re.compile(r'([%@](?:"[^"]*"|[-\w.$]+)|-?\d+|null|true|false|undef|poison)$')
+_CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(|inttoptr \(i64 (\d+) to ptr\)\(')
+_GLOBAL = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+
+
+class Call(NamedTuple):
+    """Whom a call calls."""
+
+    name: str | None  # a function of the module or an intrinsic
+    helper: int | None  # a function of the kernel by its number
+
+
+def result(text: str) -> str | None:
+    """The value that an instruction makes."""
+    found = _RESULT.match(text)
+    return found[1] if found else None
+
+
+def parts(text: str) -> list[str]:
+    """What stands between the commas of an instruction, without its name and result."""
+    return separated(_RESULT.sub("", text).partition(" ")[2])
+
+
+def value(part: str) -> str | None:
+    """The value that a part ends in: `%name`, `@name`, a number; None for expressions."""
+    found = _VALUE.search(part)
+    if found:
+        return found[1]
+    inside = _GLOBAL.search(part)  # an address in a variable, as a constant expression
+    return inside[0] if inside else None
+
+
+def pointer(opcode: str, text: str) -> str | None:
+    """The pointer that an instruction reads or writes through; None: it does neither."""
+    given = parts(text)
+    match opcode:
+        case "load" | "store":
+            return value(given[1]) if len(given) > 1 else None
+        case "atomicrmw" | "cmpxchg":
+            return value(given[0])
+    return None
+
+
+def width(kind: str) -> int:
+    """The bits of a type as instructions have it; 0: not a number or pointer."""
+    words = [word for word in kind.split() if word not in _FLAGS]
+    first = words[0] if words else ""
+    if first.startswith("ptr"):
+        return 64
+    number = re.match(r"i(\d+)", first)
+    if number:
+        return int(number[1])
+    vector = re.match(r"<(\d+) x i(\d+)>", " ".join(words))
+    return int(vector[1]) * int(vector[2]) if vector else 0
+
+
+def called(text: str) -> Call:
+    """Whom a call calls; neither: through a pointer."""
+    found = _CALLED.search(text)
+    if found is None:
+        return Call(None, None)
+    return Call(found[1].strip('"') if found[1] else None, int(found[2]) if found[2] else None)
+
+
+def arguments(text: str) -> list[str]:
+    """What a call passes, each with its type."""
+    found = _CALLED.search(text)
+    if found is None:
+        return []
+    return separated(enclosed("(" + text[found.end() :])[1:-1])
+
+
+Kind = Literal["stack", "context", "packet", "state", "constant", "unknown"]
+"""`stack`: a variable of the function; `context`: what a program is called with; `packet`: bytes of
+the packet; `state`: variables of the module, and what the framework returns; `constant`: tables
+that nobody writes; `unknown`: nothing of this, or several."""
+
+_ARITHMETIC = frozenset({"add", "sub", "and", "or"})
+_CASTS = frozenset({"inttoptr", "ptrtoint", "bitcast", "zext", "sext", "trunc", "addrspacecast"})
+_PASSED = ("llvm.bpf.passthrough", "llvm.preserve", "llvm.ptr.annotation", "llvm.launder")
+_CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
+
+
+class Provenance:
+    """Where pointers of one function come from."""
+
+    def __init__(
+        self, function: Function, given: dict[str, Kind], constants: Iterable[str]
+    ) -> None:
+        """`given`: what its parameters point to; `constants`: variables that nobody writes."""
+        self._known: dict[str, frozenset[Kind]] = {
+            name: frozenset({kind}) for name, kind in given.items()
+        }
+        self._constants = frozenset(constants)
+        self._made = dict[str, Instruction]()
+        for block in function.blocks:
+            for one in block.instructions:
+                made = result(one.text)
+                if made:
+                    self._made[made] = one
+
+    def kind(self, name: str | None) -> Kind:
+        """What a value points to."""
+        if name is None:
+            return "unknown"
+        if name not in self._known:
+            self._known[name] = frozenset(self._find(name, set()))
+        found = self._known[name]
+        return next(iter(found)) if len(found) == 1 else "unknown"
+
+    def _find(self, name: str, seen: set[str]) -> set[Kind]:
+        if name in seen:
+            return set()
+        seen.add(name)
+        made = self._made.get(name)
+        if name in self._known or made is None:
+            return self._given(name)
+        if made.opcode == "alloca":
+            return {"stack"}
+        if made.opcode == "load":
+            return self._loaded(made, seen)
+        if made.opcode == "call":
+            return self._called(made.text, seen)
+        sources = _sources(made.opcode, made.text)
+        return set[Kind]().union(*(self._find(one, seen) for one in sources))
+
+    def _given(self, name: str) -> set[Kind]:
+        """Of what no instruction makes."""
+        if name in self._known:
+            return set(self._known[name])
+        if name.startswith("@"):
+            return {"constant" if name[1:].strip('"') in self._constants else "state"}
+        return {"unknown"} if name.startswith("%") else set()
+
+    def _loaded(self, made: Instruction, seen: set[str]) -> set[Kind]:
+        through = pointer(made.opcode, made.text)
+        base = set[Kind]() if through is None else self._find(through, set(seen))
+        if base == {"context"}:
+            return {"packet"}
+        return {"unknown"} if parts(made.text)[0].endswith("ptr") else set()
+
+    def _called(self, text: str, seen: set[str]) -> set[Kind]:
+        whom = called(text)
+        if whom.name is not None and whom.name.startswith(_PASSED):
+            names = [value(part.rstrip(")")) for part in parts(text)]
+            return set[Kind]().union(*(self._find(one, seen) for one in names if one))
+        if whom.helper is not None:
+            return {"state"}
+        return {"unknown"}
+
+
+def _sources(opcode: str, text: str) -> list[str]:
+    """The values that what an instruction makes may be an address in."""
+    given = parts(text)
+    found: list[str | None] = []
+    if opcode == "getelementptr":
+        found = [value(one) for one in given[1:2]]
+    elif opcode == "phi":
+        found = [value(one) for one in _CHOICE.findall(text)]
+    elif opcode == "select":
+        found = [value(one) for one in given[1:3]]
+    elif opcode in _CASTS:
+        found = [value(given[0].partition(" to ")[0])]
+    elif opcode == "freeze" or opcode in _ARITHMETIC:
+        found = [value(one) for one in given[:2]]
+    return [one for one in found if one is not None and one[0] in "%@"]
+
+
+_CONSTANT = re.compile(r'^@("[^"]*"|[\w.$-]+) = [^\n]*?\bconstant\b', re.MULTILINE)
+_HEAD = re.compile(r'^define [^\n]*?@("[^"]*"|[\w.$-]+)\((.*)\)[^()]*\{$', re.MULTILINE)
+_NAME = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
+_ROUNDS = 4
+"""Calls in calls that kinds of parameters are followed through."""
+
+
+class Traced(NamedTuple):
+    """A function, and where its pointers come from."""
+
+    function: Function
+    provenance: Provenance
+
+
+class Language:
+    """A module in LLVM's text, with its functions."""
+
+    def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
+        """`text` is what the functions were read from."""
+        self.functions = functions
+        self.metadata = Metadata(text)
+        self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
+        self._parameters = {
+            name.strip('"'): [
+                found[1] if (found := _NAME.search(one)) else "" for one in separated(inside) if one
+            ]
+            for name, inside in _HEAD.findall(text)
+        }
+
+    def only(self, names: Container[str]) -> "Language":
+        """The same with none but these functions: others are called, whatever is in them."""
+        some = copy(self)
+        some.functions = {name: one for name, one in self.functions.items() if name in names}
+        return some
+
+    def line(self, place: int | None) -> Line | None:
+        """The source line of a location."""
+        return None if place is None else self.metadata.line(place)
+
+    def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
+        """An entry whose parameters point to what `kinds` says, and all that it calls, in order."""
+        inside = reached(self.functions, entry)
+        given = {entry: [{kind} for kind in kinds]}
+        given |= {name: [] for name in self.functions if name in inside and name != entry}
+        for _ in range(_ROUNDS):
+            traced = {name: self._traced(name, given[name]) for name in given}
+            before = {name: [set(one) for one in known] for name, known in given.items()}
+            for one in traced.values():
+                self._passed(one, given)
+            if given == before:
+                break
+        return {name: self._traced(name, known) for name, known in given.items()}
+
+    def _traced(self, name: str, known: list[set[Kind]]) -> Traced:
+        kinds: dict[str, Kind] = {}
+        for parameter, found in zip(self._parameters.get(name, []), known, strict=False):
+            kinds[parameter] = next(iter(found)) if len(found) == 1 else "unknown"
+        function = self.functions[name]
+        return Traced(function, Provenance(function, kinds, self._constants))
+
+    def _passed(self, one: Traced, given: dict[str, list[set[Kind]]]) -> None:
+        """Adds what a function passes to those that it calls."""
+        for block in one.function.blocks:
+            for instruction in block.instructions:
+                name = called(instruction.text).name if instruction.opcode == "call" else None
+                if name is None or name not in given:
+                    continue
+                for number, part in enumerate(arguments(instruction.text)):
+                    if len(given[name]) <= number:
+                        given[name].append(set())
+                    passed = value(part)
+                    if part.startswith("ptr") and passed is not None:
+                        given[name][number].add(one.provenance.kind(passed))

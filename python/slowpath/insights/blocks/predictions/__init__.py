@@ -1,1 +1,0 @@
-"""What is asked of blocks, and the shape of the answer."""

@@ -1,0 +1,262 @@
+"""The command `slowpath insights blocks`: instructions of the card, block by block."""
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode, InputError, StoppedError
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.sources import provenance
+from slowpath.insights.blocks.counted import counted_programs
+from slowpath.insights.blocks.documents import (
+    TARGET,
+    BlocksReport,
+    PredictedProgram,
+    Question,
+    Uncounted,
+)
+from slowpath.insights.blocks.functions import Plain, counted_functions, load_plain
+from slowpath.insights.blocks.lowering import Prepared
+from slowpath.insights.blocks.predicted import (
+    Lowered,
+    loaded,
+    models,
+    predict,
+    predict_entry,
+    predicted_programs,
+)
+from slowpath.insights.blocks.steps import language, programs
+from slowpath.insights.options import read_limits
+from slowpath.insights.output import show, warn
+from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
+from slowpath.insights.unit import attempt, need_compiler
+
+
+def run(given: Namespace) -> ExitCode:
+    """Predicts the blocks of a file and reports.
+
+    Raises:
+        InputError: when the file cannot be read, compiled or used.
+        OptionError: when an option makes no sense.
+        StoppedError: when there was not enough time for any of it.
+        UnavailableError: when llvmlite is missing.
+    """
+    need_compiler()
+    limits = read_limits(given)
+
+    question = Question(given.file, given.entry, given.map_abi, limits.clang, given.model)
+    with heeding_signals() as stopping:
+        report = examine(question, limits.seconds, limits.memory, stopping)
+    from slowpath.insights.blocks.report import blocks_csv, blocks_text
+
+    show(given, {"csv": blocks_csv, "table": blocks_text}, report)
+    if report["stopped"] is not None:
+        warn(given.file, f"stopped ({report['stopped']}) before all was predicted")
+    return ExitCode.FINE
+
+
+def predictions(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+    """The programs of a source, or its functions that take packets, one by one.
+
+    Raises:
+        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
+            of any.
+        StoppedError: when it is to stop.
+    """
+    reasons, some = list[str](), False
+    for one in _said(asked, stopping):
+        if "functions" in one:
+            some = True
+        else:
+            reasons.append(f"{one['entry']}: {one['reason']}")
+        yield one
+    if not some:
+        raise InputError(asked.file, reasons[0], reasons[1:])
+
+
+def _said(asked: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
+    text, problem = None, None
+    try:
+        text = _with_programs(asked)
+    except StoppedError:
+        raise
+    except InputError as found:
+        problem = found
+    if text is None:
+        yield from _without_programs(asked, problem, stopping)
+    elif asked.way == "learnt":
+        yield from predicted_programs(asked)
+    else:
+        for one in counted_programs(asked, text, stopping):
+            if "functions" in one:
+                yield one
+            else:
+                yield from _else_learnt(asked, one, partial(_alone, asked, one["entry"]))
+
+
+def _alone(asked: Question, entry: str) -> list[PredictedProgram]:
+    return list(predicted_programs(asked._replace(entry=entry)))
+
+
+def _without_programs(
+    asked: Question, first: InputError | None, stopping: Stopping
+) -> Iterator[PredictedProgram | Uncounted]:
+    """The functions of a source; `first` is why it may have programs and does not compile for BPF.
+
+    Raises:
+        InputError: the first one, where no function takes packets either; else any other.
+        StoppedError: when it is to stop.
+    """
+    try:
+        plain = load_plain(asked)
+    except StoppedError:
+        raise
+    except InputError as problem:
+        if first is not None:
+            raise first from None
+        yield from _as_read_here(asked, problem)
+        return
+    if first is not None and not plain.entries:
+        raise first
+    yield from _of_functions(asked, plain, stopping)
+
+
+def _as_read_here(asked: Question, problem: InputError) -> Iterator[PredictedProgram]:
+    """What the model says of what clang does not read, and the LLVM that runs here may.
+
+    Raises:
+        InputError: the problem, where the model may not be asked, or says nothing either.
+        StoppedError: when the time is up before.
+    """
+    if asked.way == "exact":
+        raise problem
+    try:
+        said = list(predicted_programs(asked))
+    except StoppedError:
+        raise
+    except InputError:
+        raise problem from None
+    reason = problem.reason.partition("; the command: ")[0]
+    for one in said:
+        yield {**one, "why": reason if asked.way == "auto" else None}
+
+
+def _of_functions(
+    asked: Question, plain: Plain, stopping: Stopping
+) -> Iterator[PredictedProgram | Uncounted]:
+    learnt = partial(_learnt, asked, plain, cache(partial(_lowered, asked, plain)))
+    if asked.way == "learnt":
+        for name in plain.roots:
+            yield from learnt(name)
+        return
+    for one in counted_functions(asked, plain, stopping):
+        if isinstance(one, dict):
+            yield one
+        else:
+            symbol, why = one
+            yield from _else_learnt(asked, why, partial(learnt, symbol))
+
+
+def _lowered(asked: Question, plain: Plain) -> Lowered:
+    """What the model sees of functions by themselves; only made where it has to."""
+    return loaded(asked, Prepared(plain.read, for_bpf=False))
+
+
+def _learnt(
+    asked: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
+) -> list[PredictedProgram]:
+    """What the model says of a function: in a program, where one can be made of it."""
+    for entry in plain.entries:
+        if entry.function.name != symbol:
+            continue
+        try:
+            return [predict_entry(asked, plain, entry, models())]
+        except StoppedError:
+            raise
+        except InputError:
+            break
+    return [predict(module(), symbol, models())]
+
+
+def _else_learnt(
+    asked: Question, why: Uncounted, learnt: Callable[[], list[PredictedProgram]]
+) -> Iterator[PredictedProgram | Uncounted]:
+    """What the model says of what could not be counted, where it may be asked."""
+    if asked.way == "exact":
+        yield why
+        return
+    try:
+        said = learnt()
+    except StoppedError:
+        raise
+    except InputError as problem:
+        yield {"entry": why["entry"], "reason": f"{why['reason']}; {problem.reason}"}
+        return
+    for one in said:
+        yield {**one, "why": why["reason"]}
+
+
+def _with_programs(asked: Question) -> str | None:
+    """The source in LLVM's language for BPF, where it has programs, or the model is asked for.
+
+    None: it has plain functions only, or needs the headers of this machine.
+
+    Raises:
+        InputError: when a source that seems to have programs does not compile.
+        StoppedError: when the time is up before.
+    """
+    if Path(asked.file).suffix in CPLUSPLUS:
+        return None
+    seem = may_have_programs(asked.file)
+    try:
+        text = language(asked.file, asked.clang)
+    except StoppedError:
+        raise
+    except InputError:
+        if seem:
+            raise
+        return None
+    return text if asked.way == "learnt" or seem or programs(text) else None
+
+
+def examine(
+    question: Question, seconds: float | None, memory: int | None, stopping: Stopping
+) -> BlocksReport:
+    """The blocks of a file.
+
+    Raises:
+        InputError: when it cannot be read or compiled, has no such entry, or nothing can be said
+            of any of its programs.
+        StoppedError: when it was stopped before anything was said.
+    """
+    report: BlocksReport = {
+        "slowpath": identity.version(),
+        **provenance(compiled=is_source(question.file)),
+        "file": question.file,
+        "target": TARGET,
+        "map_abi": question.map_abi,
+        "programs": [],
+        "uncounted": [],
+        "stopped": None,
+    }
+
+    def take(message: Message) -> None:
+        match message:
+            case ("program", program):
+                report["programs"].append(program)
+            case ("uncounted", one):
+                report["uncounted"].append(one)
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+
+        for one in predictions(question, stopping):
+            yield ("program" if "functions" in one else "uncounted"), one
+
+    stopped = attempt(question.file, work, (seconds, memory), stopping, take)
+    if stopped is not None and not report["programs"] and not report["uncounted"]:
+        raise StoppedError(question.file, f"{stopped} before any of it was predicted")
+    report["stopped"] = stopped
+    return report

@@ -1,0 +1,367 @@
+"""Blocks as tokens: instructions without names, with operand kinds and sizes.
+
+The vocabulary is compact (a few hundred words): names are gone, constants are classes by what it
+takes to make them, and a word says what generators of code look at: whether a comparison only
+decides a branch, whether an address is folded into the access, whether bytes of the packet were
+read before. The idea is Clara's (3.2); what a word says is ours.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowpath.insights.blocks.pointers import (
+    Traced,
+    arguments,
+    called,
+    parts,
+    pointer,
+    result,
+    value,
+    width,
+)
+from slowpath.insights.source.functions import Block, Instruction
+
+_NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
+_ALIGNED = re.compile(r"\balign (\d+)")
+_CHOICE = re.compile(r'\[ ([^,\]]+), %("[^"]*"|[\w.$-]+) \]')
+_WORDS = frozenset(["nsw", "nuw", "exact", "disjoint", "samesign", "inbounds", "nneg", "volatile"])
+_ARITHMETIC = frozenset(
+    ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"]
+)
+_EITHER = frozenset(["add", "mul", "and", "or", "xor"])
+"""Either operand may be overwritten."""
+_CASTS = frozenset(["zext", "sext", "trunc", "inttoptr", "ptrtoint", "bitcast"])
+_MARKS = ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental", "llvm.preserve")
+_SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
+
+
+class Said(NamedTuple):
+    """A block in words, with the accesses to memory that the card makes for it."""
+
+    block: str
+    words: tuple[str, ...]
+    packet: int
+    state: int
+    unknown: int
+
+
+class Describer:
+    """Puts the blocks of a function into words."""
+
+    def __init__(self, traced: Traced) -> None:
+        """`traced` is the function, with what its pointers point to."""
+        self._provenance = traced.provenance
+        self._blocks = traced.function.blocks
+        self._made = dict[str, tuple[str, Instruction]]()
+        self._uses = dict[str, list[tuple[str, Instruction]]]()
+        for block in self._blocks:
+            for one in block.instructions:
+                name = result(one.text)
+                if name:
+                    self._made[name] = block.name, one
+                for used in _NAME.findall(one.text.partition(" = ")[2] if name else one.text):
+                    self._uses.setdefault(used, []).append((block.name, one))
+        self._before = Counter[str]()
+        for block in self._blocks:
+            self._before.update(block.successors)
+        self._read: str | None = None  # the base of what was read of the packet last
+        self._accesses = Counter[str]()
+
+    def said(self) -> list[Said]:
+        """All blocks."""
+        found = []
+        for number, block in enumerate(self._blocks):
+            following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""
+            if not number or not self._is_reached_without_jump(number):
+                self._read = None
+            self._accesses.clear()
+            words = tuple(self._words(block, following))
+            known = self._accesses
+            state = known["state"] + known["constant"]
+            entry = () if number else ("entry",)
+            found.append(
+                Said(block.name, (*entry, *words), known["packet"], state, known["unknown"])
+            )
+        return found
+
+    def _is_reached_without_jump(self, number: int) -> bool:
+        """Whether only the block before leads here, and not by a table."""
+        name, before = self._blocks[number].name, self._blocks[number - 1]
+        jumps = before.instructions and before.instructions[-1].opcode == "switch"
+        return self._before[name] == 1 and name in before.successors and not jumps
+
+    def _words(self, block: Block, following: str) -> Iterator[str]:
+        for one in block.instructions[:-1]:
+            yield from self._word(block, one)
+        yield from self._choices(block)
+        for one in block.instructions[-1:]:
+            yield from self._end(block, one, following)
+
+    def _word(self, block: Block, one: Instruction) -> Iterator[str]:
+        opcode, given = one.opcode, parts(one.text)
+        if opcode in _ARITHMETIC:
+            yield f"{self._arithmetic(opcode, given)}{self._fate(block, one, given)}"
+        elif opcode in ("load", "store", "atomicrmw", "cmpxchg"):
+            yield from self._access(one, given)
+        elif opcode == "getelementptr":
+            yield self._address(block, one, given)
+        elif opcode == "icmp":
+            yield self._compared(one, given)
+        elif opcode in _CASTS:
+            yield self._cast(block, one, given)
+        elif opcode == "select":
+            self._read = None  # BPF branches for it
+            yield f"select {width(given[1])} {self._operand(given[1])} {self._operand(given[2])}"
+        elif opcode == "call":
+            yield from self._call(one)
+        elif opcode not in ("phi", "alloca"):
+            yield opcode
+
+    def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
+        """Whether an operand that is overwritten is needed later, and how wide the result is used.
+
+        BPF has two addresses: a value that is still needed is moved first. What is used with 64
+        bits needs zeros above its 32.
+        """
+        operands = given if one.opcode in _EITHER else given[:1]
+        free = any(self._ends_here(block, one, value(part)) for part in operands)
+        uses = self._uses.get(result(one.text) or "", [])
+        wide = any(use.opcode in ("zext", "sext") for _, use in uses)
+        away = any(at != block.name for at, _ in uses)
+        return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
+
+    def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
+        """Whether nothing behind an instruction uses a value."""
+        uses = self._uses.get(name or "", [])
+        made = self._made.get(name or "")
+        return (
+            made is not None
+            and all(at == block.name for at, _ in uses)
+            and uses[-1][1] is one
+            and made[0] == block.name
+        )
+
+    def _arithmetic(self, opcode: str, given: list[str]) -> str:
+        first = " ".join(word for word in given[0].split() if word not in _WORDS)
+        return f"{opcode} {width(first)} {self._operand(given[-1])}"
+
+    def _access(self, one: Instruction, given: list[str]) -> Iterator[str]:
+        through = pointer(one.opcode, one.text)
+        kind = self._provenance.kind(through)
+        size = width(given[0] if one.opcode in ("load", "store") else given[1]) // 8
+        step = min(8, max(1, size), _alignment(one.text))
+        by = f" by {step}" if step < size else ""
+        if one.opcode == "load":
+            yield f"load {kind} {size}{by}{self._reads(kind, through, -(-size // step))}"
+        elif one.opcode == "store":
+            self._writes(kind, -(-size // step))
+            yield f"store {kind} {size}{by} {self._operand(given[0])}"
+        else:
+            self._accesses[kind] += 1
+            yield f"{one.opcode} {kind} {size}"
+
+    def _reads(self, kind: str, through: str | None, pieces: int) -> str:
+        """Counts reads; bytes of the packet near those that were read before are there already."""
+        if kind != "packet":
+            self._accesses[kind] += pieces
+            return ""
+        base = self._base(through)
+        if base and base == self._read:
+            return " again"
+        self._read = base
+        self._accesses[kind] += 1
+        return ""
+
+    def _writes(self, kind: str, pieces: int) -> None:
+        self._accesses[kind] += pieces
+        if kind == "packet":
+            self._read = None
+
+    def _copied(self, name: str, given: list[str]) -> Iterator[str]:
+        """Copies and fills of a known size, in pieces that are aligned."""
+        length = value(given[2]) or ""
+        if not length.isdigit():
+            yield name.rpartition(".")[0]
+            return
+        fills = name.startswith("llvm.memset")
+        to = self._provenance.kind(value(given[0]))
+        source = "" if fills else self._provenance.kind(value(given[1]))
+        # Variables of the function, and tables, are put where they can be moved in large pieces.
+        steps = [8]
+        steps += [_alignment(given[0])] if to != "stack" else []
+        steps += [_alignment(given[1])] if not fills and source not in ("stack", "constant") else []
+        pieces, rest = divmod(int(length), min(steps))
+        pieces, step = pieces + rest.bit_count(), min(steps)
+        if to == "packet" and source == "state" and pieces > 1:
+            self._accesses[source] += 1
+            self._writes(to, 1)
+            yield from ["gathered copy", *["gathered word"] * -(-int(length) // 4)]
+            return
+        for _ in range(0 if fills or source == "constant" else pieces):
+            yield f"load {source} {step}{self._reads(source, value(given[1]), 1)}"
+        for _ in range(pieces):
+            yield f"store {to} {step} {self._operand(given[1]) if fills else 'value'}"
+        self._writes(to, pieces)
+
+    def _base(self, name: str | None) -> str:
+        """What an address is counted from; what is at a constant distance is taken to be near."""
+        seen = set[str]()
+        while name in self._made and name not in seen:
+            seen.add(name)
+            one = self._made[name][1]
+            if one.opcode == "getelementptr":
+                given = parts(one.text)
+                if any((value(each) or "").startswith("%") for each in given[2:]):
+                    return name
+                name = value(given[1])
+            elif one.opcode in _CASTS:
+                name = value(parts(one.text)[0].partition(" to ")[0])
+            else:
+                break
+        return name or ""
+
+    def _address(self, block: Block, one: Instruction, given: list[str]) -> str:
+        name = result(one.text) or ""
+        uses = self._uses.get(name, [])
+        changing = sum((value(each) or "").startswith("%") for each in given[2:])
+        if changing:
+            return f"address variable {changing} {_unit(given[0])}"
+        zero = all(value(each) == "0" for each in given[2:])
+        if zero:
+            return "address same"
+        inside = all(
+            pointer(use.opcode, use.text) == name or use.opcode == "getelementptr"
+            for _, use in uses
+        )
+        if inside:
+            return "address folded"
+        away = any(at != block.name for at, _ in uses)
+        stack = self._provenance.kind(name) == "stack"
+        return f"address made{' stack' if stack else ''}{' kept' if away else ''}"
+
+    def _compared(self, one: Instruction, given: list[str]) -> str:
+        words = one.text.partition(" = ")[2].split()
+        words = [word for word in words if word not in _WORDS]
+        how = words[1]
+        kind = "eq" if how in ("eq", "ne") else "signed" if how[0] == "s" else "unsigned"
+        bits = width(" ".join(words[2:])) or 64
+        uses = self._uses.get(result(one.text) or "", [])
+        branch = all(use.opcode in ("br", "select") for _, use in uses)
+        pointers = " pointer" if words[2] == "ptr" else ""
+        end = "" if branch else " value"
+        return f"icmp {kind} {bits}{pointers} {self._operand(given[-1])}{end}"
+
+    def _cast(self, block: Block, one: Instruction, given: list[str]) -> str:
+        before, _, after = given[0].partition(" to ")
+        source = self._made.get(value(before) or "")
+        uses = self._uses.get(result(one.text) or "", [])
+        made = source[1].opcode if source else "none"
+        if made not in ("load", "icmp", "call", "phi", "trunc", "and", "lshr"):
+            made = "other"
+        same = " away" if source and source[0] != block.name else ""
+        if one.opcode in ("inttoptr", "ptrtoint", "bitcast"):
+            return f"{one.opcode} {width(before)}"
+        several = " once" if len(uses) == 1 else ""
+        before = " ".join(word for word in before.split() if word not in _WORDS)
+        if width(before) == 1:
+            self._read = None  # BPF branches for it
+        return f"{one.opcode} {width(before)} {width(after)} {made}{same}{several}"
+
+    def _call(self, one: Instruction) -> Iterator[str]:
+        whom, given = called(one.text), arguments(one.text)
+        if whom.name and whom.name.startswith(_MARKS):
+            return
+        if whom.name and whom.name.startswith("llvm.mem"):
+            yield from self._copied(whom.name, given)
+            return
+        if whom.name and whom.name.startswith("llvm."):
+            yield whom.name
+            return
+        self._read = None
+        yield "call"
+        for number, part in enumerate(given):
+            passed = value(part) or ""
+            if part.startswith("ptr"):
+                kind = self._provenance.kind(passed)
+                made = self._made.get(passed)
+                kept = " made" if made and made[1].opcode == "getelementptr" else ""
+                yield f"pass {'map' if passed.startswith('@') else kind}{kept}"
+            else:
+                first = " first" if passed.startswith("%") and not number else ""
+                yield f"pass {self._operand(part)}{first}"
+
+    def _choices(self, block: Block) -> Iterator[str]:
+        """What is moved at the end of a block, for choices in those behind it."""
+        known = {one.name: one for one in self._blocks}
+        for name in block.successors:
+            for one in known[name].instructions if name in known else ():
+                if one.opcode != "phi":
+                    break
+                for chosen, place in _CHOICE.findall(one.text):
+                    if place.strip('"') == block.name:
+                        yield self._chosen(block, one, chosen)
+
+    def _chosen(self, block: Block, phi: Instruction, chosen: str) -> str:
+        bits = width(parts(phi.text)[0])
+        if not chosen.startswith("%"):
+            return f"choose {bits} {_constant(chosen)}"
+        made = self._made.get(chosen)
+        here = made is not None and made[0] == block.name and made[1].opcode != "phi"
+        only = len(self._uses.get(chosen, [])) == 1
+        return f"choose {bits} {'made' if here else 'kept'}{' only' if only else ''}"
+
+    def _end(self, block: Block, one: Instruction, following: str) -> Iterator[str]:
+        if one.opcode == "br":
+            if len(block.successors) == 1:
+                yield "jump next" if block.successors[0] == following else "jump"
+                return
+            decided = self._made.get(value(parts(one.text)[0]) or "")
+            opcode = decided[1].opcode if decided else "none"
+            away = " away" if decided and decided[0] != block.name else ""
+            falls = "" if following in block.successors else " twice"
+            yield f"branch {'icmp' if opcode == 'icmp' else 'other'}{away}{falls}"
+        elif one.opcode == "switch":
+            cases = len(re.findall(r", label", one.text)) - 1
+            yield "switch"
+            yield from ["case"] * cases
+        elif one.opcode == "ret":
+            yield f"ret {self._operand(parts(one.text)[0])}"
+        else:
+            yield from self._word(block, one)
+
+    def _operand(self, part: str) -> str:
+        found = value(part)
+        if found is None:
+            return "expression"
+        if found.startswith("%"):
+            return "value"
+        return "global" if found.startswith("@") else _constant(found)
+
+
+def _alignment(text: str) -> int:
+    """What an address is a multiple of; 1 where nothing says it."""
+    found = _ALIGNED.search(text)
+    return int(found[1]) if found else 1
+
+
+def _constant(text: str) -> str:
+    """The class of a constant: by what it takes to make it on the card."""
+    if text in ("null", "false", "undef", "poison"):
+        return "0"
+    if not re.fullmatch(r"-?\d+", text):
+        return "1" if text == "true" else "expression"
+    number = int(text)
+    if number < 0:
+        return "negative"
+    for limit, name in ((0, "0"), (_SMALL, "small"), (_BYTE, "byte"), (_HALF, "half")):
+        if number <= limit:
+            return name
+    return "word" if number <= _WORD else "wide"
+
+
+def _unit(kind: str) -> str:
+    """How an index is multiplied: by bytes, by a number, or by that of a structure."""
+    bits = width(kind.rsplit(maxsplit=1)[-1])
+    return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

@@ -1,0 +1,459 @@
+"""An XDP program around a plain function, in LLVM IR.
+
+The packet begins and ends where the context says; what Click keeps of a packet is on the stack;
+the object of a method is the only element of an array map; further pointers are to variables.
+
+Blocks in front of them read where the packet begins and ends and find the state; they are
+recognised by their names. Whatever others than the function reach is left out: BPF may not have it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.core.errors import InputError
+from slowpath.insights.blocks.pointers import arguments, value
+from slowpath.insights.source.entry import Entry, Role
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.modules import separated
+from slowpath.insights.source.pointer_parameters import Given
+
+RECEIVE = "slowpath_click_receive"
+"""Fills in what is kept of a packet; part of what makes a program of an element."""
+RECEIVING = frozenset({RECEIVE})
+FETCHED = "_ZN7Element7fetchedEv"
+"""Gives a packet to a method that asks for one."""
+_CALLED = {
+    "Packet::kill": "Packet::kill",
+    "Element::sent": "Element::Port::push",
+    "Element::fetched": "Element::Port::pull",
+    "click_random": "click_random",
+    "slowpath_click_take": "Packet::make",
+    **{name: name for name in ("rte_pktmbuf_alloc", "rte_pktmbuf_free", "rte_pktmbuf_copy")},
+    "rte_pktmbuf_free_seg": "rte_pktmbuf_free_seg",
+    # Their bytes move.
+    "rte_pktmbuf_gathered": "rte_pktmbuf_linearize",
+    "rte_pktmbuf_bytes": "rte_pktmbuf_read",
+    **{name: name for name in ("rte_eth_tx_burst", "rte_eth_rx_burst")},
+    # The length of its keys is known at run time only.
+    "rte_hash_hash": "rte_hash_hash",
+    "rte_hash_find_slot": "rte_hash_lookup",
+    "rte_hash_take_slot": "rte_hash_add_key",
+}
+_OURS = ("slowpath_click_", "slowpath_dpdk_")
+"""What symbols of functions begin with that a card's framework has."""
+_NOW = re.compile(r"@slowpath_(?:click|dpdk)_now\b")
+_TOTALS = re.compile(r"@slowpath_(?:click|dpdk)_totals\b")
+_CLOCK = "slowpath_click_clock"
+_COPY = re.compile(r"^( *)(?:tail )?call void @llvm\.(memcpy|memmove|memset)\.[\w.]+(\(.*)$")
+_ALIGNED = re.compile(r"\balign (\d+)")
+_MADE = re.compile(r"^( *%\S+ = )load (\w+), ")
+_DIVIDES = re.compile(r"^( *%\S+ = )s(div|rem) ")
+_PIECES = 128
+"""Stores that clang makes of a copy for BPF; a longer one is a call, which BPF does not have."""
+_WIDEST = 8
+
+
+class Line(NamedTuple):
+    """What becomes of a line of a function."""
+
+    text: str | None  # None: nothing
+    calls: tuple[str, str] | None = None  # a function that it calls instead: symbol, what it is
+    apart: str | None = None  # what of it BPF has not, and that it is counted otherwise
+
+
+def framework(functions: Mapping[str, Function]) -> dict[str, str]:
+    """By symbol, how the source calls what a framework does."""
+    return {
+        name: _CALLED.get(function.shown, _CALLED.get(name, name))
+        for name, function in functions.items()
+        if function.shown in _CALLED
+        or function.engine
+        or (name.startswith(_OURS) and name not in RECEIVING)
+    }
+
+
+def as_called(line: str) -> Line:
+    """A line of a function with calls for what is the framework's or a library's.
+
+    What the run counts for its own ends is left out.
+    """
+    if _NOW.search(line) or _TOTALS.search(line):
+        return _of_the_run(line)
+    if "@llvm.trap()" in line:
+        return Line(None)
+    copy = _COPY.match(line)
+    if copy and not _is_inlined(line):
+        symbol = f"slowpath_{copy[2]}"
+        given = ", ".join(arguments(line.strip())[:3])
+        return Line(f"{copy[1]}call void @{symbol}({given})", (symbol, copy[2]))
+    if _DIVIDES.match(line):
+        return Line(_DIVIDES.sub(r"\g<1>u\g<2> ", line), None, "a signed division")
+    return Line(line)
+
+
+def _of_the_run(line: str) -> Line:
+    """What reads the time of the run, or counts for it."""
+    made = _MADE.match(line)
+    if made and _NOW.search(line):
+        text = f"{made[1]}call {made[2]} @{_CLOCK}()"
+        return Line(text, (_CLOCK, "Timestamp::now"))
+    if _TOTALS.search(line) and made:
+        return Line(f"{made[1]}add {made[2]} 0, 0")
+    if _TOTALS.search(line) and line.lstrip().startswith("store "):
+        return Line(None)
+    return Line(line)
+
+
+def _is_inlined(copy: str) -> bool:
+    """Whether clang makes loads and stores of a copy."""
+    to, from_, length = arguments(copy.strip())[:3]
+    size = value(length) or ""
+    if not size.isdigit():
+        return False
+    aligned = [int(found[1]) if (found := _ALIGNED.search(one)) else 1 for one in (to, from_)]
+    step = aligned[0] if "@llvm.memset" in copy else min(aligned)
+    return int(size) // min(_WIDEST, step) <= _PIECES
+
+
+APART = "slowpath."
+"""What the names of blocks begin with that are not the function's."""
+_STATE = "slowpath_state"
+_LENT = "slowpath_given_"
+MBUF = 128
+"""Bytes of `struct rte_mbuf` (rte_mbuf.h of the headers, as the rest of it)."""
+_HEADROOM, _LARGEST_PACKET = 128, 16384
+_LARGEST = 1 << 24
+"""Bytes of an element that are looked at, however large it is."""
+_WORD, _WHOLE = 4, 64
+_LEAST = 1
+"""Bytes of a packet; a function that looks whether there are more has its branches."""
+_ENDS = f"""\
+  %{APART}first = load i32, ptr %{APART}context, align 4
+  %{APART}second = getelementptr i8, ptr %{APART}context, i64 4
+  %{APART}last = load i32, ptr %{APART}second, align 4
+  %{APART}begins = zext i32 %{APART}first to i64
+  %{APART}ends = zext i32 %{APART}last to i64
+  %{APART}data = inttoptr i64 %{APART}begins to ptr
+  %{APART}end = inttoptr i64 %{APART}ends to ptr
+  %{APART}least = getelementptr i8, ptr %{APART}data, i64 {_LEAST}
+  %{APART}short = icmp ugt ptr %{APART}least, %{APART}end"""
+
+
+PULLED = f"%{APART}packet"
+"""What is kept of a packet that a function fetches."""
+
+
+def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
+    """The lines in front of the block that a function begins with.
+
+    `names` are those of its parameters, `packet` is how many bytes are kept of one (0: nothing is),
+    and `result` is the type of what it returns.
+    """
+    named = dict(zip(entry.roles, names, strict=True))
+    kept = named.get("packet") or named.get("mbuf") or (PULLED if packet else None)
+    yield from _ENDS.splitlines()
+    if kept is not None:
+        yield f"  {kept} = alloca [{packet} x i8], align 8"
+    if "element" in entry.roles:
+        yield f"  %{APART}key = alloca i32, align 4"
+        yield f"  store i32 0, ptr %{APART}key, align 4"
+    lent = {one.place: one for one in entry.given}
+    parameters = zip(entry.roles, entry.function.parameters, names, strict=True)
+    for at, (role, one, name) in enumerate(parameters):
+        if at in lent:
+            yield f"  {name} = getelementptr i8, ptr {_lent(lent[at])}, i64 0"
+        else:
+            yield from _given(role, name, one.bits)
+    if "burst" in named:
+        yield f"  {named['burst']} = alloca ptr, align 8"
+        yield f"  store ptr {kept}, ptr {named['burst']}, align 8"
+    if kept is not None and entry.dpdk:
+        yield from _mbuf(kept)
+    elif kept is not None:
+        yield f"  call void @{RECEIVE}(ptr {kept}, ptr %{APART}data, ptr %{APART}end)"
+    yield f"  br i1 %{APART}short, label %{APART}none, label %{begin}"
+    yield f"{APART}none:"
+    yield f"  {returned(result)}"
+
+
+def _mbuf(kept: str) -> Iterator[str]:
+    """What `struct rte_mbuf` says of a packet that comes, here, so that no call needs a stack."""
+    room = f"getelementptr i8, ptr %{APART}data, i64 -{_HEADROOM}"
+    yield f"  %{APART}buffer = {room}"
+    yield f"  %{APART}size = sub i64 %{APART}ends, %{APART}begins"
+    yield f"  %{APART}whole = trunc i64 %{APART}size to i32"
+    yield f"  %{APART}short.whole = trunc i64 %{APART}size to i16"
+    said = {
+        **{("i64", at): "0" for at in range(8, MBUF, 8)},
+        ("ptr", 0): f"%{APART}buffer",  # buf_addr
+        ("i16", 16): str(_HEADROOM),  # data_off
+        ("i16", 18): "1",  # refcnt
+        ("i16", 20): "1",  # nb_segs
+        ("i32", 36): f"%{APART}whole",  # pkt_len
+        ("i16", 40): f"%{APART}short.whole",  # data_len
+        ("i16", 54): str(_LARGEST_PACKET),  # buf_len
+    }
+    for number, ((kind, at), initial) in enumerate(said.items()):
+        yield f"  %{APART}at{number} = getelementptr i8, ptr {kept}, i64 {at}"
+        aligned = 8 if kind == "ptr" else int(kind[1:]) // 8
+        yield f"  store {kind} {initial}, ptr %{APART}at{number}, align {aligned}"
+
+
+def _lent(one: Given) -> str:
+    """The variable that a further pointer is to."""
+    if one.type is None:
+        return "null"
+    return f'@"{one.variables[0]}"' if one.variables else f"@{_LENT}{one.place}"
+
+
+def further(entry: Entry) -> Iterator[str]:
+    """Variables for further pointers to what the module has none of."""
+    for one in entry.given:
+        if one.type is not None and not one.variables:
+            kind = f"[{one.type.size} x i8]"
+            yield f"@{_LENT}{one.place} = dso_local global {kind} zeroinitializer, align 16"
+
+
+def state(entry: Entry, size: int) -> Iterator[str]:
+    """The map for the object of a method, which has so many bytes; nothing where there is none."""
+    if "element" not in entry.roles:
+        return
+    size = max(_WORD, min(size, _LARGEST)) // _WORD * _WORD
+    values = f"{{ i32 2, i32 4, i32 {size}, i32 1, i32 0 }}"
+    kinds = "{ i32, i32, i32, i32, i32 }"
+    yield f'@{_STATE} = dso_local global {kinds} {values}, section "maps", align 4'
+
+
+def returned(kind: str) -> str:
+    """What ends a function of some type, whatever it returns."""
+    if kind == "void":
+        return "ret void"
+    if kind == "ptr":
+        return "ret ptr null"
+    return f"ret {kind} {0 if re.fullmatch(r'i[0-9]+', kind) else 'zeroinitializer'}"
+
+
+def _given(role: Role, name: str, bits: int) -> Iterator[str]:
+    """What a parameter is."""
+    match role:
+        case "bytes":
+            yield f"  {name} = getelementptr i8, ptr %{APART}data, i64 0"
+        case "end":
+            yield f"  {name} = getelementptr i8, ptr %{APART}end, i64 0"
+        case "time":  # which is any number
+            yield f"  {name} = sub i64 %{APART}ends, %{APART}begins"
+        case "length":
+            yield f"  %{APART}length = sub i64 %{APART}ends, %{APART}begins"
+            if bits == _WHOLE:
+                yield f"  {name} = add i64 %{APART}length, 0"
+            else:
+                yield f"  {name} = trunc i64 %{APART}length to i{bits}"
+        case "port":
+            yield f"  {name} = add i{bits} 0, 0"
+        case "one":
+            yield f"  {name} = add i{bits} 0, 1"
+        case "element":
+            given = f"(ptr @{_STATE}, ptr %{APART}key)"
+            yield f"  {name} = call ptr inttoptr (i64 1 to ptr){given}"
+
+
+_WRAPPING_WORD = 8
+_FUNCTION = re.compile(r'^define ([^@]*)@("[^"]*"|[\w.$-]+)\((.*)\)([^()]*)\{$')
+_LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
+_VARIABLE = re.compile(r'^@("[^"]*"|[\w.$-]+) = (.*)$')
+_DECLARED = re.compile(r'^declare [^@]*@("[^"]*"|[\w.$-]+)\(')
+_NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
+_CALL = re.compile(r'\bcall [^@\n]*@("[^"]*"|[\w.$-]+)\(')
+_DEBUG = re.compile(r",? !(?:dbg|llvm\.loop|DIAssignID|heapallocsite|srcloc) !\d+")
+_DEBUGS = re.compile(r"^\s*(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)")
+_GROUP = re.compile(r"#\d+")
+_PLACE = re.compile(r" = alloca (?!.*, i\d+ %)")
+"""Local variables of a known size, which belong to the first block."""
+_FETCHED = re.compile(rf"^(\s*%\S+ = )(?:tail )?call [^@]*@{FETCHED}\(")
+_PARAMETER = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
+_PACKETS = re.compile(r"^@slowpath_click_packets = [^\[]*\[\d+ x \[(\d+) x i8\]\]", re.MULTILINE)
+_ATTRIBUTES = re.compile(
+    r"\b(?:dso_local|internal|weak|weak_odr|linkonce_odr|hidden|fastcc|noundef|signext|zeroext|"
+    r"nonnull|noalias|range\([^)]*\)|align \d+|dereferenceable(?:_or_null)?\(\d+\))(?= |$)"
+)
+
+_EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
+"""Results that the called function has extended on this machine; of BPF's, the caller does."""
+
+
+class Wrapped(NamedTuple):
+    """A module with one program."""
+
+    text: str
+    framework: dict[str, str]
+    """By symbol, how the source calls what is called and has no body."""
+    apart: dict[tuple[str, str], Counter[str]]
+    """By function and block, what BPF has not."""
+
+
+def wrapped(
+    file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
+) -> Wrapped:
+    """The module with nothing but a program of the entry and what it reaches.
+
+    `sizes` are bytes of variables.
+
+    Raises:
+        InputError: when it cannot be a program.
+    """
+    return _Wrapping(file, text, functions, entry, sizes).done()
+
+
+class _Wrapping:
+    def __init__(
+        self,
+        file: str,
+        text: str,
+        functions: Mapping[str, Function],
+        entry: Entry,
+        sizes: Mapping[str, int],
+    ) -> None:
+        self._file, self._text, self._functions, self._entry = file, text, functions, entry
+        self._sizes = sizes
+        self._all = framework(functions)
+        self._called = dict[str, str]()
+        self._apart = dict[tuple[str, str], Counter[str]]()
+        self._declared = dict[str, str]()
+
+    def done(self) -> Wrapped:
+        kept = self._kept()
+        bodies, others = list[str](), list[str]()
+        lines = iter(self._text.splitlines())
+        for line in lines:
+            begun = _FUNCTION.match(line)
+            if begun is None:
+                others.append(line)
+                continue
+            body = list(_until_end(lines))
+            name = begun[2].strip('"')
+            if name in kept:
+                bodies += self._function(name, begun, body)
+        named = {one.strip('"') for line in bodies for one in _NAMED.findall(line)}
+        around = [made for line in others for made in self._around(line, named)]
+        declared = [one for name, one in self._declared.items() if name in named]
+        size = self._sizes.get(self._entry.element or "", 0)
+        lent = [*state(self._entry, size), *further(self._entry)]
+        text = "\n".join([*around, *lent, *declared, *bodies, ""])
+        return Wrapped(text, self._called, self._apart)
+
+    def _kept(self) -> set[str]:
+        """The functions that the program has: what a framework does is none of them."""
+        first = self._entry.function.name
+        found, left = {first}, [first]
+        if self._entry.click and RECEIVE in self._functions:
+            found.add(RECEIVE)
+        while left:
+            calls = self._functions[left.pop()].calls
+            new = {one for one in calls if one in self._functions and one not in self._all} - found
+            found |= new
+            left += new
+        return found
+
+    # --- what is around functions ----------------------------------------------------------------
+
+    def _around(self, line: str, named: set[str]) -> Iterator[str]:
+        variable, declared = _VARIABLE.match(line), _DECLARED.match(line)
+        if variable:
+            name = variable[1].strip('"')
+            if name in named and not name.startswith("llvm."):
+                yield self._variable(name, variable)
+        elif declared:
+            name = declared[1].strip('"')
+            if name not in self._called and "llvm.dbg." not in name:
+                yield line
+        elif not line.startswith(("!llvm.dbg.cu", "$")):
+            yield line
+
+    def _variable(self, name: str, variable: re.Match[str]) -> str:
+        """A variable: constants with what is in them, as long as that is no address."""
+        said = _DEBUG.sub("", variable[2])
+        if re.search(r"\bconstant\b", said) and "@" not in said and "external" not in said:
+            said = re.sub(r", comdat(?:\(\$[^)]*\))?", "", said)
+            return f"@{variable[1]} = {said}"
+        size = self._sizes.get(name, _WRAPPING_WORD)
+        return f"@{variable[1]} = dso_local global [{size} x i8] zeroinitializer, align 16"
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def _function(self, name: str, begun: re.Match[str], body: list[str]) -> Iterator[str]:
+        kind = _ATTRIBUTES.sub("", begun[1]).strip()
+        group = _GROUP.search(begun[4])
+        attributes = f" {group[0]}" if group else ""
+        first = next(iter(body), "")
+        if not _LABEL.match(first):
+            body.insert(0, "slowpath_first:")
+        if name == self._entry.function.name:
+            made = "i32" if kind == "void" else kind
+            lines = [one for one in body if not _PLACE.search(one)]
+            places = [one for one in body if _PLACE.search(one)]
+            given = f"(ptr %{APART}context){attributes}"
+            yield f'define dso_local {made} @{begun[2]}{given} section "xdp" {{'
+            yield from self._head(begun[3], made, [_DEBUG.sub("", one) for one in places], lines[0])
+            if kind == "void":
+                lines = [re.sub(r"^  ret void\b", "  ret i32 0", one) for one in lines]
+            kind = made
+        else:
+            lines = body
+            yield f"define dso_local {kind} @{begun[2]}({begun[3]}){attributes} {{"
+        yield from self._body(name, kind, lines)
+        yield "}"
+
+    def _body(self, name: str, kind: str, lines: Iterable[str]) -> Iterator[str]:
+        block = ""
+        for line in lines:
+            label = _LABEL.match(line)
+            if label:
+                block = label[1].strip('"')
+            if _DEBUGS.match(line):
+                continue
+            made = as_called(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
+            if made.apart is not None:
+                known = self._apart.setdefault((name, block), Counter())
+                known[f"{made.apart}; counted as unsigned"] += 1
+            if made.calls is not None:
+                self._called[made.calls[0]] = made.calls[1]
+            if made.text is not None:
+                text = re.sub(r"^  unreachable\b", f"  {returned(kind)}", made.text)
+                self._declare(text)
+                fetched = _FETCHED.match(text) if name == self._entry.function.name else None
+                if fetched:  # a packet as those that come by themselves
+                    yield f"  call void @{FETCHED}()"
+                    text = f"{fetched[1]}getelementptr i8, ptr {PULLED}, i64 0"
+                yield text
+
+    def _declare(self, line: str) -> None:
+        """Functions without bodies, as the first call has them."""
+        for called in _CALL.finditer(line):
+            name = called[1].strip('"')
+            known = self._functions.get(name)
+            if name.startswith("llvm.") or (known is not None and name not in self._all):
+                continue
+            self._called.setdefault(name, self._all.get(name, name))
+            self._declared.setdefault(name, f"declare void @{called[1]}(...)")
+
+    def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
+        """The program's own blocks, with the local variables of all."""
+        names = [found[1] for one in separated(parameters) if (found := _PARAMETER.search(one))]
+        if len(names) != len(self._entry.roles):
+            raise InputError(self._file, "internal error: parameters are not understood")
+        packet = _PACKETS.search(self._text) if self._entry.click else None
+        label = _LABEL.match(first)
+        yield f"{APART}head:"
+        yield from places
+        size = MBUF if self._entry.dpdk else int(packet[1]) if packet else 0
+        yield from head(self._entry, names, size, label[1] if label else "", kind)
+
+
+def _until_end(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        if line == "}":
+            return
+        if line.strip() and not line.startswith(";"):
+            yield line

@@ -1,1 +1,0 @@
-"""With whom a function may share the card: pairs of a group, by what sharing costs them."""

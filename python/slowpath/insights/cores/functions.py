@@ -1,0 +1,212 @@
+"""Functions as element chains with columns of numbers.
+
+The chains are those of Qiu et al., SOSP '21, § 4.2: Click-like elements with blocks of plain
+computation and calls of the CRC unit between them. A flag `has_X` says whether X is in the chain;
+a parameter counts only where its element is there.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.core.errors import InputError
+
+ELEMENTS: Mapping[str, tuple[str, ...]] = {
+    "avgcounter": (),
+    "ipfilter1": ("ipfilter1_rules",),
+    "ipfilter2": ("ipfilter2_rules",),
+    "iprewriter": ("iprewriter_slots",),
+    "ftpportmapper": ("ftpportmapper_control_slots", "ftpportmapper_data_slots"),
+    "udpipencap": (),
+    "counter": (),
+    "webgen": ("webgen_slots",),
+    "tcpdemux": ("tcpflow_slots",),
+    "tcpconn": ("tcpflow_slots",),
+}
+"""Elements with the parameters that they read, in the order of the chain."""
+
+COMPUTE: Mapping[str, str] = {
+    "compute1": "compute1_iterations",
+    "compute2": "compute2_iterations",
+    "compute3": "compute1_iterations",
+    "compute4": "compute4_iterations",
+    "compute5": "compute5_iterations",
+}
+"""Blocks of plain computation with their loop counts: the third one reads that of the first, as
+the published generator has it."""
+
+CRC: Mapping[str, str] = {
+    "accel1": "accel1_iterations",
+    "accel2": "accel2_iterations",
+    "accel3": "accel1_iterations",
+}
+"""The same of calls of the CRC unit."""
+
+ABSENT: Mapping[str, str] = {
+    **{f"compute{at}": f"compute{at}_iterations" for at in range(6, 11)},
+    **{f"accel{at}": f"accel{at}_iterations" for at in range(4, 11)},
+}
+"""Blocks that have columns and are in no published chain."""
+
+IDLE = tuple(f"imem{at}" for at in range(5))
+"""Blocks that are in published chains, and do nothing there: their loop counts are 0."""
+
+UNREAD = ("compute3_iterations", "accel3_iterations")
+"""Parameters that nothing reads."""
+
+MOST = 100_000
+"""The largest number that a parameter may be."""
+
+USUAL: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("ipfilter1_rules", "ipfilter2_rules"), (10, 35)),
+    **{name: (1, 5) for needed in ELEMENTS.values() for name in needed if name.endswith("_slots")},
+    **dict.fromkeys((*COMPUTE.values(), *CRC.values()), (1, 30)),
+}
+"""Within which limits each parameter was measured."""
+
+
+def flag(element: str) -> str:
+    """The column that says whether an element is in the chain."""
+    return f"has_{element}"
+
+
+NEEDED = tuple(
+    dict.fromkeys(
+        (
+            *map(flag, (*ELEMENTS, *COMPUTE, *CRC)),
+            *(name for needed in ELEMENTS.values() for name in needed),
+            *COMPUTE.values(),
+            *CRC.values(),
+        )
+    )
+)
+"""The columns that a table has to have."""
+
+OPTIONAL = (
+    *map(flag, (*ABSENT, *IDLE)),
+    *ABSENT.values(),
+    *(f"{name}_iterations" for name in IDLE),
+    *UNREAD,
+)
+"""The columns that it may have; without them, 0."""
+
+
+Array = NDArray[np.float64]
+_SHOWN = 5
+
+
+class Functions(NamedTuple):
+    """Functions, each at the same place of every column."""
+
+    columns: Mapping[str, Array]  # flags and parameters, shape (functions,)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(next(iter(self.columns.values())))
+
+    def has(self, element: str) -> Array:
+        """1 where an element is in the chain, else 0."""
+        return self.columns[flag(element)]
+
+    def taken(self, places: NDArray[np.intp]) -> "Functions":
+        """Those at some places."""
+        return Functions({name: column[places] for name, column in self.columns.items()})
+
+
+def check_columns(file: str, place: str, names: Collection[str], others: Collection[str]) -> None:
+    """Finds out whether a table, or an object, describes functions.
+
+    Args:
+        file: where they are.
+        place: where in it, with a colon, or nothing.
+        names: its columns.
+        others: columns that are no part of the description.
+
+    Raises:
+        InputError: when a column is missing or unknown.
+    """
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        raise InputError(file, f"{place}has no column {', '.join(missing[:_SHOWN])}{more}")
+    known = {*NEEDED, *OPTIONAL, *others}
+    for name in names:
+        if name not in known:
+            reason = f"column {name[:40]!r} is neither a flag nor a parameter that is known"
+            raise InputError(file, f"{place}{reason}; remove or rename it")
+
+
+def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[str, int]:
+    """The flags and parameters of one function.
+
+    Raises:
+        InputError: when one is not what it may be.
+    """
+    found = dict[str, int]()
+    for name in (*NEEDED, *OPTIONAL):
+        value = _whole(values.get(name, 0))
+        if name.startswith("has_"):
+            if value not in (0, 1):
+                reason = f"{str(values[name])[:40]!r} is neither 0 nor 1, whether it is there"
+                raise InputError(file, f"{place}, column {name}: {reason}")
+        elif value is None or not 0 <= value <= MOST:
+            reason = f"{str(values[name])[:40]!r} is no whole number from 0 to {MOST}"
+            raise InputError(file, f"{place}, column {name}: {reason}")
+        found[name] = value
+    return found
+
+
+def _whole(value: object) -> int | None:
+    """The whole number that a cell has, or none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return int(number) if math.isfinite(number) and number == int(number) else None
+
+
+def positive(file: str, place: str, name: str, value: object) -> float:
+    """A measured number, which is above zero.
+
+    Raises:
+        InputError: when it is not, naming the column.
+    """
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
+        reason = f"{str(value)[:40]!r} is no number above zero"
+        raise InputError(file, f"{place}, column {name}: {reason}")
+    return number
+
+
+def functions_of(rows: Sequence[Mapping[str, int]]) -> Functions:
+    """Many functions as columns."""
+    names = (*NEEDED, *OPTIONAL)
+    return Functions({name: np.array([float(row[name]) for row in rows]) for name in names})
+
+
+def unusual(row: Mapping[str, int]) -> list[str]:
+    """The columns in which a function is unlike all that were measured."""
+    blocks: Iterable[tuple[str, tuple[str, ...]]] = (
+        *ELEMENTS.items(),
+        *((block, (count,)) for block, count in (*COMPUTE.items(), *CRC.items())),
+    )
+    found = [name for block, needed in blocks if row[flag(block)] for name in _beyond(row, needed)]
+    found += [flag(block) for block in ABSENT if row[flag(block)]]
+    found += [
+        f"{block}_iterations" for block in IDLE if row[flag(block)] and row[f"{block}_iterations"]
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _beyond(row: Mapping[str, int], needed: Iterable[str]) -> list[str]:
+    limits = ((name, *USUAL[name]) for name in needed)
+    return [name for name, least, most in limits if not least <= row[name] <= most]

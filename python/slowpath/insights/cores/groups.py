@@ -1,0 +1,189 @@
+"""Groups of functions measured alone and in pairs."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.core.errors import InputError
+from slowpath.insights.cores.functions import (
+    Functions,
+    check_columns,
+    functions_of,
+    positive,
+    read_function,
+    unusual,
+)
+from slowpath.insights.cores.queueing import Array
+from slowpath.insights.rows import Row, read_json_lines
+
+FUNCTIONS = 4
+PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+"""Places of members, in the order in which pairs are listed."""
+GROUP_CORES = 30
+"""Of each function, alone and in pairs."""
+_FEWEST = 20
+"""Groups that a model takes at least."""
+_SOLO, _MEASURED = "solo", ("throughput_pps", "latency_cycles")
+_EXTRA = "elapsed_s"
+_KNOWN = ("group", "functions", "pairs")
+
+
+class Alone(NamedTuple):
+    """What functions do on their cores with nobody beside them."""
+
+    throughput: Array  # packets/s, shape (groups, 4)
+    latency: Array  # cycles
+
+
+class Groups(NamedTuple):
+    """Groups of functions; of each, four in a row of `functions`."""
+
+    file: str
+    names: tuple[str, ...]
+    functions: Functions  # 4 x groups
+    unusual: tuple[tuple[str, ...], ...]  # of each function, in what it is unlike measured ones
+    alone: Alone  # NaN where nothing was measured
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+
+class Paired(NamedTuple):
+    """What pairs did, in the order of PAIRS."""
+
+    throughput: Array  # packets/s, shape (groups, 6, 2)
+    latency: Array  # cycles
+
+
+def read_groups(file: str) -> Groups:
+    """Groups of functions, with or without measurements.
+
+    Raises:
+        InputError: when the file cannot be used.
+    """
+    return groups_of(file, read_json_lines(file))
+
+
+def read_measured(file: str) -> tuple[Groups, Paired]:
+    """Groups that were measured alone and in pairs.
+
+    Raises:
+        InputError: when the file cannot be used, or something was not measured.
+    """
+    rows = read_json_lines(file)
+    found = groups_of(file, rows)
+    missing = np.isnan(found.alone.throughput).any(1)
+    for at in np.flatnonzero(missing):
+        raise InputError(file, f"{rows[at].place}: functions have no {_SOLO}; training takes them")
+    pairs = np.array([_pairs(file, row) for row in rows])
+    if len(rows) < _FEWEST:
+        raise InputError(file, f"has {len(rows)} groups; a model takes at least {_FEWEST}")
+    return found, Paired(pairs[..., 0], pairs[..., 1])
+
+
+def groups_of(file: str, rows: Sequence[Row]) -> Groups:
+    """The same of rows that were read.
+
+    Raises:
+        InputError: when they are no groups.
+    """
+    names, described, alone = list[str](), list[dict[str, int]](), list[list[Sequence[float]]]()
+    seen = dict[str, str]()
+    for row in rows:
+        names.append(_name(file, row))
+        if names[-1] in seen:
+            reason = f"group {names[-1]} is in {seen[names[-1]]} already"
+            raise InputError(file, f"{row.place}: {reason}")
+        seen[names[-1]] = row.place
+        functions, measured = _members(file, row)
+        described += functions
+        alone.append(measured)
+    table = np.array(alone)
+    return Groups(
+        file,
+        tuple(names),
+        functions_of(described),
+        tuple(tuple(unusual(one)) for one in described),
+        Alone(table[..., 0], table[..., 1]),
+    )
+
+
+def _name(file: str, row: Row) -> str:
+    for key in row.values:
+        if key not in _KNOWN:
+            reason = f"has an unknown key {key[:40]!r}; it may have {', '.join(_KNOWN)}"
+            raise InputError(file, f"{row.place}: {reason}")
+    value = row.values.get("group")
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise InputError(file, f"{row.place}, group: is no number and no name")
+    return str(value).strip()
+
+
+def _members(file: str, row: Row) -> tuple[list[dict[str, int]], list[Sequence[float]]]:
+    members = row.values.get("functions")
+    if not isinstance(members, list):
+        raise InputError(file, f"{row.place}, functions: is no list of {FUNCTIONS} functions")
+    if len(members) != FUNCTIONS:
+        reason = f"has {len(members)} functions; a group is {FUNCTIONS}"
+        raise InputError(file, f"{row.place}, functions: {reason}")
+    functions, measured = list[dict[str, int]](), list[Sequence[float]]()
+    for at, member in enumerate(members, 1):
+        place = f"{row.place}, function {at}"
+        if not isinstance(member, dict):
+            raise InputError(file, f"{place}: is no object with flags and parameters")
+        check_columns(file, f"{place}: ", member, (_SOLO,))
+        functions.append(read_function(file, place, member))
+        measured.append(_alone(file, place, member.get(_SOLO)))
+    known = [not np.isnan(one[0]) for one in measured]
+    if any(known) and not all(known):
+        without = known.index(False) + 1
+        reason = f"has no {_SOLO}, which others of its group have; measure all of them or none"
+        raise InputError(file, f"{row.place}, function {without}: {reason}")
+    return functions, measured
+
+
+def _alone(file: str, place: str, solo: object) -> Sequence[float]:
+    if solo is None:
+        return (np.nan, np.nan)
+    if not isinstance(solo, dict):
+        raise InputError(file, f"{place}, {_SOLO}: is no object with {' and '.join(_MEASURED)}")
+    return [_value(file, f"{place}, {_SOLO}", solo, name) for name in _MEASURED]
+
+
+def _value(file: str, place: str, found: Mapping[str, object], name: str) -> float:
+    for key in found:
+        if key not in (*_MEASURED, _EXTRA, "members"):
+            raise InputError(file, f"{place}: has an unknown key {key[:40]!r}")
+    if name not in found:
+        raise InputError(file, f"{place}: has no {name}")
+    return positive(file, place, name, found[name])
+
+
+def _pairs(file: str, row: Row) -> list[list[list[float]]]:
+    """By pair and member, throughput and latency; shape (6, 2, 2)."""
+    pairs = row.values.get("pairs")
+    if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
+        raise InputError(file, f"{row.place}, pairs: is no list of {len(PAIRS)} measured pairs")
+    found = list[list[list[float]]]()
+    for at, (pair, members) in enumerate(zip(pairs, PAIRS, strict=True), 1):
+        place = f"{row.place}, pair {at}"
+        if not isinstance(pair, dict):
+            raise InputError(file, f"{place}: is no object")
+        wanted = [member + 1 for member in members]
+        if pair.get("members") != wanted:
+            raise InputError(file, f"{place}, members: are not {wanted}")
+        found.append([_pair(file, place, pair, one) for one in (0, 1)])
+    return found
+
+
+def _pair(file: str, place: str, pair: Mapping[str, object], member: int) -> list[float]:
+    found = list[float]()
+    for name in _MEASURED:
+        both = pair.get(name)
+        if not isinstance(both, list) or len(both) != len(PAIRS[0]):
+            raise InputError(file, f"{place}, {name}: is no list of two numbers")
+        found.append(positive(file, place, name, both[member]))
+    return found

@@ -1,0 +1,152 @@
+"""Parameters of the network, fitted to measured throughput.
+
+The squares of relative errors, and of parameters in units of what is typical, so that nothing is
+large that the measurements do not ask for; no time is negative. Levenberg-Marquardt with
+projection on the bounds: Moré, The Levenberg-Marquardt Algorithm, 1978; Kanzow et al., 2004.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.insights.cores.network import (
+    COUNT,
+    RESOURCES,
+    SHARED,
+    TIMES,
+    Amounts,
+    sensitivity,
+    throughput,
+)
+from slowpath.insights.cores.queueing import Array
+
+_RIDGE = 1e-3
+_RIDGE_QUEUES = 1e-2
+_QUEUES = np.log([one.queueing for one in SHARED]).T
+"""The least and the largest logarithm of c, of each resource."""
+_STARTS = 2
+_ROUNDS = 100
+_ENOUGH = 1e-4
+"""The relative gain of a round that is next to nothing."""
+_IDLE = 4
+"""After so many such rounds in a row there is no other: a single one may be a careful step."""
+_DAMPED = 1e8
+_SMALLEST = 0.1
+_TINY = 1e-12
+
+
+class Measured(NamedTuple):
+    """Settings that were measured."""
+
+    work: Amounts
+    cores: Array  # shape (settings, classes)
+    throughput: Array  # packets/ns, the same
+
+
+class _Fitted(NamedTuple):
+    value: float  # what is made small
+    parameters: Array
+
+
+class _Point(NamedTuple):
+    value: float
+    near: list[Array]
+    slope: Array
+    square: Array
+
+
+def fit(sets: Sequence[Measured], seed: int) -> Array:
+    """The parameters.
+
+    Args:
+        sets: settings of one class, of two, ...
+        seed: for where to start, several times: from some starts, a resource comes to nothing,
+            and others cannot stand in for it.
+    """
+    random = np.random.default_rng(seed)
+    found = [_fitted(sets, _start(random)) for _ in range(_STARTS)]
+    return min(found, key=lambda one: one.value).parameters
+
+
+def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
+    """The parameters from one start."""
+    unit = _units(sets[0].work)
+    low, high = np.zeros(COUNT), np.full(COUNT, np.inf)
+    low[TIMES:], high[TIMES:] = _QUEUES
+    ridge = np.full(COUNT, _RIDGE**2)
+    ridge[TIMES:] = _RIDGE_QUEUES**2
+    at = start
+    here = _point(sets, at, unit, ridge)
+    damping, idle = 1e-2, 0
+    for _ in range(_ROUNDS):
+        free = np.flatnonzero(
+            ~(((at <= low + _TINY) & (here.slope > 0)) | ((at >= high - _TINY) & (here.slope < 0)))
+        )
+        scale = np.diag(here.square)[free]
+        square = here.square[np.ix_(free, free)]
+        while damping < _DAMPED:
+            step = np.zeros(COUNT)
+            step[free] = -np.linalg.solve(
+                square + np.diag(damping * scale + _TINY), here.slope[free]
+            )
+            there = np.clip(at + step, low, high)
+            value, near = _value(sets, there, unit, ridge, here.near)
+            if np.isfinite(value) and value < here.value:
+                break
+            damping *= 4
+        else:
+            break
+        idle = idle + 1 if (here.value - value) < _ENOUGH * here.value else 0
+        at, damping = there, max(damping / 5, 1e-7)
+        here = _point(sets, at, unit, ridge, near)
+        if idle == _IDLE:
+            break
+    return _Fitted(here.value, np.asarray(at * unit))
+
+
+def _units(work: Amounts) -> Array:
+    """What is typical of each parameter."""
+    found = []
+    for resource, amount in zip(RESOURCES, work, strict=True):
+        flat = np.abs(amount).reshape(-1, amount.shape[-1])
+        found.append(resource.scale / np.maximum(flat.mean(0) + flat.std(0), _SMALLEST))
+    return np.concatenate([*found, np.ones(COUNT - TIMES)])
+
+
+def _start(random: np.random.Generator) -> Array:
+    times = [
+        random.uniform(0.3, 1.0, len(one.work)) * 0.5 / np.sqrt(len(one.work)) for one in RESOURCES
+    ]
+    return np.concatenate([*times, _QUEUES.mean(0)])
+
+
+def _value(
+    sets: Sequence[Measured], at: Array, unit: Array, ridge: Array, near: Sequence[Array]
+) -> tuple[float, list[Array]]:
+    total, found = float((ridge * at * at).sum()), list[Array]()
+    for one, close in zip(sets, near, strict=True):
+        found.append(throughput(at * unit, one.work, one.cores, close))
+        total += float((np.log(found[-1] / one.throughput) ** 2).sum())
+    return total, found
+
+
+def _point(
+    sets: Sequence[Measured],
+    at: Array,
+    unit: Array,
+    ridge: Array,
+    near: Sequence[Array] | None = None,
+) -> _Point:
+    total, found = float((ridge * at * at).sum()), list[Array]()
+    slope, square = ridge * at, np.diag(ridge)
+    for place, one in enumerate(sets):
+        close = None if near is None else near[place]
+        here = sensitivity(at * unit, one.work, one.cores, close)
+        found.append(here.throughput)
+        off = np.log(here.throughput / one.throughput).ravel()
+        slopes = here.slopes.reshape(-1, COUNT) * unit
+        total += float((off**2).sum())
+        slope = slope + slopes.T @ off
+        square = square + slopes.T @ slopes
+    return _Point(total, found, slope, square)

@@ -1,0 +1,263 @@
+"""The model of pairs: training, files, quality.
+
+Both members have the same equations, so that swapping them swaps their results and changes no
+score. Where functions were measured alone, their own times are scaled such that the network says
+the same of each: what no count of work explains of a function goes with it into its pairs.
+
+In the published pairs the first member is a little faster, and the second slower, than the same
+function in the other place (docs/insights.md): an artefact of the measurement, which is taken out.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.cores import network
+from slowpath.insights.cores import network as delays
+from slowpath.insights.cores.groups import FUNCTIONS, GROUP_CORES, PAIRS, Alone, Groups, Paired
+from slowpath.insights.cores.network import (
+    Amounts,
+    SavedNetwork,
+    amounts,
+    demands,
+    taken,
+    throughput,
+    works,
+)
+from slowpath.insights.cores.network_fitting import Measured, fit
+from slowpath.insights.cores.queueing import Array, Demands, solve
+from slowpath.insights.cores.scores import FIRST, SECOND, Scores, friendlier, loss, overlap, scores
+
+_GIGA = 1e9
+_ROUNDS = 12
+_SMALL = 1e-3
+_FLATTEST = -0.2
+"""The least slope that is taken: where something shared is full, own times hardly matter."""
+_FARTHEST = 0.4
+"""The logarithm of the largest scale."""
+
+
+class PairsModel(NamedTuple):
+    """The network of pairs."""
+
+    parameters: Array
+    latency: Array  # weights
+    groups: int  # how many it was learnt from
+
+
+class Sharing(NamedTuple):
+    """What functions do alone and in pairs."""
+
+    alone: Array  # packets/s, shape (groups, 4)
+    alone_latency: Array  # cycles
+    pairs: Array  # packets/s, shape (groups, 6, 2)
+    pairs_latency: Array  # cycles
+
+
+def alone_places(groups: int) -> tuple[np.ndarray]:
+    """The place of every function."""
+    return (np.arange(groups * FUNCTIONS),)
+
+
+def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of first and second members of all pairs."""
+    first = np.arange(groups)[:, None] * FUNCTIONS
+    return (first + FIRST).ravel(), (first + SECOND).ravel()
+
+
+def shared(model: PairsModel, groups: Groups) -> Sharing:
+    """What the network says, with what was measured alone where that is known."""
+    count, known = groups.size, works(groups.functions)
+    one = amounts(known)
+    single, double = taken(one, alone_places(count)), taken(one, pair_places(count))
+    needed = demands(model.parameters, single)
+    scale = _scales(needed, groups).reshape(-1, 1)
+    both = np.concatenate([scale[place] for place in pair_places(count)], 1)
+    alone = _Setting(model, single, _scaled(needed, scale))
+    pairs = _Setting(model, double, _scaled(demands(model.parameters, double), both))
+    named = {name: amount[:, None] for name, amount in known.items()}
+    paired = {
+        name: np.stack([amount[place] for place in pair_places(count)], 1)
+        for name, amount in known.items()
+    }
+    shape = (count, len(PAIRS), 2)
+    cycles = alone.latency(named).reshape(count, FUNCTIONS)
+    beside = pairs.latency(paired).reshape(shape)
+    # What was measured alone is what pairs are compared with: both are off alike.
+    rates = alone.throughput.reshape(count, FUNCTIONS) * _GIGA
+    off = _off(groups.alone.throughput, rates), _off(groups.alone.latency, cycles)
+    both_off = [np.stack([one[:, FIRST], one[:, SECOND]], -1) for one in off]
+    return Sharing(
+        rates * off[0],
+        cycles * off[1],
+        pairs.throughput.reshape(shape) * _GIGA * both_off[0],
+        beside * both_off[1],
+    )
+
+
+def _off(measured: Array, predicted: Array) -> Array:
+    """Measured over predicted, 1 where nothing was measured."""
+    return np.where(np.isnan(measured), 1.0, measured / predicted)
+
+
+def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
+    """Which functions do alone something far from what was ever measured; shape (groups, 4)."""
+    expected = shared(model, groups._replace(alone=Alone(*(one * np.nan for one in groups.alone))))
+    gap = np.log(groups.alone.throughput / expected.alone)
+    return np.nan_to_num(np.abs(gap)) > _FARTHEST
+
+
+def predicted(model: PairsModel, groups: Groups) -> Scores:
+    """The scores of all pairs."""
+    found = shared(model, groups)
+    return scores(found.alone, found.alone_latency, found.pairs, found.pairs_latency)
+
+
+class _Setting:
+    """Functions beside each other, solved."""
+
+    def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
+        self.model, self.work = model, work
+        self.cores = np.full(needed.waiting.shape, float(GROUP_CORES))
+        self.throughput = solve(needed, self.cores)
+
+    def latency(self, known: dict[str, Array]) -> Array:
+        times = delays.times((self.model.parameters,), self.work, self.cores, self.throughput)
+        return delays.latency(self.model.latency, known, times)
+
+
+def _scaled(needed: Demands, scale: Array) -> Demands:
+    return needed._replace(waiting=needed.waiting * scale, computing=needed.computing * scale)
+
+
+def _scales(needed: Demands, groups: Groups) -> Array:
+    """By how much own times differ from those of the network, shape (functions,)."""
+    measured = groups.alone.throughput.reshape(-1, 1) / _GIGA
+    known = ~np.isnan(measured)
+    wanted = np.log(np.where(known, measured, 1.0))
+    cores = np.full(wanted.shape, float(GROUP_CORES))
+    found = np.zeros(wanted.shape)
+    if not known.any():
+        return np.asarray(np.exp(found).ravel())
+    for _ in range(_ROUNDS):
+        here = np.log(solve(_scaled(needed, np.exp(found)), cores))
+        there = np.log(solve(_scaled(needed, np.exp(found + _SMALL)), cores))
+        slope = np.minimum((there - here) / _SMALL, _FLATTEST)
+        found = np.clip(found + (wanted - here) / slope, -_FARTHEST, _FARTHEST)
+        found = np.where(known, found, 0.0)
+    return np.asarray(np.exp(found).ravel())
+
+
+def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
+    """The model; the same for the same groups and seed."""
+    count = groups.size
+    known = works(groups.functions)
+    one = amounts(known)
+    logs = np.log(pairs.throughput / _GIGA) - favour(groups, pairs)
+    alone = Measured(
+        taken(one, alone_places(count)),
+        np.full((4 * count, 1), float(GROUP_CORES)),
+        groups.alone.throughput.reshape(-1, 1) / _GIGA,
+    )
+    double = np.exp(logs).reshape(-1, 2)
+    beside = Measured(
+        taken(one, pair_places(count)), np.full(double.shape, float(GROUP_CORES)), double
+    )
+    parameters = fit([alone, beside], seed)
+    return PairsModel(parameters, _latency(parameters, alone, known, groups), count)
+
+
+def favour(groups: Groups, pairs: Paired) -> Array:
+    """By how much places favour their members, in logarithms, shape (2,): +d and -d."""
+    alone = groups.alone.throughput
+    off = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
+    half = float((off[..., 0] - off[..., 1]).mean()) / 2
+    return np.array([half, -half])
+
+
+def _latency(
+    parameters: Array, alone: Measured, known: Mapping[str, Array], groups: Groups
+) -> Array:
+    """Weights of latencies, from functions alone."""
+    rates = throughput(parameters, alone.work, alone.cores)
+    times = delays.times((parameters,), alone.work, alone.cores, rates)
+    settings = {name: amount[:, None] for name, amount in known.items()}
+    return delays.fit(settings, times, groups.alone.latency.reshape(-1, 1))
+
+
+SHIPPED = Path(__file__).parent / "models" / "pairs.json"
+
+
+class SavedPairs(TypedDict):
+    """A model of pairs."""
+
+    groups: int
+    network: SavedNetwork
+    latency: dict[str, float]
+
+
+def shipped() -> PairsModel:
+    """The model that comes with the package."""
+    return read(json.loads(SHIPPED.read_text()))
+
+
+def written(model: PairsModel) -> SavedPairs:
+    """A model as a document."""
+    return {
+        "groups": model.groups,
+        "network": network.written(model.parameters),
+        "latency": network.written_latency(model.latency),
+    }
+
+
+def read(document: SavedPairs) -> PairsModel:
+    """The model of a document."""
+    parameters = network.read(document["network"])
+    return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])
+
+
+COUNTS = (1, 2, 3)
+"""How many best pairs are compared."""
+
+
+class Agreement(NamedTuple):
+    """Of one score, by group."""
+
+    overlap: Array  # at each of COUNTS, shape (groups, 3)
+    loss: Array  # shape (groups,)
+
+
+def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
+    """Groups at some places."""
+    members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
+    part = Groups(
+        groups.file,
+        tuple(groups.names[at] for at in places),
+        groups.functions.taken(members),
+        tuple(groups.unusual[at] for at in members),
+        Alone(*(one[places] for one in groups.alone)),
+    )
+    return part, Paired(*(one[places] for one in pairs))
+
+
+def without_solo(groups: Groups) -> Groups:
+    """The same groups before anything was measured."""
+    nothing = np.full(groups.alone.throughput.shape, np.nan)
+    return groups._replace(alone=Alone(nothing, nothing))
+
+
+def truth(groups: Groups, pairs: Paired) -> Scores:
+    """The measured scores."""
+    return scores(groups.alone.throughput, groups.alone.latency, *pairs)
+
+
+def agreement(true: Scores, found: Scores, name: str) -> Agreement:
+    """How well one of the scores agrees."""
+    one, other = friendlier(true, name), friendlier(found, name)
+    return Agreement(
+        np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
+    )

@@ -1,0 +1,133 @@
+"""A closed queueing network of cores with four threads each, and shared resources.
+
+Every thread carries one packet after the other through the chain. For a packet of class j, with
+C_j ns of computation, M_j ns of waiting that nobody else causes, and D_jk ns of service by the
+shared resource k, the throughputs T_j solve, for each class,
+
+    M_j + C_j / (1 - 3/4 u_j) + sum_k D_jk c_k r_k / (1 - r_k) = N_j / T_j
+
+where u_j = T_j C_j / n_j is how busy a core is, r_k = sum_j T_j D_jk how busy a resource is, and
+N_j = 4 n_j the threads on n_j cores. The left side is the time of a packet: its second term is what
+Schweitzer's approximation of mean value analysis says of four customers at one server; the third
+is a queue whose length at a resource that is r busy is c r^2 / (1 - r). Both limits of asymptotic
+bounds are in it: T_j < N_j / (M_j + C_j), and r_k < 1.
+
+These equations are the derivatives of
+
+    sum_j (T_j M_j - N_j log T_j - (4/3) n_j log(1 - 3/4 u_j)) - sum_k c_k (r_k + log(1 - r_k))
+
+which is strictly convex where all r and u are below 1: there is one solution, and Newton's method
+finds it. Lazowska et al., Quantitative System Performance, ch. 5 to 7 has the ingredients.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+THREADS = 4
+"""Of a core (a microengine)."""
+_OTHERS = (THREADS - 1) / THREADS
+_NEAR = 0.97
+_BOUNDARY = 0.95
+_TOLERANCE = 1e-11
+_ROUNDS = 100
+
+
+class Demands(NamedTuple):
+    """What packets need, of every class in every setting; times in ns."""
+
+    waiting: Array  # M, shape (settings, classes)
+    computing: Array  # C, the same
+    shared: Array  # D, shape (settings, classes, resources)
+    queueing: Array  # c, shape (resources,)
+
+
+class State(NamedTuple):
+    """How busy everything is, at some throughput."""
+
+    resources: Array  # r, shape (settings, resources)
+    cores: Array  # u, shape (settings, classes)
+
+
+def busy(demands: Demands, cores: Array, throughput: Array) -> State:
+    """How busy resources and cores are; throughput in packets/ns."""
+    used = np.asarray(np.einsum("sj,sjk->sk", throughput, demands.shared))
+    return State(used, throughput * demands.computing / cores)
+
+
+def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
+    """The throughput of each class, packets/ns, shape (settings, classes).
+
+    Args:
+        demands: what packets need.
+        cores: how many each class has, the same shape.
+        near: throughputs that are not far off, where they are known.
+    """
+    throughput = _inside(demands, cores, near)
+    found = throughput.copy()
+    left = np.arange(len(cores))
+    part, number = demands, cores
+    for _ in range(_ROUNDS):
+        step, close = _step(part, number, throughput)
+        throughput = throughput + step
+        found[left] = throughput
+        going = ~close
+        if not going.any():
+            break
+        left, throughput, number = left[going], throughput[going], number[going]
+        part = Demands(part.waiting[going], part.computing[going], part.shared[going], part[3])
+    return found
+
+
+def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
+    """Throughputs at which nothing is fully busy."""
+    alone = THREADS * cores / (demands.waiting + demands.computing)
+    throughput = alone if near is None else near
+    state = busy(demands, cores, throughput)
+    most = np.maximum(state.resources.max(1, initial=0.0), state.cores.max(1))
+    return np.asarray(throughput * np.minimum(1, _NEAR / most)[:, None])
+
+
+def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """A step of Newton's method that stays inside, and where it was of no account."""
+    state = busy(demands, cores, throughput)
+    room = 1 - state.resources
+    queues = demands.queueing * state.resources / room
+    slope = (
+        demands.waiting
+        + demands.computing / (1 - _OTHERS * state.cores)
+        + np.einsum("sjk,sk->sj", demands.shared, queues)
+        - THREADS * cores / throughput
+    )
+    full = -np.linalg.solve(curvature(demands, cores, throughput, state), slope[..., None])[..., 0]
+    used = np.einsum("sj,sjk->sk", full, demands.shared)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = (
+            np.where(used > 0, room / used, np.inf).min(1, initial=np.inf),
+            np.where(full < 0, -throughput / full, np.inf).min(1),
+            np.where(full > 0, (1 - state.cores) * cores / (full * demands.computing), np.inf).min(
+                1
+            ),
+        )
+    share = np.minimum(1, _BOUNDARY * np.minimum.reduce(limits))
+    return share[:, None] * full, (np.abs(full) / throughput).max(1) < _TOLERANCE
+
+
+def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -> Array:
+    """Second derivatives of the convex function above, shape (settings, classes, classes)."""
+    bend = demands.queueing / (1 - state.resources) ** 2
+    found = np.einsum("sjk,sk,slk->sjl", demands.shared, bend, demands.shared)
+    classes = np.arange(cores.shape[1])
+    own = _OTHERS * demands.computing**2 / cores / (1 - _OTHERS * state.cores) ** 2
+    found[:, classes, classes] += own + THREADS * cores / throughput**2
+    return np.asarray(found)
+
+
+def wait_at(demands: Demands, cores: Array, throughput: Array, resource: int) -> Array:
+    """How long a packet queues at a resource, ns, shape (settings, classes)."""
+    used = busy(demands, cores, throughput).resources[:, resource]
+    queue = demands.queueing[resource] * used / (1 - used)
+    return np.asarray(demands.shared[:, :, resource] * queue[:, None])

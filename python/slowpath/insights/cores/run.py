@@ -1,0 +1,235 @@
+"""The commands `slowpath insights cores` and `colocation`."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, first_few, grid
+from slowpath.insights.cores.documents import ColocationReport, CoresReport, Group, Pair
+from slowpath.insights.cores.scores import NAMES as SCORES
+from slowpath.insights.output import (
+    GUESS,
+    SHOWN,
+    check_output,
+    percent,
+    warn,
+    warn_of_guesses,
+    write,
+)
+from slowpath.insights.unit import need_numbers
+
+if TYPE_CHECKING:
+    from slowpath.insights.cores.curves import Asked
+    from slowpath.insights.cores.groups import Groups
+    from slowpath.insights.cores.model import CoresModel
+    from slowpath.insights.cores.pairs import PairsModel
+
+
+def run_cores(given: Namespace) -> ExitCode:
+    """Predicts and reports.
+
+    Raises:
+        InputError: when a file cannot be read, used or written.
+        OptionError: when options do not fit together.
+        UnavailableError: when a package is missing.
+    """
+    if given.train is not None and given.traffic is not None:
+        raise OptionError("--traffic", "is of the model without --train")
+    check_output(given.output, [given.query, *([given.train] if given.train else [])])
+    need_numbers()
+    from slowpath.insights.cores.curves import read_asked
+
+    asked = read_asked(given.query)
+    report = _report(given, asked, _model(given))
+
+    write(given, {"csv": cores_csv, "table": cores_text}, report)
+    _warn(asked, report)
+    return ExitCode.FINE
+
+
+def _model(given: Namespace) -> "CoresModel":
+    from slowpath.insights.cores.model import TRAFFIC, shipped
+
+    if given.train is None:
+        return shipped(given.traffic or TRAFFIC[0])
+    from slowpath.insights.cores.curves import read_curves
+    from slowpath.insights.cores.model import learn
+
+    return learn(read_curves(given.train))
+
+
+def _report(given: Namespace, asked: "Asked", model: "CoresModel") -> "CoresReport":
+    from slowpath.core.engine import identity
+    from slowpath.insights.cores.documents import functions_of, points_of
+    from slowpath.insights.cores.model import TRAFFIC
+
+    confidence = given.confidence / 100
+    return {
+        "slowpath": identity.version(),
+        "query": given.query,
+        "train": given.train,
+        "traffic": None if given.train else given.traffic or TRAFFIC[0],
+        "learnt_from": model.functions,
+        "confidence": confidence,
+        "functions": functions_of(model, asked, confidence),
+        "points": points_of(model, asked),
+    }
+
+
+def _warn(asked: "Asked", report: "CoresReport") -> None:
+    """Says what is unlike that which was measured."""
+    beyond = sorted({one["cores"] for one in report["points"] if one["outside"]})
+    if beyond:
+        cores = first_few([str(one) for one in beyond], SHOWN)
+        text = f"{cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
+        warn(asked.file, text)
+    unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
+    warn_of_guesses(asked.file, "functions are", unusual)
+
+
+COLUMNS = ("function", "cores", "throughput_pps", "latency_cycles", "knee_cores")
+_MEGA = 1e6
+
+
+def cores_csv(report: CoresReport) -> Iterator[Line | str]:
+    """A line for each row of the query."""
+    knees = {one["function"]: one["knee_cores"] for one in report["functions"]}
+    yield csv_line(COLUMNS)
+    for one in report["points"]:
+        numbers = (one["cores"], one["throughput_pps"], one["latency_cycles"])
+        yield csv_line((one["function"], *numbers, knees[one["function"]]))
+
+
+def cores_text(report: CoresReport) -> Iterator[Line | str]:
+    """The advice for each function; single numbers of cores are in CSV and JSON."""
+    yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
+    yield Line("")
+    columns = ("function", "cores", "interval", "Mpps there", "of the most", "latency", "unusual")
+    rows = [
+        (
+            one["function"],
+            str(one["knee_cores"]),
+            f"{one['knee_low']} to {one['knee_high']}",
+            f"{one['throughput_pps'] / _MEGA:.2f}",
+            percent(one["share"]),
+            f"{one['latency_cycles']:.0f}",
+            ", ".join(one["unusual"]),
+        )
+        for one in report["functions"]
+    ]
+    yield from grid(columns, rows, right=("cores", "interval", "Mpps there", *columns[4:6]))
+    yield Line("")
+    confidence = f"{100 * report['confidence']:g} % intervals"
+    yield Line(
+        f"Predicted. Cores are where the curve bends, with {confidence}; latency in cycles of a "
+        "core."
+    )
+
+
+def _learnt(report: CoresReport) -> str:
+    count = report["learnt_from"]
+    if report["train"] is not None:
+        return f"learnt from {count} functions of {report['train']}"
+    return f"model of {count} published functions, traffic {report['traffic']}"
+
+
+def run_colocation(given: Namespace) -> ExitCode:
+    """Predicts and reports.
+
+    Raises:
+        InputError: when a file cannot be read, used or written.
+        OptionError: when options do not fit together.
+        UnavailableError: when a package is missing.
+    """
+    check_output(given.output, [given.query, *([given.train] if given.train else [])])
+    need_numbers()
+    from slowpath.insights.cores.groups import read_groups
+
+    groups = read_groups(given.query)
+    report = _pairs_report(given, groups, _pairs_model(given))
+
+    write(given, {"csv": colocation_csv, "table": colocation_text}, report)
+    unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
+    warn_of_guesses(given.query, "groups have functions", unusual)
+    return ExitCode.FINE
+
+
+def _pairs_model(given: Namespace) -> "PairsModel":
+    if given.train is None:
+        from slowpath.insights.cores.pairs import shipped
+
+        return shipped()
+    from slowpath.insights.cores.groups import read_measured
+    from slowpath.insights.cores.pairs import learn
+
+    return learn(*read_measured(given.train))
+
+
+def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "ColocationReport":
+    from slowpath.core.engine import identity
+    from slowpath.insights.cores.documents import groups_of
+
+    return {
+        "slowpath": identity.version(),
+        "query": given.query,
+        "train": given.train,
+        "learnt_from": model.groups,
+        "groups": groups_of(model, groups),
+    }
+
+
+_NEAR = 0.01
+"""Pairs that differ by less, of the better one, are as good as the same."""
+
+
+def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
+    """A line for each pair, in the order of members."""
+    yield csv_line(("group", "first", "second", *SCORES))
+    for group in report["groups"]:
+        for pair in group["pairs"]:
+            numbers = (pair["throughput_total"], pair["throughput_average"])
+            later = (pair["latency_total"], pair["latency_average"])
+            yield csv_line((group["group"], pair["first"], pair["second"], *numbers, *later))
+
+
+def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
+    """The friendliest pair of each group, and what others would lose."""
+    yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
+    yield Line("")
+    columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")
+    rows = [_row(group) for group in report["groups"]]
+    yield from grid(columns, rows, right=("keep",))
+    yield Line("")
+    yield Line(
+        "Predicted. What a pair keeps is its throughput over that of both alone; pairs within 1 % "
+        "are as good."
+    )
+
+
+def _row(group: Group) -> tuple[str, ...]:
+    best, *others = sorted(group["pairs"], key=lambda one: -one["throughput_total"])
+    near = [
+        one for one in others if one["throughput_total"] >= (1 - _NEAR) * best["throughput_total"]
+    ]
+    return (
+        group["group"],
+        "measured" if group["measured_alone"] else "predicted",
+        _members(best),
+        percent(best["throughput_total"]),
+        ", ".join(map(_members, near)),
+        f"{_members(others[-1])} ({percent(others[-1]['throughput_total'])})",
+        f"unusual: {', '.join(group['unusual'])}" if group["unusual"] else "",
+    )
+
+
+def _members(pair: Pair) -> str:
+    return f"{pair['first']}-{pair['second']}"
+
+
+def _learnt_pairs(report: ColocationReport) -> str:
+    count = report["learnt_from"]
+    if report["train"] is not None:
+        return f"learnt from {count} groups of {report['train']}"
+    return f"model of {count} published groups"

@@ -1,1 +1,0 @@
-"""Network functions as the synthetic ones are described: elements of a chain, with parameters."""

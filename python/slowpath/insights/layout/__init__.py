@@ -1,0 +1,1 @@
+"""Order of variables such that few accesses fetch them."""

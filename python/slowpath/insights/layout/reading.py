@@ -1,0 +1,153 @@
+"""Variables and blocks from JSON files."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.core.inputs import read_text
+from slowpath.core.spanned import Marked, decimal, items, read_marked_json, table, text
+from slowpath.insights.layout.problem import Block, Element, Order, Variable, natural_alignment
+from slowpath.insights.rows import named
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_TYPE = re.compile(r"[A-Za-z_][\w ]*[ *]*", re.ASCII)
+_BYTES = 2**20
+_ALIGN = 4096
+_MOST = 1e15
+
+
+class Described(NamedTuple):
+    """An element of a file."""
+
+    element: Element
+    clusters: int | None
+    """How many the published way makes; None: as many as do best."""
+    published: Order | None
+    """The order that was published; None where the file has none."""
+
+
+class DescribedFile(NamedTuple):
+    """What a file says."""
+
+    width: int | None
+    """Bytes of an access; None where it does not say."""
+    elements: Sequence[Described]
+
+
+def read_elements(file: str) -> DescribedFile:
+    """The elements of a file.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    return elements_of(file, read_text(file))
+
+
+def elements_of(file: str, content: str) -> DescribedFile:
+    """The elements of a text that stands in a file, or comes from it.
+
+    Raises:
+        InputError: when it cannot be used.
+    """
+    whole = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
+    width = _power(whole["access_bytes"]) if "access_bytes" in whole else None
+    elements = [_element(one) for one in named(whole["elements"], "element")]
+    if not elements:
+        whole["elements"].place.refuse("has no element")
+    return DescribedFile(width, elements)
+
+
+def _power(found: Marked) -> int:
+    value = decimal(found, 1, _ALIGN)
+    if not value.is_integer() or int(value) & (int(value) - 1):
+        found.place.refuse(f"{value:g} is no power of two")
+    return int(value)
+
+
+def _whole(found: Marked, most: float) -> int:
+    value = decimal(found, 1, most)
+    if not value.is_integer():
+        found.place.refuse(f"{value:g} is no whole number")
+    return int(value)
+
+
+def _element(found: Marked) -> Described:
+    keys = ("about", "field_bytes", "clusters", "published_field_order")
+    one = table(found, ("name", "variables", "blocks"), keys)
+    size = _whole(one["field_bytes"], _BYTES) if "field_bytes" in one else None
+    variables = list[Variable]()
+    for each in items(one["variables"]):
+        variable = _variable(each, size)
+        if variable.name in {other.name for other in variables}:
+            each.place.refuse(f"there is a variable {variable.name!r} already")
+        variables.append(variable)
+    if not variables:
+        one["variables"].place.refuse("has no variable")
+    names = [each.name for each in variables]
+    blocks = _blocks(one["blocks"], names)
+    clusters = _whole(one["clusters"], len(variables)) if "clusters" in one else None
+    order = one.get("published_field_order")
+    published = None if order is None else _order(order, names)
+    return Described(Element(text(one["name"]), variables, blocks), clusters, published)
+
+
+def _variable(found: Marked, size: int | None) -> Variable:
+    """One with a size of its own, or a name only."""
+    if not isinstance(found.value, dict):
+        if size is None:
+            found.place.refuse("has no size; write {name, bytes}, or field_bytes for all")
+        return Variable(_name(found), size, natural_alignment(size))
+    one = table(found, ("name",), ("about", "bytes", "align", "type"))
+    if "bytes" in one:
+        size = _whole(one["bytes"], _BYTES)
+    if size is None:
+        found.place.refuse("lacks bytes, its size; field_bytes is that of all without one")
+    align = _power(one["align"]) if "align" in one else natural_alignment(size)
+    kind = text(one["type"]) if "type" in one else None
+    if kind is not None and not _TYPE.fullmatch(kind):
+        one["type"].place.refuse(f"{kind[:40]!r} is no name of a type in C")
+    return Variable(_name(one["name"]), size, align, kind)
+
+
+def _name(found: Marked) -> str:
+    name = text(found)
+    if not _NAME.fullmatch(name):
+        found.place.refuse(f"{name[:40]!r} is no name of a variable in C")
+    return name
+
+
+def _blocks(found: Marked, names: Sequence[str]) -> list[Block]:
+    blocks = dict[str, Block]()
+    for at, each in enumerate(items(found), 1):
+        block = _block(each, at, names)
+        if block.name in blocks:
+            each.place.refuse(f"there is a block {block.name!r} already")
+        blocks[block.name] = block
+    return [*blocks.values()]
+
+
+def _block(found: Marked, number: int, names: Sequence[str]) -> Block:
+    one = table(found, ("weight", "variables"), ("about", "name"))
+    name = text(one["name"]) if "name" in one else f"block {number}"
+    weight = decimal(one["weight"], 0, _MOST)
+    return Block(name, weight, [_known(each, names) for each in items(one["variables"])])
+
+
+def _known(found: Marked, names: Sequence[str]) -> str:
+    name = text(found)
+    if name not in names:
+        found.place.refuse(f"{name[:40]!r} is no variable of this element")
+    return name
+
+
+def _order(found: Marked, names: Sequence[str]) -> Order:
+    order = list[int]()
+    for each in items(found):
+        at = names.index(_known(each, names))
+        if at in order:
+            each.place.refuse(f"{names[at]!r} is in the order twice")
+        order.append(at)
+    if len(order) < len(names):
+        lacking = next(name for at, name in enumerate(names) if at not in order)
+        found.place.refuse(f"lacks {lacking}; an order has every variable")
+    return order

@@ -1,0 +1,145 @@
+"""Layouts as text, CSV and C."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+from slowpath.insights.layout.documents import CoalescingReport, ElementLayout, Pack, TouchedBlock
+from slowpath.insights.layout.problem import Element, Variable, natural_alignment, offsets, size_of
+from slowpath.insights.output import number, percent
+
+_WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
+
+
+def c_struct(
+    element: Element,
+    variables: Sequence[Variable],
+    width: int,
+    packs: Sequence[Pack],
+    blocks: Sequence[TouchedBlock],
+) -> str:
+    """The struct; its members are where `offsets` says, which it asserts."""
+    return "\n".join(_lines(element.name, variables, width, packs, blocks)) + "\n"
+
+
+def _lines(
+    name: str,
+    variables: Sequence[Variable],
+    width: int,
+    packs: Sequence[Pack],
+    blocks: Sequence[TouchedBlock],
+) -> Iterator[str]:
+    word = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
+    word = f"_{word}" if word[:1].isdigit() else word
+    saved = sum((one["before"] - one["accesses"]) * one["weight"] for one in blocks)
+    fewer = f"{saved:.6g} fewer for each packet than in the source's order"
+    yield f"/* Accesses of {width} bytes; {fewer}. */"
+    yield f"struct {word} {{"
+    begun = -1
+    for one, at in zip(variables, offsets(variables), strict=True):
+        if at // width != begun:
+            begun = at // width
+            pack = next(each for each in packs if each["offset"] == begun * width)
+            yield f"\t/* {_said(pack, width, blocks)} */"
+        yield f"\t{_member(one)};"
+    yield "};"
+    size = size_of(variables)
+    yield f'_Static_assert(sizeof(struct {word}) == {size}, "{word} has another size");'
+    yield f"/* Each object has to begin at a multiple of {width} bytes, in arrays, too. */"
+
+
+def _said(pack: Pack, width: int, blocks: Sequence[TouchedBlock]) -> str:
+    weights = {one["block"]: one["weight"] for one in blocks}
+    by = ", ".join(f"{name} (x {weights[name]:g})" for name in pack["blocks"])
+    where = f"bytes {pack['offset']} to {pack['offset'] + width - 1}"
+    by = by.replace("*/", "* /")
+    return f"{where}: one access of {by}" if by else f"{where}: fetched by no block"
+
+
+def _member(one: Variable) -> str:
+    if one.type is not None:
+        return f"{one.type} {one.name}"
+    if one.size in _WORDS and one.align == natural_alignment(one.size):
+        return f"{_WORDS[one.size]} {one.name}"
+    aligned = f" __attribute__((aligned({one.align})))" if one.align > 1 else ""
+    return f"uint8_t {one.name}[{one.size}]{aligned}"
+
+
+COLUMNS = (
+    "element",
+    "variable",
+    "offset",
+    "size_bytes",
+    "pack",
+    "element_accesses",
+    "element_bound",
+    "verdict",
+)
+
+
+def layout_csv(report: CoalescingReport) -> Iterator[str]:
+    """A line for each variable, in the advised order; `pack` is the window that it begins in."""
+    yield csv_line(COLUMNS)
+    for element in report["elements"]:
+        said = (element["accesses"], element["bound"], element["verdict"])
+        for one in element["members"]:
+            where = (one["offset"], one["size_bytes"], one["offset"] // report["width"])
+            yield csv_line((element["element"], one["variable"], *where, *said))
+
+
+def layout_c(report: CoalescingReport) -> Iterator[Line]:
+    """The structs."""
+    yield Line("#include <stdint.h>")
+    for element in report["elements"]:
+        yield Line("")
+        yield from _struct(element)
+
+
+def layout_text(report: CoalescingReport) -> Iterator[Line]:
+    """Of each element, accesses by order and block, and the struct."""
+    for at, element in enumerate(report["elements"]):
+        if at:
+            yield Line("")
+        yield Line(one_line(f"{element['element']}: {_headline(element, report['width'])}"), "bold")
+        yield Line("")
+        yield from _orders(element)
+        yield Line("")
+        yield from _blocks(element)
+        yield Line("")
+        yield from _struct(element)
+
+
+def _headline(element: ElementLayout, width: int) -> str:
+    found = f"{number(element['accesses'])} accesses of {width} bytes for each packet"
+    if element["verdict"] == "optimal":
+        return f"{found}; no order takes fewer"
+    return f"{found}; the search was stopped, none takes fewer than {number(element['bound'])}"
+
+
+def _orders(element: ElementLayout) -> Iterator[Line]:
+    columns = ("order", "accesses", "saved by the advised one")
+    rows = [("advised", number(element["accesses"]), "")]
+    rows += [
+        (one["layout"], number(one["accesses"]), percent(one["saved"]))
+        for one in element["compared"]
+    ]
+    yield from grid(columns, rows, right=columns[1:])
+
+
+def _blocks(element: ElementLayout) -> Iterator[Line]:
+    columns = ("block", "runs", "accesses", "in the source's order", "saved")
+    rows = [
+        (
+            one["block"],
+            f"{one['weight']:g}",
+            str(one["accesses"]),
+            str(one["before"]),
+            number((one["before"] - one["accesses"]) * one["weight"]),
+        )
+        for one in element["blocks"]
+    ]
+    yield from grid(columns, rows, right=columns[1:])
+
+
+def _struct(element: ElementLayout) -> Iterator[Line]:
+    return map(Line, element["struct"].splitlines())

@@ -1,1 +1,0 @@
-"""Cores and what they share as a closed queueing network: threads go round between them."""

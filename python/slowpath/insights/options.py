@@ -1,0 +1,261 @@
+"""Options of commands that read a source or run it over a trace."""
+
+import re
+import time
+from argparse import Namespace
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.core.command import argument, option, within
+from slowpath.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from slowpath.core.engine.errors import MapsFile
+    from slowpath.core.sources import Clang
+    from slowpath.insights.source.sources import Source
+    from slowpath.insights.trace.request import Setting
+
+
+TRAFFIC = "Traffic"
+_MOST = 1_000_000_000
+"""Of what is counted."""
+TRACE_ENTRY = option(
+    TRAFFIC,
+    "--entry",
+    metavar="FUNCTION",
+    help="The function that gets the packets: 'NAT::push' (default: push, simple_action or pull of "
+    "the element that the source exports, else the only function that no other calls).",
+)
+CONFIG = option(
+    TRAFFIC,
+    "--config",
+    metavar="TEXT",
+    default="",
+    help="Configuration of the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'.",
+)
+PACKETS = option(
+    TRAFFIC,
+    "--packets",
+    metavar="COUNT",
+    type=within(int, 1, _MOST),
+    default=100_000,
+    help="Run the first packets of the trace only (default: %(default)s).",
+)
+STRIP = option(
+    TRAFFIC,
+    "--strip",
+    metavar="BYTES",
+    type=within(int, 0, 2048),
+    default=0,
+    help="Take so many bytes off each packet in front of the function, as elements before it would "
+    "do: 14 of Ethernet (default: %(default)s).",
+)
+BLOCK_LIMIT = option(
+    TRAFFIC,
+    "--blocks",
+    metavar="COUNT",
+    type=within(int, 1, _MOST),
+    default=1_000_000,
+    help="A packet for which more blocks run is one that does not come to an end "
+    "(default: %(default)s).",
+)
+MAPS = option(
+    TRAFFIC,
+    "--maps",
+    metavar="FILE",
+    default=None,
+    help="What maps of an XDP program hold before the first packet (TOML or JSON): the rules of a "
+    "firewall, the routes of a router. Those that it does not name are empty, and program arrays "
+    "as the object has them.",
+)
+SETUP = option(
+    TRAFFIC,
+    "--setup",
+    metavar="FUNCTION|CODE",
+    action="append",
+    default=None,
+    help="Call a function of the source before the first packet, with zeros for its arguments: one "
+    "that makes tables. Or run code, compiled behind the source: 'make(2); conf[0].queues = 1'. "
+    "May be repeated; functions run first.",
+)
+_NAME = re.compile(r"[\w:.$~]+")
+
+
+def check_traced(given: Namespace) -> None:
+    """Finds out that options of a run are not given without a trace.
+
+    Raises:
+        OptionError: when one is.
+    """
+    if given.traffic is not None:
+        return
+    for name, value, least in (
+        ("--config", given.config, CONFIG),
+        ("--packets", given.packets, PACKETS),
+        ("--strip", given.strip, STRIP),
+        ("--blocks", given.blocks, BLOCK_LIMIT),
+        ("--maps", given.maps, MAPS),
+        ("--setup", given.setup, SETUP),
+    ):
+        if value != least.settings["default"]:
+            raise OptionError(name, "is for a function that runs; --traffic is missing")
+
+
+def read_maps(given: Namespace) -> "MapsFile | None":
+    """Return the content of maps before the first packet; None without --maps.
+
+    Raises:
+        InputError: when the file cannot be read.
+        OptionError: when the source has no maps that run here.
+    """
+    if given.maps is None:
+        return None
+    from slowpath.core.engine.errors import MapsFile
+    from slowpath.core.inputs import read_text
+    from slowpath.insights.source.sources import is_xdp
+
+    if not is_xdp(given.file):
+        raise OptionError("--maps", f"is for XDP programs in C; {given.file} is none")
+    return MapsFile(given.maps, read_text(given.maps))
+
+
+def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
+    """Return the functions of --setup, and its code."""
+    setup = setup or []
+    functions = [one for one in setup if _NAME.fullmatch(one)]
+    return functions, [one for one in setup if one not in functions]
+
+
+def setting_of(given: Namespace, maps: "MapsFile | None") -> "Setting":
+    """Return what a run is told, by the options."""
+    from slowpath.insights.source.framework import SETUP as CODE
+    from slowpath.insights.trace.request import Setting
+
+    functions, code = split_setup(given.setup)
+    setup = (*functions, *([CODE] if code else []))
+    return Setting(given.entry, given.config, given.packets, given.strip, given.blocks, maps, setup)
+
+
+_ANALYSIS = "Analysis"
+SOURCE = argument(
+    "FILE",
+    "A source in C or C++ (.c, .h, .cc, .cpp), which clang compiles with -O1 -g, or LLVM's "
+    "intermediate language (.ll, .bc).",
+)
+CFLAGS = option(
+    _ANALYSIS,
+    "--cflags",
+    metavar="FLAGS",
+    help="Flags for clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'.",
+)
+ENTRY = option(
+    _ANALYSIS,
+    "--entry",
+    metavar="FUNCTION",
+    help="Examine this function and what it calls only (default: all of the file's own).",
+)
+DEADLINE = option(
+    _ANALYSIS,
+    "--deadline",
+    metavar="SECONDS",
+    type=within(float, 0.1),
+    help="Stop after so many seconds with what is known by then (default: none; each function has "
+    "limits of its own).",
+)
+MEMORY = option(
+    _ANALYSIS,
+    "--memory",
+    metavar="SIZE",
+    help="Stop when it takes more memory than this: 500M, 2G (default: half of what is free).",
+)
+
+
+class Limits(NamedTuple):
+    """How a source is compiled, and what may be spent on it."""
+
+    clang: "Clang"
+    seconds: float | None  # None: no limit
+    memory: int | None  # bytes; None: no limit
+
+
+class Work(NamedTuple):
+    """A source, how it was compiled, and what may be spent on it."""
+
+    source: "Source"
+    clang: "Clang"
+    seconds: float | None  # None: no limit
+    memory: int | None  # bytes; None: no limit
+
+
+def read_limits(given: Namespace) -> Limits:
+    """What the options ask for.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.bound.options import read_option
+    from slowpath.core.jobs.memory import default_limit, parse_size
+    from slowpath.core.sources import Clang
+
+    flags: tuple[str, ...] = ()
+    if given.cflags is not None:
+        flags = read_option("--cflags", lambda text: _flags(text, given.file), given.cflags)
+    flags = (*flags, *_setup(given))
+    memory = default_limit()
+    if given.memory is not None:
+        memory = read_option("--memory", parse_size, given.memory)
+    until = None if given.deadline is None else time.monotonic() + given.deadline
+    return Limits(Clang(flags, until=until, memory_bytes=memory), given.deadline, memory)
+
+
+def read_work(given: Namespace, *, runs: bool = False) -> Work:
+    """What the options ask for; the source is compiled.
+
+    It is for this machine; an XDP program that runs, or that does not compile for it, is for BPF.
+
+    Raises:
+        InputError: when the file cannot be read or compiled, or there is no time left for more.
+        OptionError: when an option makes no sense.
+    """
+    from slowpath.core.errors import StoppedError
+    from slowpath.insights.trace.xdp_sources import load_examined, load_runnable
+
+    clang, _, memory = read_limits(given)
+    if runs:
+        source = load_runnable(given.file, clang, filled=given.maps is not None)
+    else:
+        source = load_examined(given.file, clang)
+    left = None if clang.until is None else clang.until - time.monotonic()
+    if left is not None and left <= 0:
+        raise StoppedError(given.file, "deadline while clang compiled it")
+    return Work(source, clang, left, memory)
+
+
+def _setup(given: Namespace) -> tuple[str, ...]:
+    """Return the flags for set-up code, where the command has the option.
+
+    Raises:
+        OptionError: when the file is not compiled, so that no code can name what it has.
+    """
+    from slowpath.insights.source.sources import is_source, setup_flags
+
+    code = split_setup(given.setup)[1] if "setup" in given else []
+    if code and not is_source(given.file):
+        raise OptionError("--setup", "the file is no source in C or C++: only functions can run")
+    if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
+        raise OptionError("--setup", "is one line of C without //; give it once for each line")
+    return setup_flags(code)
+
+
+def _flags(text: str, file: str) -> tuple[str, ...]:
+    """Flags for clang, as a shell would read them.
+
+    Raises:
+        ValueError: when a quotation is open, or the file is not compiled.
+    """
+    import shlex
+
+    from slowpath.insights.source.sources import is_source
+
+    if not is_source(file):
+        raise ValueError("the file is no source in C or C++, nothing is compiled by clang")
+    return tuple(shlex.split(text))

@@ -1,1 +1,0 @@
-"""The advised placement of a case, and what is said about it."""

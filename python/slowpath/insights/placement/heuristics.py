@@ -1,0 +1,238 @@
+"""Good placements without a solver.
+
+It is where the search of the solver begins; nothing is proved of it. What moving a part changes is
+kept in a table by part and level, so that all moves, and all exchanges of two parts, are looked at
+at once. Kicks are the same in every run.
+
+Work is counted in placements that are looked at, so that the same start has the same end.
+"""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.placement.costs import Objective, value
+from slowpath.insights.placement.problem import Case, Spread
+from slowpath.insights.placement.units import Units, spread_of, units
+
+Floats = NDArray[np.float64]
+
+_MOST = 300
+"""Parts; exchanges are looked at in the square of this number."""
+_KICKS, _KICKED = 150, 6
+_STEPS = 1000
+_NEVER = 1e30
+_LESS = 1e-9
+"""The share of the cost by which a step has to make it less."""
+
+
+class _Parts(NamedTuple):
+    """Parts with what they cost."""
+
+    found: Units
+    sizes: Floats
+    cost: Floats
+    """By part and level, what it costs alone."""
+    one: NDArray[np.int64]
+    other: NDArray[np.int64]
+    copies: Floats
+    """What copies between two parts cost by level of both; each pair in either order."""
+    capacity: Floats
+
+
+def descended(case: Case, start: Spread, *, free: bool) -> Spread | None:
+    """A placement that fits and is good; None where none was found, or parts are too many."""
+    parts = _parts(case, free=free)
+    if len(parts.sizes) > _MOST:
+        return None
+    levels = [level for counts in start for level, count in enumerate(counts) for _ in range(count)]
+    places = _fitting(parts, np.array(levels))
+    if places is None:
+        return None
+    places, best = _downhill(parts, places)
+    dice = random.Random(0)  # noqa: S311 - kicks, no secrets
+    for _ in range(_KICKS):
+        kicked = places.copy()
+        for at in dice.sample(range(len(places)), min(_KICKED, len(places))):
+            kicked[at] = dice.randrange(len(parts.capacity))
+        fitting = _fitting(parts, kicked)
+        if fitting is not None:
+            other, cost = _downhill(parts, fitting)
+            if cost < best:
+                places, best = other, cost
+    counts = [[int(level == at) for at in range(len(parts.capacity))] for level in places]
+    return spread_of(case, parts.found, counts)
+
+
+def _parts(case: Case, *, free: bool) -> _Parts:
+    found = units(case, free=free, alike=False)
+    levels = len(case.card.levels)
+    pairs = [*found.pairs, *((other, one) for one, other in found.pairs)]
+    copies = [*found.pairs.values(), *(one.T for one in found.pairs.values())]
+    return _Parts(
+        found,
+        np.array([float(unit.size) for unit in found.units]),
+        np.minimum(np.array([unit.cost for unit in found.units]), _NEVER),
+        np.array([one for one, _ in pairs], dtype=np.int64),
+        np.array([other for _, other in pairs], dtype=np.int64),
+        np.minimum(np.array(copies).reshape(-1, levels, levels), _NEVER),
+        np.array([float(case.card.capacity[level]) for level in case.card.levels]),
+    )
+
+
+def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
+    """By part and level, what the part costs there while all others are where they are."""
+    found = parts.cost.copy()
+    copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
+    np.add.at(found, parts.one, copies)
+    return found
+
+
+def _room(parts: _Parts, places: NDArray[np.int64]) -> Floats:
+    return parts.capacity - np.bincount(places, weights=parts.sizes, minlength=len(parts.capacity))
+
+
+def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Moves parts, those first whose move costs least for each byte, until every level has room."""
+    places = places.copy()
+    every = np.arange(len(places))
+    for _ in range(len(places) + 1):
+        room = _room(parts, places)
+        prices = _prices(parts, places)
+        here = prices[every, places]
+        bad = (room[places] < 0) | (here >= _NEVER)
+        if not bad.any():
+            return places
+        more = (prices - here[:, None]) / np.maximum(parts.sizes, 1.0)[:, None]
+        more[(parts.sizes[:, None] > room[None, :]) | ~bad[:, None] | (prices >= _NEVER)] = np.inf
+        part, level = np.unravel_index(int(np.argmin(more)), more.shape)
+        if not np.isfinite(more[part, level]):
+            return None
+        places[part] = level
+    return None
+
+
+def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    """The best move or exchange, until there is none; and what that costs."""
+    places = places.copy()
+    every = np.arange(len(places))
+    linked = np.zeros((len(places), len(places)), dtype=bool)
+    linked[parts.one, parts.other] = True
+    for _ in range(_STEPS):
+        room = _room(parts, places)
+        prices = _prices(parts, places)
+        here = prices[every, places]
+        least = _LESS * max(1.0, float(here.sum()))
+        moved = prices - here[:, None]
+        moved[parts.sizes[:, None] > room[None, :]] = np.inf
+        moved[every, places] = 0.0
+        part, level = np.unravel_index(int(np.argmin(moved)), moved.shape)
+        if moved[part, level] < -least:
+            places[part] = level
+            continue
+        swapped = prices[:, places] - here[:, None]
+        swapped = swapped + swapped.T
+        more = parts.sizes[:, None] - parts.sizes[None, :]
+        # The first takes the place of the second: their levels have to hold the difference.
+        swapped[(more > room[places][None, :]) | (-more > room[places][:, None]) | linked] = np.inf
+        one, other = np.unravel_index(int(np.argmin(swapped)), swapped.shape)
+        if not swapped[one, other] < -least:
+            break
+        places[one], places[other] = places[other], places[one]
+    return places, _cost(parts, places)
+
+
+def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
+    """What a placement costs: a copy is in the prices of both of its parts."""
+    every = np.arange(len(places))
+    alone = parts.cost[every, places].sum()
+    return float(alone + (_prices(parts, places)[every, places].sum() - alone) / 2)
+
+
+_MOST_PLACEMENTS = 5000  # placements that are looked at
+
+
+def fits(case: Case, spread: Spread) -> bool:
+    """Whether no level has more bytes than it holds."""
+    return all(room >= 0 for room in _free_room(case, spread))
+
+
+def _free_room(case: Case, spread: Spread) -> list[int]:
+    """Bytes that are left on each level."""
+    room = [case.card.capacity[level] for level in case.card.levels]
+    for one, counts in zip(case.structures, spread, strict=True):
+        for level, count in enumerate(counts):
+            room[level] -= one.part_size * count
+    return room
+
+
+def first_fit(case: Case, *, free: bool) -> Spread | None:
+    """Largest first, each where it then costs least; None where one finds no place."""
+    found = units(case, free=free, alike=False)
+    room = [case.card.capacity[level] for level in case.card.levels]
+    chosen = dict[int, int]()
+    order = sorted(range(len(found.units)), key=lambda at: (-found.units[at].size, at))
+    for at in order:
+        unit = found.units[at]
+        cost = unit.cost.copy()
+        for (one, other), copies in found.pairs.items():
+            if one == at and other in chosen:
+                cost += copies[:, chosen[other]]
+            elif other == at and one in chosen:
+                cost += copies[chosen[one]]
+        cost[[unit.size > left for left in room]] = np.inf
+        best = int(np.argmin(cost))
+        if not np.isfinite(cost[best]):
+            return None
+        chosen[at] = best
+        room[best] -= unit.size
+    counts = [
+        [int(chosen[at] == level) for level in range(len(room))] for at in range(len(found.units))
+    ]
+    return spread_of(case, found, counts)
+
+
+def improved(case: Case, objective: Objective, start: Spread, *, free: bool) -> Spread:
+    """A placement that no part elsewhere, and no two parts in each other's places, makes better."""
+    best = [[*counts] for counts in start]
+    known = value(case, objective, best, free=free)
+    looked = 0
+    better = True
+    while better:
+        better = False
+        for changed in _beside(best):
+            if looked == _MOST_PLACEMENTS:
+                return best
+            looked += 1
+            if not fits(case, changed):
+                continue
+            other = value(case, objective, changed, free=free)
+            if other < known:
+                best, known, better = changed, other, True
+                break
+    return best
+
+
+def _beside(spread: list[list[int]]) -> Iterator[list[list[int]]]:
+    """One part moved, then two exchanged."""
+    levels = range(len(spread[0]) if spread else 0)
+    there = [(at, level) for at, counts in enumerate(spread) for level in levels if counts[level]]
+    for (at, level), to in product(there, levels):
+        if to != level:
+            yield _moved(spread, (at, level, to))
+    for (at, level), (other, to) in product(there, there):
+        if at < other and level != to:
+            yield _moved(spread, (at, level, to), (other, to, level))
+
+
+def _moved(spread: list[list[int]], *moves: tuple[int, int, int]) -> list[list[int]]:
+    found = [*spread]
+    for at, level, to in moves:
+        found[at] = [*found[at]]
+        found[at][level] -= 1
+        found[at][to] += 1
+    return found

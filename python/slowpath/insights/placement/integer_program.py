@@ -1,0 +1,329 @@
+"""The integer program of a placement, solved by HiGHS.
+
+For unit u and level l, n(u,l) members of u are on l: integers whose sum over l is the number of
+members; sizes on a level are within its capacity. A copy between a member of u and the one of v
+costs W(l,m) by the levels of both, a product of two decisions. It is linear in y(l,m), the members
+of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of y(l,m) = members x n(v,m),
+y >= 0. Of two decisions this describes the convex hull (the transportation polytope; Balas and
+Martin's products by rows give a weaker relaxation), so pairs whose copies form no cycle need no
+branching.
+
+Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
+to be integers: the n(u,l) are their differences. It often matters little on which of two small
+levels a unit is, and much whether it is on one of them, so a solver had better branch on near or
+far (as on special ordered sets; Beale and Tomlin, 1970). All that is on the smallest levels has the
+sum of their capacities. These rows follow from those of each level: they change no solution, nor
+the bound of the linear relaxation, but a solver finds covers of several levels in them, and not
+without.
+
+The time that a packet takes a card is the largest of several: of waiting contexts, of each memory.
+A variable that is no smaller than any of them makes it linear, too: no search over rates is needed.
+"""
+
+import ctypes
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.insights.placement.problem import Case, Rates
+from slowpath.insights.placement.units import Units
+
+Floats = NDArray[np.float64]
+Terms = Mapping[int, float]
+"""Coefficients by variable."""
+
+
+class Row(NamedTuple):
+    """`least <= terms <= most`."""
+
+    terms: Terms
+    least: float
+    most: float
+
+
+class Programme(NamedTuple):
+    """Variables, all at least 0, the last of which is the time of a packet, if that matters."""
+
+    placed: Mapping[tuple[int, int], int]
+    """By unit and level, the variable that counts its members there."""
+    whole: Sequence[int]
+    """Variables that have to be integers, from which it follows that all in `placed` are."""
+    together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
+    """By pair of units, by their levels, the variable that counts members of the first there."""
+    room: Mapping[int, Sequence[int]]
+    """By row of capacity, its levels."""
+    cost: Terms
+    """What accesses cost."""
+    most: Sequence[float]
+    """Limits of variables."""
+    rows: Sequence[Row]
+    times: Sequence[Terms]
+    """Seconds that a packet takes contexts, and each memory; without what it takes in any case."""
+    fixed: Sequence[float]
+    """Of each of these, what it takes in any case; then what nothing can go below."""
+
+    def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
+        """How many members of each unit a solution has on each level."""
+        found = [[0] * levels for _ in range(units)]
+        for (unit, level), at in self.placed.items():
+            found[unit][level] = round(x[at])
+        return found
+
+
+def programme(case: Case, found: Units) -> Programme:
+    """The programme of a case; it has a row without terms where a unit cannot be anywhere."""
+    written = _Written(found)
+    for index in range(len(found.units)):
+        written.add_unit(index)
+    for pair, copies in found.pairs.items():
+        written.add_copies(pair, copies)
+    capacity = [case.card.capacity[name] for name in case.card.levels]
+    for level, holds in enumerate(capacity):
+        written.add_capacity([level], holds)
+    by_capacity = sorted(range(len(capacity)), key=capacity.__getitem__)
+    for count in range(1, len(capacity)):
+        smallest = by_capacity[:count]
+        written.add_counts(smallest)
+        if count > 1:
+            written.add_capacity(smallest, sum(capacity[level] for level in smallest))
+    times, fixed = written.times(case.rates)
+    return Programme(
+        written.placed,
+        [*written.counted.values()],
+        written.together,
+        written.room,
+        written.cost,
+        written.most,
+        written.rows,
+        times,
+        fixed,
+    )
+
+
+def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
+    """Coefficients of rows, of so many variables, as scipy has them."""
+    from scipy.sparse import csr_array
+
+    counts = [len(row.terms) for row in rows]
+    return csr_array(
+        (
+            [one for row in rows for one in row.terms.values()],
+            [at for row in rows for at in row.terms],
+            np.append([0], np.cumsum(counts)),
+        ),
+        shape=(len(rows), width),
+    )
+
+
+class _Written:
+    """A programme that is being written down."""
+
+    def __init__(self, found: Units) -> None:
+        self.found = found
+        self.placed: dict[tuple[int, int], int] = {}
+        self.counted: dict[tuple[int, ...], int] = {}
+        self.together: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
+        self.room: dict[int, Sequence[int]] = {}
+        self.cost: dict[int, float] = {}
+        self.most: list[float] = []
+        self.rows: list[Row] = []
+
+    def _variable(self, cost: float, most: float) -> int:
+        at = len(self.most)
+        self.cost[at] = cost
+        self.most.append(most)
+        return at
+
+    def add_unit(self, index: int) -> None:
+        """How many of its members are on each level that it may be on."""
+        unit = self.found.units[index]
+        members = float(len(unit.members))
+        terms = dict[int, float]()
+        for level, cost in enumerate(unit.cost):
+            if np.isfinite(cost):
+                self.placed[index, level] = self._variable(float(cost), members)
+                terms[self.placed[index, level]] = 1.0
+        self.rows.append(Row(terms, members, members))
+
+    def add_copies(self, pair: tuple[int, int], copies: Floats) -> None:
+        """What they cost between the members of one unit and the only one of another."""
+        one, other = pair
+        members = float(len(self.found.units[one].members))
+        here = [level for level in range(len(copies)) if (one, level) in self.placed]
+        there = [level for level in range(len(copies)) if (other, level) in self.placed]
+        joint = {
+            (level, to): self._variable(float(copies[level, to]), members)
+            for level in here
+            for to in there
+            if np.isfinite(copies[level, to])
+        }
+        self.together[pair] = joint
+        for level in here:
+            terms = {joint[level, to]: 1.0 for to in there if (level, to) in joint}
+            self.rows.append(Row(terms | {self.placed[one, level]: -1.0}, 0.0, 0.0))
+        for to in there:
+            terms = {joint[level, to]: 1.0 for level in here if (level, to) in joint}
+            self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
+
+    def add_counts(self, levels: Sequence[int]) -> None:
+        """Of each unit, how many members are on any of these levels."""
+        for index, unit in enumerate(self.found.units):
+            each = self._there(index, levels)
+            if len(each) == 1:
+                self.counted[each] = each[0]
+            elif each and each not in self.counted:
+                at = self._variable(0.0, float(len(unit.members)))
+                self.counted[each] = at
+                self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
+
+    def _there(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
+        """The variables that count members of a unit on levels where it can be."""
+        return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
+
+    def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
+        """These levels have no more than they hold, where all that fits there could be more.
+
+        One level, or several of which members are counted.
+        """
+        sizes = dict[int, int]()
+        most = 0
+        for index, unit in enumerate(self.found.units):
+            if each := self._there(index, levels):
+                sizes[each[0] if len(each) == 1 else self.counted[each]] = unit.size
+                most += unit.size * len(unit.members)
+        if most > capacity:
+            self.room[len(self.rows)] = levels
+            self.rows.append(Row(sizes, 0.0, capacity))
+
+    def times(self, rates: Rates | None) -> tuple[list[Terms], list[float]]:
+        """What a packet takes contexts and memories, in seconds, and what it takes in any case."""
+        if rates is None:
+            return [], []
+        waiting = 1 / rates.clock / rates.contexts
+        times: list[Terms] = [{at: one * waiting for at, one in self.cost.items() if one}]
+        fixed = [rates.compute * waiting]
+        for level in range(len(self.found.units[0].busy)):
+            terms = {
+                at: float(unit.busy[level])
+                for index, unit in enumerate(self.found.units)
+                if (at := self.placed.get((index, level))) is not None and unit.busy[level]
+            }
+            if terms:
+                times.append(terms)
+                fixed.append(0.0)
+        computing = 0.0 if rates.cores is None else rates.compute / rates.clock / rates.cores
+        wanted = 0.0 if rates.wanted is None else 1 / rates.wanted
+        return times, [*fixed, max(computing, wanted)]
+
+
+_LARGEST = 1e6
+"""The largest coefficient of an objective: HiGHS stops at a gap of 1e-6, whatever the unit."""
+_TIMES = 1e4  # the same in rows of times, whose variable has no coefficient but -1
+_OPTIMAL, _INFEASIBLE = 0, 2  # scipy's status codes
+
+
+class Solved(NamedTuple):
+    """What HiGHS says of a programme."""
+
+    x: Floats | None
+    """Of its variables; None where it found none in time."""
+    bound: float
+    """Nothing has less."""
+    proven: bool
+    """Whether `x` has no more."""
+
+
+def least_cost(
+    problem: Programme, cuts: Sequence[Row], until: float, within: float | None = None
+) -> Solved | None:
+    """The solution with the least cost, of those that take no longer than `within`; None: none."""
+    scale = max((abs(one) for one in problem.cost.values()), default=0.0) / _LARGEST or 1.0
+    c = np.zeros(len(problem.most))
+    for at, one in problem.cost.items():
+        c[at] = one / scale
+    timed = [] if within is None else _timed(problem, within)
+    return _solved(problem, c, [*problem.rows, *cuts, *timed], until, scale)
+
+
+def _timed(problem: Programme, most: float) -> list[Row]:
+    """No time is longer than this."""
+    found = []
+    for terms, fixed in zip(problem.times, problem.fixed, strict=False):
+        scale = _TIMES / (most or max(terms.values(), default=1.0))
+        scaled = {at: one * scale for at, one in terms.items()}
+        found.append(Row(scaled, -np.inf, (most - fixed) * scale))
+    return [row for row in found if row.terms]
+
+
+def least_time(problem: Programme, cuts: Sequence[Row], until: float) -> Solved | None:
+    """The solution by which a packet takes the least time; None where there is no solution."""
+    largest = max((one for terms in problem.times for one in terms.values()), default=0.0)
+    scale = (max(largest, *problem.fixed) or 1.0) / _TIMES
+    at = len(problem.most)
+    rows = [
+        Row({**{of: one / scale for of, one in terms.items()}, at: -1.0}, -np.inf, -fixed / scale)
+        for terms, fixed in zip(problem.times, problem.fixed, strict=False)
+    ]
+    rows.append(Row({at: 1.0}, problem.fixed[-1] / scale, np.inf))
+    c = np.zeros(at + 1)
+    c[at] = 1.0
+    return _solved(problem, c, [*problem.rows, *cuts, *rows], until, scale)
+
+
+def _solved(
+    problem: Programme, c: Floats, rows: Sequence[Row], until: float, scale: float
+) -> Solved | None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    whole = np.zeros(len(c))
+    whole[list(problem.whole)] = 1
+    most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
+    # The solver would take out what can only be 0 itself, and then searches longer.
+    used = np.flatnonzero(most > 0)
+    options: dict[str, float] = {"mip_rel_gap": 0.0}
+    if math.isfinite(until):
+        options["time_limit"] = max(until - time.monotonic(), 0.0)
+    limits = [row.least for row in rows], [row.most for row in rows]
+    with _quiet():
+        found = milp(
+            c[used],
+            integrality=whole[used],
+            bounds=Bounds(0.0, most[used]),
+            constraints=LinearConstraint(matrix(rows, len(c))[:, used], *limits),
+            options=options,
+        )
+    if found.status == _INFEASIBLE:
+        return None
+    bound = 0.0 if found.mip_dual_bound is None else float(found.mip_dual_bound) * scale
+    x = None
+    if found.x is not None:
+        x = np.zeros(len(c))
+        x[used] = found.x
+    return Solved(x, max(bound, 0.0), found.status == _OPTIMAL)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing on standard output, where HiGHS 1.12 prints a line when it repairs a solution."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed
+        yield
+        return
+    flush = ctypes.CDLL(None).fflush
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        flush(None)
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(nowhere)
+        os.close(kept)

@@ -1,0 +1,341 @@
+"""The command `slowpath insights placement`."""
+
+import math
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.core.engine import identity
+from slowpath.core.errors import ExitCode, InputError
+from slowpath.insights.output import show
+from slowpath.insights.placement.costs import (
+    COST,
+    THROUGHPUT,
+    Objective,
+    Throughput,
+    copy_price,
+    costs,
+    price,
+    throughput,
+)
+from slowpath.insights.placement.documents import (
+    ComparedPlacement,
+    PlacedPart,
+    PlacementCase,
+    Through,
+    Unpriced,
+    UnpricedLevel,
+)
+from slowpath.insights.placement.problem import COPY, Before, Case, Described, Spread
+from slowpath.insights.placement.solving import OutOfTime, Placement, place
+from slowpath.insights.unit import need_numbers
+
+if TYPE_CHECKING:
+    from slowpath.insights.placement.documents import StatePlacement
+
+
+def without_price(case: Case, spread: Spread) -> dict[str, set[str]]:
+    """By level, what a placement does there that has no price; copies, at the level they read."""
+    found = dict[str, set[str]]()
+    at = {one.name: index for index, one in enumerate(case.structures)}
+    levels = case.card.levels
+    for one, counts in zip(case.structures, spread, strict=True):
+        for level in (name for name, count in zip(levels, counts, strict=True) if count):
+            for access in one.accesses:
+                to = None if access.to is None else spread[at[access.to]]
+                prices = (
+                    [price(case.card, access.operation, level, free=False)]
+                    if to is None
+                    else [
+                        copy_price(case.card, level, other, free=False)
+                        for other, count in zip(levels, to, strict=True)
+                        if count
+                    ]
+                )
+                if access.times and math.inf in prices:
+                    found.setdefault(level, set()).add(access.operation)
+    return found
+
+
+def _lacks_prices(case: Case) -> bool:
+    """Whether a structure fits on a level that has no price for something that it does."""
+    card = case.card
+    copies = any(
+        math.isinf(copy_price(card, read, to, free=False))
+        for read in card.levels
+        for to in card.levels
+    )
+    return any(
+        copies
+        if access.to is not None
+        else math.isinf(price(card, access.operation, level, free=False))
+        for one in case.structures
+        for level in card.levels
+        if one.part_size <= card.capacity[level]
+        for access in one.accesses
+        if access.times
+    )
+
+
+def unpriced(
+    case: Case, objective: Objective, advised: Placement, seconds: float | None
+) -> Unpriced | None:
+    """What would be better if all that has no price were free; None where nothing."""
+    if not _lacks_prices(case):
+        return None
+    try:
+        found = place(case, objective, free=True, seconds=seconds)
+    except OutOfTime:
+        return None
+    if found is None or not found.value < advised.value:
+        return None
+    levels = without_price(case, found.spread)
+    if not levels:
+        return None
+    cost = math.fsum(costs(case, found.spread, free=True))
+    rates = case.rates
+    return {
+        "levels": [_level(name, levels[name]) for name in case.card.levels if name in levels],
+        "structures": _structures(case, found.spread),
+        "cost": cost,
+        "packetrate_pps": None
+        if rates is None
+        else throughput(case, rates, found.spread, cost).rate,
+        "verdict": "optimal" if found.proven else "stopped",
+    }
+
+
+def _level(name: str, operations: set[str]) -> UnpricedLevel:
+    return {"level": name, "operations": sorted(operations)}
+
+
+def _structures(case: Case, spread: Spread) -> list[str]:
+    """Those whose own accesses have no price."""
+    each = costs(case, spread, free=False)
+    return [one.name for one, cost in zip(case.structures, each, strict=True) if math.isinf(cost)]
+
+
+def reason_for_none(case: Case) -> str:
+    """Why a case has no placement: a structure without a level, or too little room."""
+    card = case.card
+    for one in case.structures:
+        room = [level for level in card.levels if one.part_size <= card.capacity[level]]
+        lacking = {
+            level: sorted(
+                {
+                    access.operation
+                    for access in one.accesses
+                    if access.times
+                    and access.operation != COPY
+                    and math.isinf(price(card, access.operation, level, free=False))
+                }
+            )
+            for level in room
+        }
+        if all(lacking.values()):
+            said = "; ".join(f"{level} {', '.join(each)}" for level, each in lacking.items())
+            return (
+                f"structure {one.name} fits on no level with prices for what it does (no price: "
+                f"{said}); --unpriced free counts these as nothing"
+            )
+    total = sum(one.part_size * one.parts for one in case.structures)
+    capacity = sum(card.capacity.values())
+    return (
+        f"{total:,} bytes of structures find no place on levels with prices, which have "
+        f"{capacity:,} in all"
+    )
+
+
+class Asked(NamedTuple):
+    """What was asked for, and what is advised."""
+
+    case: Case
+    objective: Objective
+    seconds: float | None
+    """How long a search may take."""
+    advised: Placement
+
+
+def compared(asked: Asked, before: Sequence[Before]) -> Iterator[ComparedPlacement]:
+    """Those of the file, all on the largest level, and the one that looks at no bandwidth."""
+    case = asked.case
+    for one in before:
+        spread = _spread(case, [one.placement[each.name] for each in case.structures])
+        yield _compared(asked, one.title, spread, one.cost)
+    largest = max(case.card.levels, key=lambda level: case.card.capacity[level])
+    everything = _spread(case, [largest] * len(case.structures))
+    if not _overfull(case, everything):
+        yield _compared(asked, f"all in {largest}", everything)
+    if asked.objective == THROUGHPUT:
+        try:
+            least = place(case, COST, seconds=asked.seconds)
+        except OutOfTime:
+            return
+        if least is not None:
+            yield _compared(asked, "least cost", least.spread)
+
+
+def _spread(case: Case, levels: list[str]) -> Spread:
+    return [
+        [one.parts if name == level else 0 for name in case.card.levels]
+        for one, level in zip(case.structures, levels, strict=True)
+    ]
+
+
+def _overfull(case: Case, spread: Spread) -> list[str]:
+    return [
+        level
+        for at, level in enumerate(case.card.levels)
+        if used(case, spread, at) > case.card.capacity[level]
+    ]
+
+
+def used(case: Case, spread: Spread, level: int) -> int:
+    """Bytes that structures take of a level."""
+    return sum(
+        one.part_size * counts[level] for one, counts in zip(case.structures, spread, strict=True)
+    )
+
+
+def shown(found: Throughput) -> Through | None:
+    """What a card lets through, as documents have it; None where nothing takes time."""
+    if math.isinf(found.rate):
+        return None
+    return {"packetrate_pps": found.rate, "bottleneck": found.limit}
+
+
+def _compared(
+    asked: Asked, title: str, spread: Spread, stated: float | None = None
+) -> ComparedPlacement:
+    case, objective, _, advised = asked
+    cost = math.fsum(costs(case, spread, free=True))
+    through = None if case.rates is None else throughput(case, case.rates, spread, cost)
+    if objective == COST:
+        better = 1 - advised.value.first / cost if cost else None
+    else:
+        # Seconds between packets: the faster, the fewer.
+        seconds = advised.value.first
+        better = None if through is None or not seconds else through.seconds / seconds - 1
+    return {
+        "placement": title,
+        "cost": cost,
+        "stated_cost": stated,
+        "unpriced": bool(without_price(case, spread)),
+        "overfull": _overfull(case, spread),
+        "throughput": None if through is None else shown(through),
+        "better": better,
+    }
+
+
+class Rules(NamedTuple):
+    """How to place."""
+
+    free: bool = False
+    """Whether accesses without a price cost nothing, rather than being forbidden."""
+    objective: Objective | None = None
+    """None: throughput where a case has cores, else cost."""
+    seconds: float | None = None
+    """How long each search may take; None: as long as it takes."""
+
+
+def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
+    """The best placement of a case.
+
+    Raises:
+        InputError: when there is none, or none was found in time.
+    """
+    case = described.case
+    objective = rules.objective or (COST if case.rates is None else THROUGHPUT)
+    if objective == THROUGHPUT and case.rates is None:
+        raise InputError(file, f"case {case.name}: lacks cores, which throughput takes")
+    try:
+        found = place(case, objective, free=rules.free, seconds=rules.seconds)
+    except OutOfTime:
+        reason = f"no placement was found in {rules.seconds:g} s; give it more with --deadline"
+        raise InputError(file, f"case {case.name}: {reason}") from None
+    if found is None:
+        raise InputError(file, f"case {case.name}: {reason_for_none(case)}")
+    each = costs(case, found.spread, free=rules.free)
+    total = math.fsum(each)
+    through = None if case.rates is None else throughput(case, case.rates, found.spread, total)
+    bound: float | None = found.bound
+    if objective == THROUGHPUT:
+        bound = 1 / found.bound if found.bound else None
+    asked = Asked(case, objective, rules.seconds, found)
+    return {
+        "case": case.name,
+        "scope": described.scope,
+        "objective": objective,
+        "verdict": "optimal" if found.proven else "stopped",
+        "cost": total,
+        "throughput": None if through is None else shown(through),
+        "bound": bound,
+        "structures": _parts(case, found.spread, each, total),
+        "levels": [
+            {
+                "level": level,
+                "capacity_bytes": case.card.capacity[level],
+                "used_bytes": used(case, found.spread, at),
+                "busy": None if through is None else through.busy[at],
+            }
+            for at, level in enumerate(case.card.levels)
+        ],
+        "compared": [*compared(asked, described.before)],
+        "unpriced": None if rules.free else unpriced(case, objective, found, rules.seconds),
+    }
+
+
+def _parts(case: Case, spread: Spread, each: list[float], total: float) -> list[PlacedPart]:
+    found = list[PlacedPart]()
+    for at, (one, counts) in enumerate(zip(case.structures, spread, strict=True)):
+        for level, parts in zip(case.card.levels, counts, strict=True):
+            if parts:
+                cost = each[at] if parts == one.parts else _of_parts(case, spread, at, level)
+                found.append(
+                    {
+                        "structure": one.name,
+                        "level": level,
+                        "parts": parts,
+                        "of_parts": one.parts,
+                        "size_bytes": min(one.part_size * parts, one.size),
+                        "cost": cost,
+                        "share": cost / total if total else None,
+                    }
+                )
+    return found
+
+
+def _of_parts(case: Case, spread: Spread, at: int, level: str) -> float:
+    """What the parts of a structure cost that are on one of its levels."""
+    there = case.card.levels.index(level)
+    counts = [count if where == there else 0 for where, count in enumerate(spread[at])]
+    only = [[0] * len(counts) for _ in case.structures]
+    only[at] = counts
+    return costs(case, only, free=True)[at]
+
+
+def run(given: Namespace) -> ExitCode:
+    """Places and reports.
+
+    Raises:
+        InputError: when the file cannot be used, or a case has no placement.
+        UnavailableError: when a package is missing.
+    """
+    need_numbers()
+    report = _report(given)
+    from slowpath.insights.placement.report import placement_csv, placement_text
+
+    show(given, {"csv": placement_csv, "table": placement_text}, report)
+    return ExitCode.FINE
+
+
+def _report(given: Namespace) -> "StatePlacement":
+    from slowpath.insights.placement.reading import read_cases
+
+    rules = Rules(given.unpriced == "free", given.objective, given.deadline or None)
+    return {
+        "slowpath": identity.version(),
+        "file": given.file,
+        "without_price": given.unpriced,
+        "cases": [advise(given.file, one, rules) for one in read_cases(given.file)],
+    }

@@ -1,1 +1,0 @@
-"""A module that says what it does when it runs: blocks that begin, accesses to memory."""

@@ -1,1 +1,0 @@
-"""How packets come to a function, and which of them are left."""

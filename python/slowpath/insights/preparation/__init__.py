@@ -1,1 +1,0 @@
-"""A source as LLVM's intermediate language: functions, control flow, lines, and what is refused."""

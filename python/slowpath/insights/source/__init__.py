@@ -1,0 +1,1 @@
+"""Sources: compilation to LLVM IR, functions, types, entry, framework."""

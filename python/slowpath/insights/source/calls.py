@@ -1,0 +1,183 @@
+"""The call graph of a module."""
+
+import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from slowpath.core.errors import InputError
+from slowpath.core.terminal import first_few
+from slowpath.insights.source.functions import Function
+
+_RECEIVES = "rte_eth_rx_burst"
+_UNSENT = "rte_eth_tx_buffer_set_err_callback"
+_CALLED_BACK = frozenset(
+    {
+        "rte_eth_add_first_rx_callback",
+        "rte_eth_add_rx_callback",
+        "rte_eth_add_tx_callback",
+        _UNSENT,
+    }
+)
+"""What functions of DPDK are handed to that get packets besides others; those of the last one get
+what could not be sent."""
+_NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
+
+
+def reached(functions: Mapping[str, Function], entry: str) -> set[str]:
+    """The functions with bodies that an entry may call, itself too."""
+    found, left = {entry}, [entry]
+    while left:
+        new = {name for name in functions[left.pop()].calls if name in functions} - found
+        found |= new
+        left += new
+    return found
+
+
+def only_through(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
+    """What runs only if a function does: itself, and those that nobody else leads to.
+
+    `calls` are, by symbol of a function with a body, those that it calls, with bodies or without.
+    """
+    called = {name for of in calls.values() for name in of}
+    first = {name for name in calls if name not in called} - {function}
+    return frozenset(led_to(calls, [function]) - led_to(calls, first, but=function)) | {function}
+
+
+def led_to(
+    calls: Mapping[str, Collection[str]],
+    begun: Collection[str],
+    through: Mapping[str, Collection[str]] = MappingProxyType({}),
+    *,
+    but: str | None = None,
+) -> set[str]:
+    """The functions with bodies that some come to, by calls and `through` pointers; those, too.
+
+    `calls` are as above; nothing is followed through the function `but`.
+    """
+    found = {name for name in begun if name in calls}
+    left = list(found)
+    while left:
+        name = left.pop()
+        new = {one for one in (*calls[name], *through.get(name, ())) if one in calls and one != but}
+        left += new - found
+        found |= new
+    return found
+
+
+def receives(functions: Mapping[str, Function], entry: str) -> bool:
+    """Whether a function, or what it calls, asks a port of DPDK for packets."""
+    return any(_is_receiver(functions[name]) for name in reached(functions, entry))
+
+
+def _is_receiver(function: Function) -> bool:
+    return function.shown == _RECEIVES and function.supports
+
+
+def called_back(functions: Mapping[str, Function]) -> dict[str, bool]:
+    """The functions, by symbol, that are handed to what calls them back with packets of DPDK.
+
+    True: with what could not be sent.
+    """
+    found = dict[str, bool]()
+    for function in functions.values():
+        for block in function.blocks:
+            for one in block.instructions:
+                if one.opcode != "call":
+                    continue
+                called, *given = [name.strip('"') for name in _NAMED.findall(one.text)] or [""]
+                shown = functions[called].shown if called in functions else called
+                if shown in _CALLED_BACK:
+                    found |= {name: shown == _UNSENT for name in given if name in functions}
+    return found
+
+
+def recursive(functions: Mapping[str, Function]) -> set[str]:
+    """The functions that may call themselves, through others too."""
+    left = _in_circles(functions)
+    return {
+        name
+        for name, function in left.items()
+        if any(name in reached(left, one) for one in function.calls if one in left)
+    }
+
+
+def _in_circles(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Those that come to a circle: mostly none, and then they are not searched one by one."""
+    callers: dict[str, set[str]] = {name: set() for name in functions}
+    calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}
+    for name, those in calls.items():
+        for one in those:
+            callers[one].add(name)
+    done = [name for name, those in calls.items() if not those]
+    found = dict(functions)
+    while done:
+        name = done.pop()
+        del found[name]
+        for caller in callers[name]:
+            calls[caller].discard(name)
+            if not calls[caller]:
+                done.append(caller)
+    return found
+
+
+def own_of(functions: Mapping[str, Function]) -> list[str]:
+    """The functions of the source itself, by symbol; of headers of the user's where it has none."""
+    users = [name for name, one in functions.items() if not one.supports]
+    return [name for name in users if functions[name].own] or users
+
+
+def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
+    """The functions of a source that no other of it calls, by symbol.
+
+    `main` takes no packets and calls what does, to try it: it counts where there is nothing else.
+
+    Raises:
+        InputError: when there is none.
+    """
+    own = [name for name in own_of(functions) if functions[name].shown != "main"]
+    own = own or own_of(functions)
+    own = [name for name in own if not functions[name].inlined] or own
+    called = {one for name in own for one in functions[name].calls if one != name}
+    found = [name for name in own if name not in called]
+    if not found:
+        raise InputError(file, "it has no function that no other calls; name one: --entry")
+    return found
+
+
+def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
+    """The symbol of the function that a user names, as the source or the symbol has it.
+
+    Raises:
+        InputError: when there is none, or what it calls has inline assembly or recursion.
+    """
+    named = [
+        name
+        for name, function in functions.items()
+        if entry in (name, function.shown) or name == entry.partition("(")[0]
+    ] or [name for name, function in functions.items() if function.shown.endswith(f"::{entry}")]
+    if not named:
+        known = sorted(
+            {function.shown for name, function in functions.items() if not function.supports}
+        )
+        has = f"it has {first_few(known, 8)}" if known else "it has no function with a body"
+        if "::" in entry:
+            has += "; what stands inside a class and is not called is not compiled"
+        raise InputError(file, f"there is no function {entry!r}; {has}")
+    if len(named) > 1:
+        raise InputError(file, f"{entry!r} are {len(named)}: {', '.join(named)}; name the symbol")
+    inside = reached(functions, named[0])
+    for name in sorted(inside):
+        function = functions[name]
+        if function.assembly is not False:
+            line = function.assembly if not isinstance(function.assembly, bool) else None
+            where = f"{line.file}:{line.line}: " if line else ""
+            raise InputError(
+                file, f"{where}{function.shown} has inline assembly, which is not understood"
+            )
+    circles = recursive({name: functions[name] for name in inside})
+    if circles:
+        first = functions[min(circles)]
+        raise InputError(
+            file, f"{first.place}: {first.shown} is recursive, which the card does not have"
+        )
+    return named[0]

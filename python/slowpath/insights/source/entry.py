@@ -1,0 +1,536 @@
+"""The function that gets the packets, and the roles of its parameters."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath.core.errors import InputError
+from slowpath.core.terminal import first_few
+from slowpath.insights.source.calls import called_back, find_entry, own_of, reached, receives, roots
+from slowpath.insights.source.framework import ELEMENT
+from slowpath.insights.source.functions import Function, Parameter
+from slowpath.insights.source.pointer_parameters import Given, Giving
+from slowpath.insights.source.sources import CPLUSPLUS
+
+Role = Literal[
+    "element",
+    "packet",
+    "mbuf",
+    "burst",
+    "one",
+    "port",
+    "bytes",
+    "length",
+    "end",
+    "context",
+    "time",
+    "given",
+]
+"""`burst` is an array of pointers to packets of DPDK, `one` how many there are, `time` when they
+come; `given` is whatever else a function that takes them has a pointer to (`given.py`)."""
+_FRAMES = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
+_BURST = "rte_mbuf *"
+_ROLES: dict[str, Role] = {
+    "Packet": "packet",
+    "WritablePacket": "packet",
+    "PacketBatch": "packet",
+    "rte_mbuf": "mbuf",
+    _BURST: "burst",
+}
+"""What packets are to frameworks, by what parameters point to."""
+_ARRIVE = "slowpath_dpdk_arrive"
+"""A function that is there where a source has the headers for DPDK that come along."""
+_CONTEXT = "xdp_md"
+_HELPERS = "slowpath_xdp_move"
+"""A function that is there where helpers of the kernel are (`headers/nic/xdp.c`)."""
+_COUNTS = re.compile(
+    r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
+)
+"""How numbers of packets are called."""
+_TIMES = re.compile(
+    r"(now|time|tms|tsc|ts|cycles|timestamp)\d*$|(cur|current)_\w+|.*_(now|time|tms|tsc|cycles)$"
+)
+"""How moments are called."""
+_MOMENT = 64
+"""Bits of one."""
+_METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
+_ROOTS = ("Element", "BatchElement")
+"""Base classes of all elements, whose methods only pass packets on."""
+WAYS = (
+    "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
+    "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
+    "DPDK take struct rte_mbuf *, or an array of these and their number, or receive packets "
+    "themselves (rte_eth_rx_burst); XDP programs in C take their context (struct xdp_md *)"
+)
+
+
+class Entry(NamedTuple):
+    """A function, and what it is called with."""
+
+    function: Function
+    roles: tuple[Role, ...]
+    element: str | None  # the symbol of the element whose method it is
+    gives: Literal["packet", "number", "nothing"]
+    given: tuple[Given, ...] = ()
+    """What further pointers point to, where that was asked for (`with_given`)."""
+    receives: bool = False
+    """Whether it takes no packets, and receives them itself, from ports of DPDK."""
+
+    @property
+    def click(self) -> bool:
+        """Whether packets come as objects."""
+        return self.element is not None or "packet" in self.roles
+
+    @property
+    def dpdk(self) -> bool:
+        """Whether packets come as DPDK describes them."""
+        return self.receives or bool({"mbuf", "burst"} & set(self.roles))
+
+    @property
+    def xdp(self) -> bool:
+        """Whether it is an XDP program."""
+        return "context" in self.roles
+
+
+def choose(
+    file: str,
+    functions: Mapping[str, Function],
+    named: str | None,
+    behind: Collection[str] = (),
+) -> Entry:
+    """The function of that name; else what an element takes packets with, or the only root.
+
+    A root is a function that no other of the source calls. Programs `behind` others, by symbol, are
+    those that arrays of programs hold.
+
+    Raises:
+        InputError: when there is none, it cannot be called with packets, or what it calls has
+            inline assembly or recursion.
+    """
+    elements = _elements(functions)
+    if named is None and _HELPERS in functions:
+        named = _program(file, functions, behind)
+    alone = _named_as(file, elements)
+    name = named if named is not None else _usual(file, functions, elements, alone)
+    symbol = find_entry(file, functions, name)
+    function = functions[symbol]
+    itself = _receives(functions, symbol)
+    if itself and function.shown == "main" and function.parameters:
+        reason = "main receives packets itself, and does not run, as nobody gives its arguments"
+        remedy = "have its loop in a function of its own, and in one of RTE_INIT what that needs"
+        raise InputError(file, f"{function.place}: {reason}; {remedy}")
+    if _HELPERS in functions and _takes_context(function):
+        roles: tuple[Role, ...] = ("context",)
+    elif itself:
+        roles = tuple(_of_loop(file, function, one) for one in function.parameters)
+    else:
+        roles = tuple(_role(file, function, one) for one in function.parameters)
+    if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
+        raise InputError(file, f"{function.place}: {function.shown} cannot be called; {WAYS}")
+    element = None
+    if "element" in roles:
+        owner = function.shown.rpartition("::")[0].rpartition("::")[2]
+        candidates = [alone] if alone and named is None else elements
+        element = owner if owner in elements else _only(file, function, owner, candidates)
+    if (
+        not itself
+        and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
+        and function.shown.rpartition("::")[2] != "pull"
+    ):
+        raise InputError(file, f"{function.place}: {function.shown} takes no packet; {WAYS}")
+    if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
+        reason = f"{function.shown} takes packets of DPDK, whose headers come along: leave those"
+        raise InputError(file, f"{function.place}: {reason} of an installation out of --cflags")
+    packets = element is not None or "packet" in roles
+    pointer = packets and function.result == "pointer"
+    number = function.result in _NUMBERS
+    gives: Literal["packet", "number", "nothing"] = "packet" if pointer else "nothing"
+    return Entry(
+        function,
+        roles,
+        None if element is None else ELEMENT + element,
+        "nothing" if itself else "number" if number else gives,
+        receives=itself,
+    )
+
+
+def with_given(file: str, text: str, functions: Mapping[str, Function], entry: Entry) -> Entry:
+    """The entry with what its further pointers point to; `text` is the functions' module.
+
+    Raises:
+        InputError: when one points to what cannot be had.
+    """
+    places = [at for at, role in enumerate(entry.roles) if role == "given"]
+    if not places:
+        return entry
+    giving = Giving(file, text, functions)
+    return entry._replace(given=tuple(giving.given(entry.function, at) for at in places))
+
+
+def may_lend(symbols: Iterable[str]) -> bool:
+    """Whether functions of these symbols may get further pointers: they are of DPDK."""
+    return _ARRIVE in symbols
+
+
+def lent(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
+    """The variables that further pointers of functions may be to, by symbol.
+
+    `text` is the functions' module, before passes take what only these would look at for unused.
+    """
+    asked = [
+        (function, at)
+        for name, function in functions.items()
+        if not function.supports
+        if (itself := _receives(functions, name)) or _takes_mbufs(function)
+        for at, one in enumerate(function.parameters)
+        if one.kind == "pointer" and one.plain
+        if itself or _pointed(function, one) == "given"
+    ]
+    found = set[str]()
+    if not asked:
+        return found
+    giving = Giving(file, text, functions)
+    for function, at in asked:
+        try:
+            given = giving.given(function, at)
+        except InputError:  # who names the function is told
+            continue
+        found |= {*given.variables, *given.pointers}
+    return found
+
+
+def wanted(
+    file: str, functions: Mapping[str, Function], named: str | None, behind: Collection[str] = ()
+) -> list[str]:
+    """The functions that packets are for, by symbol: that of this name, else what takes them.
+
+    Raises:
+        InputError: when there is none.
+    """
+    if named is not None:
+        return [find_entry(file, functions, named)]
+    if _elements(functions):
+        return [choose(file, functions, None, behind).function.name]
+    takes = of_dpdk(functions)
+    # A header of the source may have the one that a loop hands its packets to.
+    takes += [
+        one for one in _handed(functions) if one not in takes and not receives(functions, one)
+    ]
+    return takes or _loops(functions) or roots(file, functions)
+
+
+def guessed(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
+    """What a user is told where one of several functions was taken that nobody has named."""
+    shown = chosen.function.shown
+    if chosen.xdp and named is None and len(programs_of(functions)) > 1:
+        return f"{shown} got the packets, as no array of programs has it; --entry names another one"
+    several = len(_elements(functions)) > 1
+    if chosen.element is not None and named is None and several:
+        element = chosen.element.removeprefix(ELEMENT)
+        return f"{element} got the packets, as the file has its name; --entry names another one"
+    alone = own_of(functions) == [chosen.function.name]
+    obvious = chosen.element is not None or chosen.xdp or alone
+    if named is not None or obvious:
+        return None
+    if chosen.dpdk:
+        why = "as no other function that takes packets calls it"
+        if _handed(functions) == [chosen.function.name]:
+            why = f"as {functions[_loops(functions)[0]].shown} hands it what it receives"
+        if chosen.receives:
+            why = "as no other function does it"
+        back = {*called_back(functions)} & {*of_dpdk(functions)} - {chosen.function.name}
+        if back:
+            are = "is" if len(back) == 1 else "are"
+            others = first_few(sorted(functions[name].shown for name in back), 8)
+            why += f" ({others} {are} only called back)"
+        got = "received" if chosen.receives else "got"
+        return f"{shown} {got} the packets, {why}; --entry names another one"
+    return f"{shown} got the packets, as no other function calls it; --entry names another one"
+
+
+_NUMBERS = ("i1", "i8", "i16", "i32", "i64")
+
+
+def _elements(functions: Mapping[str, Function]) -> list[str]:
+    """The classes that the source exports."""
+    start = "slowpath_click_start_"
+    return [name.removeprefix(start) for name in functions if name.startswith(start)]
+
+
+def _takes_context(function: Function) -> bool:
+    described = [one.described for one in function.parameters]
+    return len(described) == 1 and described[0] is not None and described[0].pointee == _CONTEXT
+
+
+def _program(file: str, functions: Mapping[str, Function], behind: Collection[str]) -> str:
+    """The only XDP program of a source, or the only one that others do not call last."""
+    found = programs_of(functions)
+    first = [one for one in found if one.name not in behind] or found
+    if len(first) == 1:
+        return first[0].name
+    if not found:
+        raise InputError(file, "has no XDP program: no function of struct xdp_md * has a section")
+    names = ", ".join(one.shown for one in first)
+    called = " that no array of programs has" if len(first) < len(found) else ""
+    reason = f"has {len(first)} XDP programs{called}; name one with --entry: {names}"
+    raise InputError(file, reason)
+
+
+def programs_of(functions: Mapping[str, Function]) -> list[Function]:
+    """The XDP programs of a source."""
+    return [one for one in functions.values() if one.section and _takes_context(one)]
+
+
+def _named_as(file: str, elements: list[str]) -> str | None:
+    """Return the element of a source: the only one, or that with the name of the file."""
+    stem = Path(file).stem.replace("_", "").lower()
+    alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
+    return next(iter(alike), None)
+
+
+def _usual(
+    file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
+) -> str:
+    """Return the symbol of the function for packets; `alone` is the element of a source."""
+    if alone is not None:
+        for method in _METHODS:
+            wanted = f"::{alone}::{method}"
+            for name, function in functions.items():
+                if f"::{function.shown}".endswith(wanted):
+                    return name
+        inherited = _inherited(functions, alone)
+        if inherited is not None:
+            return inherited
+        raise InputError(file, f"{alone} has no push, simple_action or pull; name --entry")
+    own = own_of(functions)
+    takes = _ranked(functions)
+    if not elements and len(takes) == 1:
+        return takes[0]
+    if not own:
+        missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
+        raise InputError(file, f"has no function of its own{missing}")
+    reason = "exports several elements"
+    if not elements:
+        own = takes or roots(file, functions)
+        # What takes nothing gets no packets: constructors.
+        own = takes or [name for name in own if functions[name].parameters] or own
+        of_bytes = [name for name in own if _takes_bytes(functions[name])]
+        if not takes and _ARRIVE in functions:
+            own = of_bytes or own
+        if len(own) == 1 and (takes or of_bytes or _ARRIVE not in functions):
+            return own[0]
+        reason = f"has {'several functions' if len(own) > 1 else 'a function'} that no other calls"
+        if not takes and _ARRIVE in functions:
+            reason += ", and none takes struct rte_mbuf *, or receives packets (rte_eth_rx_burst)"
+    several = sorted({functions[name].shown for name in own})
+    names = first_few(several, 8)
+    raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
+
+
+def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
+    """Return the method that an element takes packets with and has of a base class.
+
+    Constructors of base classes are called by that of the element.
+    """
+    made = [
+        name
+        for name, one in functions.items()
+        if f"::{one.shown}".endswith(f"::{element}::{element}")
+    ]
+    bases = {functions[one].shown for name in made for one in reached(functions, name)}
+    for method in _METHODS:
+        for name, one in functions.items():
+            owner, _, last = one.shown.rpartition("::")
+            plain = owner.partition("<")[0].rpartition("::")[2]
+            if last == method and plain not in _ROOTS and f"{owner}::{plain}" in bases:
+                return name
+    return None
+
+
+def of_dpdk(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that take packets of DPDK, and that no other that does so calls."""
+    if _ARRIVE not in functions:
+        return []
+    takes = _those(functions, lambda name: _takes_mbufs(functions[name]))
+    # One that receives has an array for what it is to bring.
+    takes = [name for name in takes if not receives(functions, name)] or takes
+    called = {one for name in takes for one in reached(functions, name) - {name}}
+    return [name for name in takes if name not in called]
+
+
+def _those(functions: Mapping[str, Function], which: Callable[[str], bool]) -> list[str]:
+    """Functions of the source itself, or else of what it includes, that are called by others."""
+    users = [name for name, one in functions.items() if not one.supports]
+    found = list(filter(which, own_of(functions))) or list(filter(which, users))
+    return [name for name in found if not functions[name].inlined] or found
+
+
+def _ranked(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that get packets of DPDK and are the likeliest to do its work.
+
+    What is called back has its part of the packets: who has all of them, or receives them, goes
+    before; and behind all is what gets those that could not be sent. Of several that take packets,
+    the one goes before that a loop hands them to which receives them; of several such, the loop.
+    """
+    takes, back = of_dpdk(functions), called_back(functions)
+    takes = _handed(functions) or takes
+    unsent = [name for name in takes if back.get(name)]
+    besides = [name for name in takes if back.get(name) is False]
+    return [name for name in takes if name not in back] or [*besides, *_loops(functions)] or unsent
+
+
+def _handed(functions: Mapping[str, Function]) -> list[str]:
+    """Return the one function that a loop hands its packets to; of several, the loop.
+
+    Nothing where there are several loops, or where a loop hands packets to nobody.
+    """
+    loops = _loops(functions)
+    if len(loops) != 1:
+        return []
+    inside = [
+        name
+        for name in reached(functions, loops[0]) - {*loops}
+        if not functions[name].supports and _takes_mbufs(functions[name])
+        if not functions[name].inlined
+    ]
+    called = {one for name in inside for one in reached(functions, name) - {name}}
+    handed = [name for name in inside if name not in called]
+    return handed if len(handed) == 1 else loops if handed else []
+
+
+def _receives(functions: Mapping[str, Function], name: str) -> bool:
+    """Whether a function takes no packets, and receives them itself, from ports of DPDK."""
+    takes = _takes_mbufs(functions[name])
+    return _ARRIVE in functions and not takes and receives(functions, name)
+
+
+def _loops(functions: Mapping[str, Function]) -> list[str]:
+    """Those of a source that receive packets themselves, and call no other that does."""
+    own = _those(functions, lambda name: _receives(functions, name))
+    own = [name for name in own if functions[name].shown != "main"] or own
+    return [name for name in own if not {*own} & (reached(functions, name) - {name})]
+
+
+def _of_loop(file: str, function: Function, one: Parameter) -> Role:
+    """What a parameter is of a function that receives packets itself."""
+    if one.kind == "pointer" and one.plain:
+        return "given"
+    if one.kind == "integer":
+        return "port"
+    return _role(file, function, one)
+
+
+def _takes_mbufs(function: Function) -> bool:
+    said = {one.described.pointee for one in function.parameters if one.described is not None}
+    return bool(said & {"rte_mbuf", _BURST})
+
+
+def _takes_bytes(function: Function) -> bool:
+    """Whether it has a pointer that may be a packet's: to bytes, void or a header."""
+    return any(
+        one.kind == "pointer"
+        and (
+            one.described is None or one.described.size <= 1 or one.described.pointee[-3:] == "hdr"
+        )
+        for one in function.parameters
+    )
+
+
+def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
+    if len(elements) == 1:  # a method that the element has from a class above
+        return elements[0]
+    has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
+    reason = f"{function.place}: {function.shown} is a method, and {has}"
+    raise InputError(file, f"{reason}; EXPORT_ELEMENT({owner or '...'}) makes what is run")
+
+
+def _role(file: str, function: Function, one: Parameter) -> Role:
+    role = None
+    if one.kind == "pointer" and one.plain:
+        role = _pointed(function, one)
+    elif one.kind == "integer":
+        role = _number(function, one)
+    if role is not None:
+        return role
+    described = one.described
+    named = f" ({described.name})" if described is not None and described.name else ""
+    number = _place(function, one) + 1
+    reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
+    raise InputError(file, f"{function.place}: {reason}; {WAYS}")
+
+
+def _pointed(function: Function, one: Parameter) -> Role | None:
+    described = one.described
+    if described is not None:
+        if described.artificial:
+            return "element"
+        if described.pointee in _ROLES and not _is_second(function, one):
+            return _ROLES[described.pointee]
+        if not _takes_mbufs(function) and _ends(described.name):
+            return "end"
+    if _takes_mbufs(function):
+        return "given"
+    before = function.parameters[: _place(function, one)]
+    is_first = not any(_is_bytes(other) for other in before) and not _framed(one)
+    return "bytes" if is_first else None
+
+
+def _number(function: Function, one: Parameter) -> Role | None:
+    before = function.parameters[: _place(function, one)]
+    said = [other.described for other in function.parameters if other.described is not None]
+    if one is _counting(function):
+        return "one"
+    if _takes_mbufs(function) and one.bits == _MOMENT and _is_moment(one):
+        return "time"
+    if any(other.artificial or other.pointee in _ROLES for other in said):
+        return "port"
+    return None if any(other.kind == "integer" for other in before) else "length"
+
+
+def _counting(function: Function) -> Parameter | None:
+    """Which parameter says how many packets an array has.
+
+    One that is called so and behind the array, then one in front of it; else the one behind it, or
+    the one in front.
+    """
+    at = [number for number, one in enumerate(function.parameters) if _is_burst(one)]
+    if not at:
+        return None
+    behind = [one for one in function.parameters[at[0] + 1 :] if one.kind == "integer"]
+    front = [one for one in function.parameters[: at[0]] if one.kind == "integer"][::-1]
+    found = [*behind, *front]
+    called = [one for one in found if one.described and _COUNTS.match(one.described.name)]
+    return next(iter(called or found), None)
+
+
+def _is_burst(one: Parameter) -> bool:
+    return one.described is not None and one.described.pointee == _BURST
+
+
+def _is_second(function: Function, one: Parameter) -> bool:
+    """Whether it is an array for packets behind the one that they come in."""
+    before = function.parameters[: _place(function, one)]
+    return _is_burst(one) and any(map(_is_burst, before))
+
+
+def _is_moment(one: Parameter) -> bool:
+    return one.described is not None and _TIMES.match(one.described.name) is not None
+
+
+def _place(function: Function, one: Parameter) -> int:
+    return next(at for at, other in enumerate(function.parameters) if other is one)
+
+
+def _is_bytes(one: Parameter) -> bool:
+    end = one.described is not None and _ends(one.described.name)
+    return one.kind == "pointer" and not end
+
+
+def _ends(name: str) -> bool:
+    return re.search(r"(^|_)end($|_)|[a-z]End$", name) is not None
+
+
+def _framed(one: Parameter) -> bool:
+    """Whether it is what a framework keeps of a packet, and not the packet's bytes."""
+    return one.described is not None and one.described.pointee in _FRAMES

@@ -1,0 +1,181 @@
+"""Headers in the manner of Click and DPDK, and code that belongs to them."""
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+HEADERS = Path(__file__).parent / "headers"
+"""Found by `#include <click/element.hh>`."""
+SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_", "slowpath_setup_")
+"""What symbols begin with that are no work of a card: what brings packets, and counts."""
+SETUP = "slowpath_setup_code"
+"""The function of code that users have for the set-up (`headers/nic/setup.c`)."""
+ELEMENT = "slowpath_element_"
+"""What the symbols of elements begin with, in front of the name of their class."""
+_OURS = "/slowpath/insights/preparation/headers/"
+_KERNEL = f"{_OURS}nic/xdp.c"
+_ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
+_EXPORTED = re.compile(rb"^[ \t]*EXPORT_ELEMENT\(([\w \t-]+)\)", re.MULTILINE)
+_BITS, _INCLUDED = "/bits/", "/include/"
+_STRUCTURED = re.compile(rb"\b(rte_ip6\.h|rte_ipv6_addr|RTE_IPV6)\b")
+_QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
+_MOST_HEADERS = 200
+_MOST_OTHERS = 32
+"""Sources of other elements that are compiled with one."""
+_INCLUDES = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+_EXPORTS = re.compile(rb"^[ \t]*EXPORT_ELEMENT\([ \t]*(\w+)", re.MULTILINE)
+_OUR_FOLDERS = ("click/", "clicknet/", "nic/")
+_ROOT = "elements"
+"""The folder of a package in the manner of Click that its sources name in `#include`."""
+
+
+COMPANION = "-DSLOWPATH_COMPANION"
+"""The flag of clang for such a source: what it exports is made when an element asks for it."""
+FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
+"""How clang finds the headers, in C, too."""
+FLAGS = (
+    *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
+    *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
+)
+"""How C++ is compiled: what cards do not have (exceptions, types at run time) is an error there."""
+
+
+def aliases(source: bytes) -> tuple[str, ...]:
+    """Flags of clang for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
+
+    No macro can take the first of two words.
+    """
+    exported = _EXPORTED.findall(source)
+    if len(exported) != 1 or len(exported[0].split()) == 1:
+        return ()
+    return (f"-DSLOWPATH_ELEMENT={exported[0].split()[0].decode()}",)
+
+
+def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags of clang for a source that has IPv6 addresses as DPDK 24.11 has them.
+
+    They are a structure there, and bytes in release 22.11, of headers of packets too. The source
+    tells by the names it uses, or that its own headers use: those in quotes, found beside it or by
+    `-I`.
+    """
+    named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
+    named += [word for flag, word in pairwise(flags) if flag == "-I"]
+    texts = [(Path(file).parent, source)]
+    seen = set[Path]()
+    while texts and len(seen) < _MOST_HEADERS:
+        folder, text = texts.pop()
+        if _STRUCTURED.search(text):
+            return ("-DSLOWPATH_DPDK_IPV6",)
+        for name in _QUOTED.findall(text):
+            beside = (Path(one) / os.fsdecode(name) for one in (str(folder), *named))
+            found = next((path for path in beside if path.is_file()), None)
+            if found is not None and found.resolve() not in seen:
+                seen.add(found.resolve())
+                texts.append((found.parent, found.read_bytes()))
+    return ()
+
+
+def missing_header(reason: str) -> str:
+    """Return a sentence on a header of DPDK that clang does not find; else nothing."""
+    found = _MISSING.search(reason)
+    if found is None:
+        return ""
+    there = ", ".join(sorted(path.stem[4:] for path in (HEADERS / "dpdk").glob("rte_*.h")))
+    return (
+        f"; headers of slowpath stand in for those of DPDK 22.11, and {found[1]} is not among them"
+        f" (rte_*.h of {there}): --cflags=-IFOLDER adds a folder with one of your own"
+    )
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file is one of the headers, as debug information names it."""
+    return _OURS in f"/{file}"
+
+
+def is_engine(symbol: str, file: str) -> bool:
+    """Whether a function of a file is what an engine of the card does (`nic/engine.h`)."""
+    return is_ours(file) and _ENGINE.match(symbol) is not None
+
+
+def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
+    """Whether a function is not the user's: of the headers, of a library, of the compiler.
+
+    `own` functions are in the file that was compiled, wherever it lies; what stands for the kernel
+    is compiled by itself.
+    """
+    if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
+        return True
+    if own:
+        return f"/{file}".endswith(_KERNEL)
+    return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)
+
+
+def package_flags(file: str) -> tuple[str, ...]:
+    """Return the flags of clang that find `elements/...` for a source in such a folder."""
+    root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
+    return () if root is None else ("-idirafter", str(root))
+
+
+def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
+    """Return the sources that the source of an element needs, each behind those that it needs.
+
+    An element may have a base class with methods of its own, or ask another element by name.
+    Sources in the manner of Click say so by the headers that they include: the source of
+    `path/other.hh` is `path/other.cc`. `flags` are those of the user.
+    """
+    return _Companions(file, flags).of(source) if _EXPORTS.search(source) else []
+
+
+class _Companions:
+    """A search through headers, and the sources beside them."""
+
+    def __init__(self, file: str, flags: Sequence[str]) -> None:
+        self._file = Path(file)
+        named = [flag[2:] for flag in flags if flag.startswith("-I") and flag != "-I"]
+        named += [word for flag, word in pairwise(flags) if flag == "-I"]
+        self._folders = [Path(one) for one in (*named, *package_flags(file)[1:])]
+        self._named = [word for flag, word in pairwise(flags) if flag == "-include"]
+        self._seen = {self._file.resolve()}
+        self._included = set[Path]()
+        self._found = list[Path]()
+
+    def of(self, source: bytes) -> list[Path]:
+        """Return the sources that one needs; none where they are too many."""
+        for name in self._named:
+            self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
+        self._follow(self._file.parent, source)
+        needed = [one for one in self._found if one not in self._included]
+        return needed if len(needed) <= _MOST_OTHERS else []
+
+    def _follow(self, folder: Path, text: bytes) -> None:
+        """Follow the lines of a source that include others; clang tells of those not readable."""
+        for quote, name in _INCLUDES.findall(text):
+            path = self._path(folder, quote, os.fsdecode(name))
+            if path is None:
+                continue
+            if path.suffix == ".cc":
+                self._included.add(path)
+            if path in self._seen:
+                continue
+            self._seen.add(path)
+            with suppress(OSError):
+                self._follow(path.parent, path.read_bytes())
+            beside = path.with_suffix(".cc")
+            if beside == path or beside in self._seen or not beside.is_file():
+                continue
+            self._seen.add(beside)
+            with suppress(OSError):
+                self._follow(beside.parent, beside.read_bytes())
+                self._found.append(beside)
+
+    def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
+        """Return the file that a line includes, where it is the user's."""
+        if name.startswith(_OUR_FOLDERS):
+            return None
+        folders = [*([folder] if quote == b'"' else []), *self._folders]
+        found = next((path for one in folders if (path := one / name).is_file()), None)
+        return None if found is None else found.resolve()

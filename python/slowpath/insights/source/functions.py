@@ -1,0 +1,351 @@
+"""Functions of a module: parameters, blocks, dominators, loops.
+
+Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
+
+Signatures are asked of llvmlite; bodies are read from the module's text, because what llvmlite
+prints one by one takes as long for each instruction as for the whole.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.core.errors import InputError
+from slowpath.insights.source.framework import is_engine, is_support
+from slowpath.insights.source.metadata import Described, Line, Metadata
+from slowpath.insights.source.modules import Module
+
+_DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*?(?:!dbg !(\d+))?[^!]*\{$')
+_LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
+_RESULT = re.compile(r"^(%\S+) = ")
+_CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_TO = re.compile(r'label %("(?:[^"\\]|\\.)*"|[\w.$-]+)')
+_PLACE = re.compile(r"!dbg !(\d+)")
+_SECTION = re.compile(r' section "([^"]*)"')
+_PREFIXES = frozenset({"tail", "musttail", "notail", "fast"})
+_Body = tuple[int | None, list["Block"], str]
+"""Of a function: the number of its node, its blocks, and its section."""
+_ASCII = 0x80
+_INTEGER = re.compile(r"i(\d+)$")
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function."""
+
+    kind: str  # `integer`, `pointer` or how LLVM writes its type
+    bits: int  # of an integer
+    signed: bool  # whether an integer is extended with its sign
+    reads: bool  # of a pointer: whether what it points to may be read; and written
+    writes: bool
+    plain: bool  # it is not passed in a way of its own (byval, sret, ...)
+    described: Described | None  # as it was declared, where debug information says it
+
+
+class Instruction(NamedTuple):
+    """An instruction."""
+
+    opcode: str
+    text: str  # as LLVM writes it, without metadata
+    place: int | None  # number of its location
+
+
+class Block(NamedTuple):
+    """A basic block."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    successors: tuple[str, ...]
+
+
+class Function(NamedTuple):
+    """A function with a body."""
+
+    name: str  # the symbol
+    shown: str  # as the source calls it, with the class that it is in
+    line: Line | None
+    result: str  # `void`, `pointer`, `i32` or how LLVM writes its type
+    parameters: tuple[Parameter, ...]
+    variadic: bool
+    blocks: tuple[Block, ...]
+    calls: frozenset[str]  # functions, intrinsics too, that it names
+    globals: frozenset[str]  # everything else of the module that it names
+    assembly: Line | bool | None  # where its first inline assembly is; False: it has none
+    own: bool = True  # in the file that was compiled, not in what that includes
+    section: str = ""  # that of an object which it is put into, where it says one
+    inlined: bool = False  # always part of who calls it, so that nobody is seen to do so
+
+    @property
+    def place(self) -> str:
+        """File and line, as compilers write them."""
+        return f"{self.line.file}:{self.line.line}" if self.line else ""
+
+    @property
+    def engine(self) -> bool:
+        """Whether it is what an engine of the card does, for which no core runs."""
+        return is_engine(self.name, self.line.file if self.line else "")
+
+    @property
+    def supports(self) -> bool:
+        """Whether it is not the user's: of the headers, of a library, of the compiler."""
+        return is_support(self.name, self.line.file if self.line else "", own=self.own)
+
+
+def functions_of(module: Module) -> dict[str, Function]:
+    """By symbol, the functions with bodies, in the order of the module.
+
+    Raises:
+        InputError: when the name of one is not ASCII.
+    """
+    text = str(module)
+    metadata = Metadata(text)
+    bodies = dict(_bodies(text))
+    names = {function.name for function in module.functions}
+    found = {}
+    for function in module.functions:
+        if function.is_declaration:
+            continue
+        if not function.name.isascii():
+            raise _unreadable(function, text, metadata)
+        if function.name not in bodies:
+            continue
+        at, blocks, section = bodies[function.name]
+        made = _function(function, blocks, metadata, at, names)
+        found[function.name] = made._replace(section=section)
+    return found
+
+
+def _function(
+    function: Module, blocks: list[Block], metadata: Metadata, at: int | None, names: set[str]
+) -> Function:
+    node = metadata.node(at)
+    named = {
+        _bare(one)
+        for block in blocks
+        for instruction in block.instructions
+        for one in _CALLED.findall(instruction.text)
+    }
+    kind = function.global_value_type
+    result = str(kind.get_function_return())
+    described = [] if at is None else metadata.parameters(at)
+    arguments = list(function.arguments)
+    if len(described) != len(arguments):
+        described = []  # structures that are passed in registers, or results in memory
+    line = None if node is None or at is None else Line(metadata.file(at), node.number("line"))
+    return Function(
+        function.name,
+        (function.name if node is None or at is None else metadata.qualified(at)) or function.name,
+        line,
+        "pointer" if result == "ptr" else result,
+        tuple(
+            _parameter(one, described[number] if described else None)
+            for number, one in enumerate(arguments)
+        ),
+        kind.is_function_vararg,
+        tuple(blocks),
+        frozenset(named & names),
+        frozenset(named - names),
+        _assembly(blocks, metadata),
+        at is None or metadata.is_own(at),
+        inlined=any(b"alwaysinline" in one.split() for one in function.attributes),
+    )
+
+
+def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
+    """Why a function whose name is not ASCII is not read: its symbol is not written in one way."""
+    escaped = "".join(chr(x) if x < _ASCII else f"\\{x:02X}" for x in function.name.encode())
+    head = re.search(rf'^define .*@"{re.escape(escaped)}"\(.*!dbg !(\d+)', text, re.MULTILINE)
+    node = None if head is None else metadata.node(int(head[1]))
+    file = function.module.source_file
+    if head is None or node is None:
+        return InputError(file, f"names of functions are ASCII here: {function.name}")
+    place = f"{metadata.file(int(head[1]))}:{node.number('line')}"
+    return InputError(file, f"{place}: names of functions are ASCII here: {node.text('name')}")
+
+
+def _parameter(argument: Module, described: Described | None) -> Parameter:
+    kind = str(argument.type)
+    words = {word.decode().partition("(")[0] for word in argument.attributes}
+    number = _INTEGER.match(kind)
+    named = "integer" if number else "pointer" if kind == "ptr" else kind
+    bits = int(number[1]) if number else 0
+    return Parameter(
+        named,
+        bits,
+        signed="signext" in words,
+        reads=not words & {"writeonly", "readnone"},
+        writes=not words & {"readonly", "readnone"},
+        plain=not words & {"byval", "sret", "inalloca", "preallocated", "byref", "nest"},
+        described=described,
+    )
+
+
+def _assembly(blocks: list[Block], metadata: Metadata) -> Line | bool | None:
+    for block in blocks:
+        for instruction in block.instructions:
+            if instruction.opcode in ("call", "callbr") and re.search(r"\basm\b", instruction.text):
+                return metadata.line(instruction.place) if instruction.place is not None else None
+    return False
+
+
+def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not line.startswith("define "):
+            continue
+        head = _DEFINE.match(line)
+        if head is None:
+            continue
+        place = re.search(r"!dbg !(\d+)", line)
+        section = _SECTION.search(line)
+        number = int(place[1]) if place else None
+        yield _bare(head[1]), (number, list(_blocks(lines)), section[1] if section else "")
+
+
+def _blocks(lines: Iterator[str]) -> Iterator[Block]:
+    """Blocks up to the end of the function."""
+    name, inside = "", list[str]()
+    started = False
+    for line in lines:
+        if line == "}":
+            break
+        label = _LABEL.match(line)
+        if label:
+            if started:
+                yield _block(name, inside)
+            name, inside, started = _bare(label[1]), [], True
+            continue
+        stripped = line.strip()
+        if not stripped or stripped.startswith((";", "#dbg")):
+            continue
+        started = True
+        further = line.startswith("    ") or stripped == "]" or stripped.startswith("],")
+        if further and inside:  # of a switch, an invoke
+            inside[-1] += f" {stripped}"
+        else:
+            inside.append(stripped)
+    yield _block(name, inside)
+
+
+def _block(name: str, lines: list[str]) -> Block:
+    instructions = tuple(map(_instruction, lines))
+    last = lines[-1] if lines else ""
+    return Block(name, instructions, tuple(dict.fromkeys(map(_bare, _TO.findall(last)))))
+
+
+def _instruction(line: str) -> Instruction:
+    place = _PLACE.search(line)
+    text = line.partition(", !")[0]
+    words = _RESULT.sub("", text).split()
+    while words and words[0] in _PREFIXES:
+        words.pop(0)
+    return Instruction(words[0] if words else "", text, int(place[1]) if place else None)
+
+
+def _bare(name: str) -> str:
+    """A name without the quotes that LLVM puts around some."""
+    if not name.startswith('"'):
+        return name
+    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
+
+
+class Loop(NamedTuple):
+    """A natural loop."""
+
+    header: str
+    blocks: frozenset[str]
+    depth: int  # 1: in no other
+
+
+def loops(function: Function) -> list[Loop]:
+    """The loops of a function, outer ones first; those with one header are one."""
+    successors = {block.name: block.successors for block in function.blocks}
+    if not function.blocks:
+        return []
+    order = _reverse_postorder(function.blocks[0].name, successors)
+    above = _dominators(order, successors)
+    bodies = dict[str, set[str]]()
+    before = _predecessors(order, successors)
+    for block in order:
+        for header in successors[block]:
+            if _dominates(header, block, above):
+                bodies.setdefault(header, {header}).update(_body(header, block, before))
+    found = sorted(bodies.items(), key=lambda one: -len(one[1]))
+    return [
+        Loop(header, frozenset(body), sum(header in other for _, other in found))
+        for header, body in found
+    ]
+
+
+def _reverse_postorder(entry: str, successors: Mapping[str, Sequence[str]]) -> list[str]:
+    seen, order = {entry}, list[str]()
+    stack = [(entry, iter(successors[entry]))]
+    while stack:
+        block, left = stack[-1]
+        following = next((one for one in left if one not in seen and one in successors), None)
+        if following is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(successors[following])))
+    return order[::-1]
+
+
+def _predecessors(
+    order: Sequence[str], successors: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {block: [] for block in order}
+    for block in order:
+        for following in successors[block]:
+            if following in found:
+                found[following].append(block)
+    return found
+
+
+def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """By block, its immediate dominator."""
+    number = {block: at for at, block in enumerate(order)}
+    before = _predecessors(order, successors)
+    above = {order[0]: order[0]}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [one for one in before[block] if one in above]
+            new = known[0]
+            for other in known[1:]:
+                new = _meet(new, other, above, number)
+            if above.get(block) != new:
+                above[block], changed = new, True
+    return above
+
+
+def _meet(one: str, other: str, above: Mapping[str, str], number: Mapping[str, int]) -> str:
+    while one != other:
+        while number[one] > number[other]:
+            one = above[one]
+        while number[other] > number[one]:
+            other = above[other]
+    return one
+
+
+def _dominates(one: str, other: str, above: Mapping[str, str]) -> bool:
+    while True:
+        if one == other:
+            return True
+        if above.get(other, other) == other:
+            return False
+        other = above[other]
+
+
+def _body(header: str, end: str, before: Mapping[str, Sequence[str]]) -> set[str]:
+    """The blocks that reach the end of a turn without the header."""
+    body, left = {header, end}, [end]
+    while left:
+        block = left.pop()
+        if block == header:
+            continue
+        new = [one for one in before[block] if one not in body]
+        body.update(new)
+        left += new
+    return body

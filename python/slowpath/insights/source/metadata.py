@@ -1,0 +1,277 @@
+"""Debug information of a module: lines and types.
+
+Source: LLVM's language reference, Specialized Metadata Nodes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+_NODE = re.compile(r"(?:distinct )?!(\w*)([({].*[)}])")
+_FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\w+\([^()]*\)|[^,()]+)')
+_REFERENCE = re.compile(r"!(\d+)|null")
+_ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2})")
+_DEEPEST = 64
+"""Typedefs and qualifiers in front of a type, scopes and calls around an instruction; no more are
+followed."""
+
+
+class Node(NamedTuple):
+    """A node of metadata."""
+
+    kind: str  # DILocation and its like; empty: a list
+    fields: Mapping[str, str]
+    items: tuple[int | None, ...]  # of a list: the numbers of nodes
+
+    def text(self, name: str) -> str:
+        """A field that is a text, without its quotes."""
+        found = self.fields.get(name, "").strip('"')
+        if "\\" not in found:
+            return found
+        bare = _ESCAPED.sub(lambda code: bytes([int(code[1], 16)]), found.encode())
+        return bare.decode(errors="replace")
+
+    def flags(self) -> frozenset[str]:
+        """What is said of it in words (`DIFlagArtificial`)."""
+        return frozenset(self.fields.get("flags", "").split(" | "))
+
+    def number(self, name: str) -> int:
+        """A field that is a number; 0 where it is none."""
+        value = self.fields.get(name, "0")
+        return int(value) if value.lstrip("-").isdigit() else 0
+
+    def reference(self, name: str) -> int | None:
+        """A field that names a node."""
+        value = self.fields.get(name, "")
+        return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
+
+
+class Line(NamedTuple):
+    """A place in a source."""
+
+    file: str
+    line: int
+
+
+class Member(NamedTuple):
+    """A member of a structure."""
+
+    name: str
+    offset: int  # bytes
+    size: int  # bytes
+    element: int  # bytes of what it is an array of; its size where it is none
+
+
+class Described(NamedTuple):
+    """A parameter as it was declared."""
+
+    name: str
+    pointee: str
+    """Name of the type that it points to, with ` *` of a pointer; empty: it is none, or to void."""
+    size: int  # bytes of that type; 0: unknown
+    constant: bool  # what it points to is
+    members: tuple[Member, ...]  # where it points to a structure
+    signed: bool
+    artificial: bool = False  # the object of a method
+    points: int | None = None
+    """The node of the type that it points to; None: it is none, or to void."""
+
+
+class Metadata:
+    """The nodes of a module: each is read when it is asked for, as most never are."""
+
+    def __init__(self, text: str) -> None:
+        self._written = dict(_written(text))
+        self._nodes = dict[int, Node | None]()
+        self._arguments = dict[int, dict[int, Node]]()
+        units = self._of_kind("DICompileUnit")
+        files = (self.node(one.reference("file")) for one in units)
+        self._folder = next((one.text("directory") for one in files if one is not None), "")
+        for node in self._of_kind("DILocalVariable", "arg: "):
+            scope = node.reference("scope")
+            if node.number("arg") and scope is not None:
+                self._arguments.setdefault(scope, {})[node.number("arg")] = node
+
+    def node(self, number: int | None) -> Node | None:
+        """A node by its number."""
+        if number is None:
+            return None
+        if number not in self._nodes:
+            self._nodes[number] = _node(self._written.get(number, ""))
+        return self._nodes[number]
+
+    def _of_kind(self, kind: str, having: str = "") -> Iterator[Node]:
+        """Nodes of a kind whose text has something."""
+        head = f"!{kind}("
+        for number, written in self._written.items():
+            if head in written and having in written:
+                node = self.node(number)
+                if node is not None and node.kind == kind:
+                    yield node
+
+    def structure(self, name: str) -> Node | None:
+        """Return the first structure of a name that has members."""
+        found = self._of_kind("DICompositeType", f'name: "{name}"')
+        return next((one for one in found if one.reference("elements") is not None), None)
+
+    def line(self, location: int) -> Line | None:
+        """Where an instruction is from: what was inlined, in its own source."""
+        node = self.node(location)
+        if node is None or node.kind != "DILocation" or not node.number("line"):
+            return None
+        return Line(self.file(node.reference("scope")), node.number("line"))
+
+    def outer_line(self, location: int) -> Line | None:
+        """Where an instruction is from: what was inlined, where that was called."""
+        for _ in range(_DEEPEST):
+            node = self.node(location)
+            further = None if node is None else node.reference("inlinedAt")
+            if further is None:
+                break
+            location = further
+        return self.line(location)
+
+    def around(self, location: int) -> set[str]:
+        """The symbols of the functions whose code an instruction is: its own, and around that."""
+        found, at = set[str](), self.node(location)
+        for _ in range(_DEEPEST):
+            if at is None:
+                break
+            scope = self.node(at.reference("scope"))
+            for _ in range(_DEEPEST):
+                if scope is None or scope.kind == "DISubprogram":
+                    break
+                scope = self.node(scope.reference("scope"))
+            if scope is not None:
+                found.add(scope.text("linkageName") or scope.text("name"))
+            at = self.node(at.reference("inlinedAt"))
+        return found - {""}
+
+    def qualified(self, function: int) -> str:
+        """The name of a function with the classes and namespaces that it is in."""
+        node = self.node(function)
+        if node is None:
+            return ""
+        parts = [node.text("name")]
+        for _ in range(_DEEPEST):
+            node = self.node(node.reference("scope"))
+            if node is None or node.kind not in ("DICompositeType", "DINamespace"):
+                break
+            parts += [node.text("name")] if node.text("name") else []
+        return "::".join(reversed(parts))
+
+    def file(self, scope: int | None) -> str:
+        """The file of a scope."""
+        for _ in range(_DEEPEST):
+            node = self.node(scope)
+            if node is None:
+                return ""
+            if node.kind == "DIFile":
+                return self._named(node)
+            scope = node.reference("file") or node.reference("scope")
+        return ""
+
+    def _named(self, file: Node) -> str:
+        """A file as it is found from where it was compiled.
+
+        clang takes what a file and the folder of the compilation have in common for its folder.
+        """
+        name, folder = file.text("filename"), file.text("directory")
+        return name if folder in ("", self._folder) else str(Path(folder, name))
+
+    def is_own(self, function: int) -> bool:
+        """Whether a function is in the file that was compiled; so, too, where nothing says it."""
+        node = self.node(function)
+        unit = None if node is None else self.node(node.reference("unit"))
+        if node is None or unit is None:
+            return True
+        return self._path(node.reference("file")) == self._path(unit.reference("file"))
+
+    def _path(self, file: int | None) -> Path | None:
+        node = self.node(file)
+        return None if node is None else Path(node.text("directory"), node.text("filename"))
+
+    def parameters(self, function: int) -> list[Described]:
+        """What a function takes, in order; nothing where debug information does not say it."""
+        node = self.node(function)
+        kind = None if node is None else self.node(node.reference("type"))
+        types = None if kind is None else self.node(kind.reference("types"))
+        if types is None:
+            return []
+        named = self._arguments.get(function, {})
+        names = {at: one.text("name") for at, one in named.items()}
+        return [
+            self._described(one, names.get(at, "")) for at, one in enumerate(types.items[1:], 1)
+        ]
+
+    def _described(self, number: int | None, name: str) -> Described:
+        _, _, node = self._bare(number)
+        signed = node is not None and "signed" in node.text("encoding").split("_")
+        if node is None or node.text("tag") != "DW_TAG_pointer_type":
+            return Described(name, "", 0, constant=False, members=(), signed=signed)
+        kind, constant, to = self._bare(node.reference("baseType"))
+        if to is not None and to.text("tag") == "DW_TAG_pointer_type":
+            kind = f"{self._bare(to.reference('baseType'))[0]} *"
+        size = 0 if to is None else to.number("size") // 8
+        members = () if to is None else tuple(self._members(to))
+        artificial = "DIFlagArtificial" in node.flags()
+        points = None if to is None else node.reference("baseType")
+        return Described(name, kind, size, constant, members, signed, artificial, points)
+
+    def bare(self, number: int | None) -> Node | None:
+        """The node of a type without typedefs and qualifiers; None: it is void."""
+        return self._bare(number)[2]
+
+    def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
+        """A type without typedefs and qualifiers: its name, whether it is const, and its node."""
+        name, constant = "", False
+        for _ in range(_DEEPEST):
+            node = self.node(number)
+            if node is None:
+                return name or "", constant, None
+            tag = node.text("tag")
+            name = name or node.text("name")
+            if tag not in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
+                return name, constant, node
+            constant |= tag == "DW_TAG_const_type"
+            number = node.reference("baseType")
+        return name, constant, None
+
+    def _members(self, node: Node) -> Iterator[Member]:
+        elements = self.node(node.reference("elements"))
+        if node.text("tag") != "DW_TAG_structure_type" or elements is None:
+            return
+        for number in elements.items:
+            member = self.node(number)
+            if member is None or member.text("tag") != "DW_TAG_member":
+                continue
+            _, _, kind = self._bare(member.reference("baseType"))
+            size = (0 if kind is None else kind.number("size")) // 8
+            element = size
+            if kind is not None and kind.text("tag") == "DW_TAG_array_type":
+                _, _, inner = self._bare(kind.reference("baseType"))
+                element = (0 if inner is None else inner.number("size")) // 8
+            yield Member(member.text("name"), member.number("offset") // 8, size, element)
+
+
+def _written(text: str) -> Iterator[tuple[int, str]]:
+    """Nodes by their numbers, as they are written."""
+    for line in text.splitlines():
+        if line.startswith("!"):
+            number, _, written = line[1:].partition(" = ")
+            if number.isdecimal():
+                yield int(number), written
+
+
+def _node(written: str) -> Node | None:
+    """What is written of a node; None where it is none."""
+    read = _NODE.fullmatch(written)
+    if read is None:
+        return None
+    kind, rest = read[1], read[2]
+    if not kind:
+        items = (int(one[1]) if one[1] else None for one in _REFERENCE.finditer(rest))
+        return Node("", {}, tuple(items))
+    fields = {one[1]: one[2].strip() for one in _FIELD.finditer(rest[1:-1])}
+    return Node(kind, fields, ())

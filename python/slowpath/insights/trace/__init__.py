@@ -1,0 +1,1 @@
+"""Execution of a source over a trace, with counts."""

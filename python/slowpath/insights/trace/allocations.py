@@ -1,0 +1,120 @@
+"""Allocation sites of a source, with the allocated types."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.layouts import Layouts, Type
+from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.trace.operands import called
+
+ALLOCATORS = frozenset(
+    ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam"]
+)
+"""Functions from outside that allocate."""
+_DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*!dbg !(\d+)')
+_BOUND = re.compile(r"#dbg_value\(ptr (%[\w.$-]+), !(\d+),")
+_MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
+
+
+class Allocation(NamedTuple):
+    """A call that allocates, in a function that knows what for."""
+
+    name: str  # of what it allocates, as reports have it
+    type: Type | None
+    line: Line | None
+
+
+class Allocations:
+    """All calls of a module that allocate."""
+
+    def __init__(self, text: str, functions: Mapping[str, Function], metadata: Metadata) -> None:
+        self._functions, self._metadata = functions, metadata
+        self._layouts = Layouts(text, metadata)
+        self._nodes, self._bound = dict[str, int](), dict[tuple[str, str], int]()
+        self._read(text)
+        self.wrappers = self._wrapping()
+        """Functions that allocate for others: they return `void *`."""
+
+    def allocates(self, caller: str, callee: str) -> bool:
+        """Return whether a call is one that allocates for its caller."""
+        return caller not in self.wrappers and (callee in ALLOCATORS or callee in self.wrappers)
+
+    def at(self, caller: str, result: str, place: int | None) -> Allocation:
+        """Return what a call of a function allocates, by the value that it gives."""
+        function = self._functions[caller]
+        kind = self._pointee(self._bound.get((caller, result)))
+        kind = kind or (self._pointee(self._result(caller)) if result else None)
+        line = None if place is None else self._metadata.line(place)
+        name = kind.name if kind is not None else f"by {function.shown}"
+        return Allocation(f"allocated {name}", kind, line or function.line)
+
+    def all(self) -> Iterator[Allocation]:
+        """Yield what each call of the source allocates."""
+        for name, function in self._functions.items():
+            if function.supports:
+                continue
+            for block in function.blocks:
+                for one in block.instructions:
+                    callee = called(one.text) if one.opcode in ("call", "invoke") else None
+                    if callee is not None and self.allocates(name, callee):
+                        yield self.at(name, result_of(one.text), one.place)
+
+    def _read(self, text: str) -> None:
+        """Read the nodes of functions, and which variables have the values of calls."""
+        now, made = "", set[str]()
+        for line in text.splitlines():
+            if line.startswith("define "):
+                head = _DEFINE.match(line)
+                now, made = (head[1].strip('"'), set()) if head else ("", set())
+                if head:
+                    self._nodes[now] = int(head[2])
+            elif found := _MADE.match(line):
+                made.add(found[1])
+            elif (bound := _BOUND.search(line)) and bound[1] in made:
+                variable = self._metadata.node(int(bound[2]))
+                kind = None if variable is None else variable.reference("type")
+                if kind is not None:
+                    self._bound.setdefault((now, bound[1]), kind)
+
+    def _result(self, symbol: str) -> int | None:
+        """Return the node of what a function returns."""
+        node = self._metadata.node(self._nodes.get(symbol))
+        kind = None if node is None else self._metadata.node(node.reference("type"))
+        types = None if kind is None else self._metadata.node(kind.reference("types"))
+        return types.items[0] if types is not None and types.items else None
+
+    def _pointee(self, number: int | None) -> Type | None:
+        """Return the structure that a pointer type points to."""
+        node = self._metadata.bare(number)
+        if node is None or node.text("tag") != "DW_TAG_pointer_type":
+            return None
+        kind = self._layouts.type_of(node.reference("baseType"))
+        return kind if kind is not None and (kind.fields or kind.flat) and kind.name else None
+
+    def _wrapping(self) -> frozenset[str]:
+        """Return the functions that return `void *` of an allocator or of such a function."""
+        found = set[str]()
+        while True:
+            new = {
+                name
+                for name, one in self._functions.items()
+                if name not in found and one.result == "pointer" and self._is_untyped(name)
+                if one.calls & (ALLOCATORS | found)
+            }
+            if not new:
+                return frozenset(found)
+            found |= new
+
+    def _is_untyped(self, symbol: str) -> bool:
+        node = self._metadata.bare(self._result(symbol))
+        pointer = node is not None and node.text("tag") == "DW_TAG_pointer_type"
+        return (
+            pointer and node is not None and self._metadata.bare(node.reference("baseType")) is None
+        )
+
+
+def result_of(text: str) -> str:
+    """Return the value that an instruction gives; empty: none."""
+    return text.partition(" = ")[0].strip() if " = " in text else ""

@@ -1,0 +1,369 @@
+"""Counts by function, block, structure and member."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from slowpath.core.engine import identity
+from slowpath.core.engine.objects import Captured
+from slowpath.core.sources import provenance
+from slowpath.insights.source.entry import Entry
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.layouts import descend
+from slowpath.insights.source.metadata import Line
+from slowpath.insights.source.sources import is_source
+from slowpath.insights.trace.documents import (
+    CountedBlock,
+    CountedCall,
+    CountedElsewhere,
+    CountedFunction,
+    CountedMember,
+    CountedResult,
+    CountedStructure,
+    CountsReport,
+    Fate,
+    Traffic,
+)
+from slowpath.insights.trace.execution import Execution, Outcome
+from slowpath.insights.trace.memory import Structure
+from slowpath.insights.trace.operands import called
+
+ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
+"""By what an XDP program returns (include/uapi/linux/bpf.h)."""
+DIGITS = 6
+"""Of counts for each packet, behind the point."""
+_HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
+"""Members of the headers' tables that say nothing to their users."""
+_ALLOCATING = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam")
+_UNCOUNTED = frozenset(
+    [
+        *("memchr", "bcopy", "bzero", "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp"),
+        *("strncasecmp", "strcpy", "strncpy", "strcat", "strncat", "strchr", "strrchr"),
+        *("snprintf", "vsnprintf"),
+        *("qsort", "bsearch"),
+    ]
+)
+_SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
+"""Helpers of the kernel that do nothing here."""
+_PIECES = "rte_ip_frag_find"
+"""Functions that look for the datagram of a piece."""
+_SORTS = ("packet", "metadata", "local", "constant", "other")
+
+
+class Counted:
+    """A run, and what its numbers are of."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        outcome: Outcome,
+        functions: Mapping[str, Function],
+        entry: Entry,
+    ) -> None:
+        self.execution, self.outcome, self.entry = execution, outcome, entry
+        self._functions = functions
+        sizes = outcome.allocated
+        self.structures = [
+            one._replace(size=sizes.get(at, one.size))
+            for at, one in enumerate(execution.memory.structures)
+        ]
+
+    def report(
+        self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
+    ) -> CountsReport:
+        """All of it."""
+        of_trace: Traffic = {
+            "file": traffic,
+            "packets": len(packets),
+            "truncated": sum(one.length > len(one.bytes) for one in packets),
+            "timeless": sum(one.nanoseconds is None for one in packets),
+            "more": more,
+        }
+        structures = self._counted_structures(len(packets))
+        elsewhere = self._elsewhere()
+        fate = self._fate()
+        return {
+            "slowpath": identity.version(),
+            **provenance(compiled=is_source(file)),
+            "file": file,
+            "entry": self.entry.function.shown,
+            "traffic": of_trace,
+            "functions": self._counted_functions(),
+            "blocks": [self.block(at, len(packets)) for at in self._ran()],
+            "calls": self._apart(len(packets)),
+            "structures": structures,
+            "elsewhere": elsewhere,
+            "fate": fate,
+            "notes": self._notes(of_trace, fate, elsewhere),
+        }
+
+    def block(self, number: int, packets: int) -> CountedBlock:
+        """A block that ran."""
+        place = self.execution.stated.blocks[number]
+        function = self._functions[place.function]
+        file, line = _place(self.execution.line(number))
+        runs = self.outcome.tally.runs[number]
+        return {
+            "function": function.shown,
+            "symbol": function.name,
+            "number": place.number,
+            "file": file,
+            "line": line,
+            "support": function.supports,
+            "instructions": len(function.blocks[place.number].instructions),
+            "runs": runs,
+            "per_packet": round(runs / packets, DIGITS),
+        }
+
+    def _ran(self) -> list[int]:
+        return [at for at, runs in enumerate(self.outcome.tally.runs) if runs]
+
+    def _counted_functions(self) -> list[CountedFunction]:
+        found = list[CountedFunction]()
+        for at in self._ran():
+            place = self.execution.stated.blocks[at]
+            if place.number:
+                continue
+            function = self._functions[place.function]
+            file, line = _place(function.line)
+            found.append(
+                {
+                    "function": function.shown,
+                    "symbol": function.name,
+                    "file": file,
+                    "line": line,
+                    "support": function.supports,
+                    "calls": self.outcome.tally.runs[at],
+                }
+            )
+        return found
+
+    def _apart(self, packets: int) -> list[CountedCall]:
+        """Return the calls of functions that the source calls in several lines, by line."""
+        stated, tally = self.execution.stated, self.outcome.tally
+        inside = Counter[int]()
+        for call, block, count in tally.calls:
+            place = stated.blocks[block]
+            size = len(self._functions[place.function].blocks[place.number].instructions)
+            inside[call] += size * count
+        found = dict[tuple[str, str, str, int], CountedCall]()
+        for at, one in enumerate(stated.calls):
+            runs = tally.runs[one.block]
+            if not runs:
+                continue
+            caller = self._functions[stated.blocks[one.block].function]
+            file, line = _place(self.execution.own_line(one.place))
+            row = found.setdefault(
+                (one.function, caller.name, file, line),
+                {
+                    "function": self._functions[one.function].shown,
+                    "symbol": one.function,
+                    "caller": caller.shown,
+                    "caller_symbol": caller.name,
+                    "file": file,
+                    "line": line,
+                    "calls": 0,
+                    "instructions": 0,
+                    "per_packet": 0.0,
+                },
+            )
+            row["calls"] += runs
+            row["instructions"] += inside[at]
+            row["per_packet"] = round(row["instructions"] / packets, DIGITS)
+        lines = Counter(symbol for symbol, *_ in found)
+        return [one for one in found.values() if lines[one["symbol"]] > 1]
+
+    def _counted_structures(self, packets: int) -> list[CountedStructure]:
+        tally, sites = self.outcome.tally, self.execution.stated.sites
+        whole = Counter[tuple[int, str]]()
+        members = Counter[tuple[int, tuple[str, ...], str]]()
+        for site, part, count in tally.touches:
+            touched, kind = tally.parts[part], sites[site].kind
+            whole[touched.structure, kind] += count
+            for path in touched.members:
+                members[touched.structure, path, kind] += count
+        found = list[CountedStructure]()
+        for at, structure in enumerate(self.structures):
+            reads, writes = whole[at, "read"], whole[at, "write"]
+            if not reads + writes:
+                continue
+            file, line = _place(structure.line)
+            paths = dict.fromkeys(path for number, path, _ in members if number == at)
+            found.append(
+                {
+                    "structure": structure.name,
+                    "file": file,
+                    "line": line,
+                    "size_bytes": structure.size,
+                    "reads": reads,
+                    "writes": writes,
+                    "reads_per_packet": round(reads / packets, DIGITS),
+                    "writes_per_packet": round(writes / packets, DIGITS),
+                    "entries": tally.entries[at][0],
+                    "entries_written": tally.entries[at][1],
+                    "members": [
+                        _member(
+                            structure, path, members[at, path, "read"], members[at, path, "write"]
+                        )
+                        for path in sorted(paths, key=lambda path: _order(structure, path))
+                    ],
+                }
+            )
+        return found
+
+    def _elsewhere(self) -> list[CountedElsewhere]:
+        sites = self.execution.stated.sites
+        found = Counter[tuple[str, str]]()
+        for site, sort, count in self.outcome.tally.elsewhere:
+            found[sort, sites[site].kind] += count
+        return [
+            {"what": sort, "reads": found[sort, "read"], "writes": found[sort, "write"]}
+            for sort in _SORTS
+            if found[sort, "read"] + found[sort, "write"]
+        ]
+
+    def _fate(self) -> Fate:
+        counts = self.outcome.counts
+        return {
+            "outputs": [
+                {"output": port, "packets": count} for port, count in self.outcome.outputs.items()
+            ],
+            "results": [
+                self._result(result, count) for result, count in self.outcome.results.items()
+            ],
+            "killed": counts["killed"],
+            "made": counts["made"],
+            "unmade": counts["unmade"],
+            "kept": self.outcome.kept,
+            "waiting": self.outcome.waiting,
+            "refused": counts["refused"],
+            "evicted": counts["evicted"],
+        }
+
+    def _result(self, result: int, packets: int) -> CountedResult:
+        """A result, with what it means of an XDP program."""
+        found: CountedResult = {"result": result, "packets": packets}
+        if self.entry.xdp:
+            found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
+        return found
+
+    def _notes(
+        self, traffic: Traffic, fate: Fate, elsewhere: Sequence[CountedElsewhere]
+    ) -> list[str]:
+        found = list[str]()
+        if traffic["more"]:
+            found.append(f"the trace has more packets than the {traffic['packets']:,} that ran")
+        if traffic["truncated"]:
+            what = f"{traffic['truncated']:,} packets were not captured whole"
+            found.append(f"{what}: what is missing of them was zeros")
+        if traffic["timeless"]:
+            found.append("the trace has no times: packets arrive one each microsecond")
+        if fate["refused"] + fate["evicted"]:
+            refused = f"{fate['refused']:,} entr{'y' if fate['refused'] == 1 else 'ies'}"
+            lost = f"{refused} found no free slot, {fate['evicted']:,} lost theirs"
+            remedy = "--cflags=-DSLOWPATH_BUCKETS=..."
+            if self.entry.xdp:
+                remedy = "max_entries"
+            elif self.entry.dpdk:
+                remedy += ", of prefixes -DSLOWPATH_RULES=..."
+                if self._calls(_PIECES.__eq__):
+                    remedy += ", of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
+            found.append(f"{lost}: the tables are too small ({remedy})")
+        found += self._left(fate)
+        called_there = self._calls(lambda name: name not in self._functions)
+        found += self._engines(traffic["packets"])
+        silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
+        if silent:
+            found.append(f"{', '.join(silent)}: nobody reads here what is written; calls count")
+        allocated = {name: count for name, count in called_there.items() if name in _ALLOCATING}
+        if allocated:
+            count = sum(allocated.values())
+            found.append(f"memory is allocated {count:,} times, which a card does not do")
+        uncounted = sorted(set(called_there) & _UNCOUNTED)
+        if uncounted:
+            found.append(f"what {', '.join(uncounted)} reads and writes is not counted")
+        other = next((one for one in elsewhere if one["what"] == "other"), None)
+        if other is not None:
+            count = other["reads"] + other["writes"]
+            found.append(f"{count:,} accesses are to memory that has no name (allocated, unknown)")
+        return found
+
+    def _left(self, fate: Fate) -> list[str]:
+        """Notes on packets that were made and neither sent nor killed, or could not be made."""
+        found = list[str]()
+        if fate["unmade"]:
+            found.append(
+                f"{fate['unmade']:,} packets could not be made or cloned: there are too few "
+                "buffers (--cflags=-DSLOWPATH_PACKETS=...)"
+            )
+        if fate["kept"] and self.entry.dpdk:
+            found.append(
+                f"{fate['kept']:,} packets that it made were neither sent nor freed, and no "
+                "structure has them"
+            )
+        elif fate["kept"]:
+            found.append(
+                f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
+                "are not what they would be"
+            )
+        return found
+
+    def _engines(self, packets: int) -> list[str]:
+        """Count what engines of the card do."""
+        return [
+            f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
+            "each packet; what that takes is in no number"
+            for name, count in sorted(self._calls(self._is_engine).items())
+        ]
+
+    def _is_engine(self, name: str) -> bool:
+        return name in self._functions and self._functions[name].engine
+
+    def _calls(self, wanted: Callable[[str], bool]) -> Counter[str]:
+        """Count calls of the wanted functions, by name."""
+        found = Counter[str]()
+        for at in self._ran():
+            place = self.execution.stated.blocks[at]
+            for one in self._functions[place.function].blocks[place.number].instructions:
+                name = called(one.text) if one.opcode == "call" else None
+                if name is not None and wanted(name):
+                    found[name] += self.outcome.tally.runs[at]
+        return found
+
+
+def _place(line: Line | None) -> tuple[str, int]:
+    return ("", 0) if line is None else (line.file, line.line)
+
+
+def _member(structure: Structure, path: tuple[str, ...], reads: int, writes: int) -> CountedMember:
+    kind = None if structure.type is None else descend(structure.type, path)
+    return {
+        "member": shown(path),
+        "type": "" if kind is None else kind.name,
+        "size_bytes": 0 if kind is None else kind.size,
+        "reads": reads,
+        "writes": writes,
+    }
+
+
+def shown(path: Sequence[str]) -> str:
+    """A path as people read it: the insides of the headers' tables left out."""
+    text = ""
+    for name in path:
+        if name == "[]":
+            text += "" if text.endswith("[]") else "[]"
+        elif name not in _HIDDEN:
+            text += f".{name}" if text else name
+    return text
+
+
+def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
+    """Where a member is in the source's order."""
+    kind, found = structure.type, list[int]()
+    for name in path:
+        if kind is None:
+            break
+        if name != "[]":
+            names = [one.name for one in kind.fields]
+            found.append(names.index(name) if name in names else -1)
+        kind = descend(kind, (name,))
+    return found

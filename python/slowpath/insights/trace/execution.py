@@ -1,0 +1,538 @@
+"""Packets through a function in a confined process."""
+
+import ctypes
+import mmap
+import re
+import struct
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from slowpath.core.engine.objects import Captured
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.insights.accelerators.harness.externals import is_allowed
+from slowpath.insights.accelerators.harness.native import SIZE, Code, Region
+from slowpath.insights.accelerators.harness.trials import Series
+from slowpath.insights.source.calls import find_entry
+from slowpath.insights.source.entry import Entry, with_given
+from slowpath.insights.source.framework import ELEMENT, SUPPORT, is_ours
+from slowpath.insights.source.functions import Function
+from slowpath.insights.source.layouts import Layouts
+from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.source.modules import Module, variables_of
+from slowpath.insights.trace.allocations import Allocations
+from slowpath.insights.trace.buffers import Buffers, Lent
+from slowpath.insights.trace.failure import (
+    CONFIGURATION,
+    CONSTRUCTORS,
+    FILLING,
+    READYING,
+    SECONDS,
+    SETUP,
+    Ending,
+    Last,
+    unfilled,
+)
+from slowpath.insights.trace.instrumentation import RECORD, Addresses, instrument
+from slowpath.insights.trace.memory import Area, Heap, survey
+from slowpath.insights.trace.packets import (
+    NONE,
+    Packet,
+    Passed,
+    Ready,
+    Receiving,
+    Turns,
+    as_note,
+    framed,
+    of_xdp,
+    one_by_one,
+    raw,
+    waiting,
+)
+from slowpath.insights.trace.recording import RECORDS, Recorder, Tally, tally_of
+from slowpath.insights.trace.request import LONGEST, Setting
+from slowpath.insights.trace.xdp_map_contents import (
+    NOTHING,
+    Filling,
+    Start,
+    contents_of,
+    made_tables,
+)
+from slowpath.insights.trace.xdp_maps import SIZE as DESCRIBED
+from slowpath.insights.trace.xdp_maps import tables_of
+from slowpath.insights.trace.xdp_memory import CONTEXT, PACKETS, Arena, Store
+from slowpath.insights.trace.xdp_sources import missing
+
+_THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
+_BEFORE = 1 << 31
+"""Blocks that may run before the first packet: in constructors, configure and initialize."""
+_READYING = 1 << 26
+"""Blocks that may run before a function receives its first packet itself, or one packet's where
+that is more."""
+_LEFT = 0.25
+"""Of the time that there is: what is left of it for the report when no further packet runs."""
+_ROOM = 1 << 20
+"""Records that fit; they are put together when half of them are there."""
+_HEAD = 64
+_STACK = 4 << 20
+_LARGEST = 16384 - 128
+"""Bytes of a packet that a buffer of the headers has room for."""
+_DEEPEST = 64
+_SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
+_PORTS = 64
+"""Outputs of an element."""
+_KEYS = ("killed", "made", "refused", "evicted", "unmade")
+
+
+class Outcome(NamedTuple):
+    """What became of the packets."""
+
+    tally: Tally
+    counts: dict[str, int]
+    """Packets killed, made and unmade (for lack of a buffer); entries refused and evicted."""
+    outputs: dict[int, int]
+    """Packets by output."""
+    results: dict[int, int]
+    """Packets by the number that the function returned."""
+    packets: int
+    """So many ran: fewer than were given where the time was over, or the function."""
+    returned: bool
+    """Whether a function that receives packets itself has ended before it had all."""
+    kept: int
+    """Packets that were neither sent, killed nor given back."""
+    waiting: int
+    """Packets that came, and that structures of the function still have at the end."""
+    notes: list[str]
+    """On what maps hold to begin with, and what they would have to hold; on what parameters are."""
+    allocated: dict[int, int]
+    """By number of a structure, the most bytes of it that were allocated at once."""
+
+
+class Execution:
+    """A module that is ready to run."""
+
+    def __init__(
+        self,
+        file: str,
+        module: Module,
+        functions: Mapping[str, Function],
+        entry: Entry,
+        start: Start = NOTHING,
+    ) -> None:
+        """The module is not changed."""
+        self._file, self._functions, self._entry = file, functions, entry
+        text = str(module)
+        if found := _THREADS.search(text):
+            reason = f"{found[1]} is a variable of each thread, which has no place on the card"
+            raise InputError(file, f"{reason}; declare it static")
+        self._metadata = Metadata(text)
+        self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
+        self._drain: Callable[[], None] = self._forget
+        self._called = ctypes.CFUNCTYPE(None)(self._empty)
+        self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._sought)
+        drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
+        at = Addresses(
+            begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
+        )
+        allocations = Allocations(text, functions, self._metadata)
+        self.stated = instrument(text, functions, allocations, self._is_support, is_allowed, at)
+        self._heap = Heap(self.stated.allocations, at.site)
+        try:
+            stated = llvm.parse_assembly(self.stated.text)
+            stated.verify()
+        except RuntimeError as problem:
+            lines = str(problem).splitlines()
+            raise InputError(file, f"internal error: {lines[0]}; please report it") from None
+        variables = variables_of(stated)
+        # What takes the time is what is recorded, so nothing is gained by better code.
+        self._code = Code(stated, hasty=True, instead=self._heap.functions())
+        layouts = Layouts(text, self._metadata)
+        entry = with_given(file, text, functions, entry)
+        self._lent = Lent(file, entry, layouts, self._code.address)
+        self._ending = Ending(
+            self.stated, functions, self._metadata, entry, lambda: self._lent.zeros
+        )
+        self._said = list[str]()
+        self._region = None if entry.click or entry.dpdk or entry.xdp else Region()
+        self._support = "slowpath_dpdk_" if entry.dpdk else "slowpath_click_"
+        others = list[Area]()
+        self.arena, self.store, self._filling = None, Store([]), None
+        if entry.xdp:
+            self.arena = Arena()
+            tables = tables_of(file, text, self._metadata, layouts)
+            contents = contents_of(file, start, tables)
+            self.store = Store(tables, made_tables(file, contents, tables))
+            self.store.describe(self._code.address)
+            self._filling = Filling(file, contents, self.store, functions, self._code.address)
+            others += self._around()
+        if self._region is not None:
+            others.append(Area(self._region.address, SIZE, "packet", -1))
+        self.memory = survey(
+            [
+                (name, self._code.address(name), size, layouts.variable(name))
+                for name, size in variables
+                if name not in self.store.names
+            ]
+            + self._lent.symbols
+            + [
+                (name, address, size, layouts.outside(name))
+                for name, address, size, _ in self._code.outside()
+            ]
+            + [
+                (one.map.name, address, one.size, one.variable)
+                for one, address in zip(self.store.tables, self.store.addresses, strict=True)
+                if one.size
+            ],
+            others,
+        )
+        self._first = len(self.memory.structures)
+        self.memory.structures.extend(self._heap.structures)
+
+    def _around(self) -> list[Area]:
+        """What is around an XDP program: its context, packets, and what maps are."""
+        if self.arena is None:
+            return []
+        maps = self.store.at.values()
+        return [
+            Area(self.arena.context, CONTEXT, "metadata", -1),
+            Area(self.arena.packets, PACKETS, "packet", -1),
+            *(Area(address, DESCRIBED, "metadata", -1) for address in maps),
+        ]
+
+    def line(self, block: int) -> Line | None:
+        """Where a block begins in the source."""
+        return self._ending.line(block)
+
+    def own_line(self, place: int | None) -> Line | None:
+        """Return the innermost line of the source of which a location is a part."""
+        for _ in range(_DEEPEST):
+            node = self._metadata.node(place)
+            if node is None or place is None:
+                return None
+            line = self._metadata.line(place)
+            if line is not None and not is_ours(line.file):
+                return line
+            place = node.reference("inlinedAt")
+        return None
+
+    def run(self, packets: Sequence[Captured], setting: Setting, until: float) -> Outcome:
+        """Has packets processed, until shortly before a moment of the monotonic clock.
+
+        Raises:
+            InputError: when a packet does not come to an end, or the code does what it must not.
+            StoppedError: when the time is up before one of them has run.
+        """
+        self._check(packets, setting)
+        last = until - _LEFT * (until - time.monotonic())
+
+        def attempt() -> dict[str, Any]:
+            try:
+                return self._all(packets, setting, last)
+            except InputError as problem:
+                return {"refused": problem.reason}
+            except Exception:  # noqa: BLE001 - a defect of ours, which nobody else would see
+                return {"refused": f"internal error: {traceback.format_exc()}; please report it"}
+
+        series = Series([attempt], SECONDS, until)
+        found = series.first()
+        if found is None and time.monotonic() < until:
+            raise InputError(
+                self._file, self._ending.why(series.ended, self._last(), _ready_for(setting))
+            )
+        if found is not None and "refused" in found:
+            raise InputError(self._file, found["refused"])
+        if found is None or not found["packets"]:
+            raise StoppedError(self._file, "deadline")
+        numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
+        return Outcome(
+            tally_of(found["tally"]),
+            found["counts"],
+            {port: count for port, count in sorted(numbers["outputs"].items()) if count},
+            dict(sorted(numbers["results"].items())),
+            found["packets"],
+            found["returned"],
+            found["kept"],
+            found["waiting"],
+            found["notes"],
+            {self._first + at: size for at, size in enumerate(found["allocated"])},
+        )
+
+    def each(self, packets: Sequence[Captured], setting: Setting) -> Iterator[int | None]:
+        """Has packets of a function that is trusted processed in this process: its results."""
+        self._set_fuel(_BEFORE)
+        self._code.construct()
+        packet = self._packet(setting)
+        self._fill()
+        for number, one in enumerate(packets):
+            self._set_fuel(setting.fuel)
+            self._forget()
+            yield packet(number, one)[0]
+
+    def _check(self, packets: Sequence[Captured], setting: Setting) -> None:
+        length = len(setting.config.encode())
+        if self._entry.element is not None and length > LONGEST:
+            reason = f"the configuration (--config) has {length:,} bytes; {LONGEST:,} is"
+            raise InputError(self._file, f"{reason} the most that an element gets")
+        room = _LARGEST if self._entry.click or self._entry.dpdk else SIZE
+        for number, packet in enumerate(packets, 1):
+            if packet.length > room:
+                reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
+                raise InputError(self._file, f"{reason} the most that is run")
+
+    # --- in the process that may die -------------------------------------------------------------
+
+    def _all(self, packets: Sequence[Captured], setting: Setting, last: float) -> dict[str, Any]:
+        self._say(CONSTRUCTORS)
+        self._set_fuel(_BEFORE)
+        self._code.construct()
+        self._set_up(setting)
+        said = self._start(setting)
+        if said is not None:
+            return {"refused": said}
+        notes = self._fill()
+        here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
+        memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
+        blocks = self.stated.blocks
+        recorder = Recorder(memory, self.stated.sites, len(blocks), self._firsts())
+        self._extend(recorder)
+        passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
+        notes += self._said
+        self._take(recorder)
+        totals = self._totals(reset=False)
+        notes += self._again() + self._given_on()
+        left_over = waiting(memory, self._code.address) if self._entry.dpdk else NONE
+        notes += as_note(left_over.packets, left_over.where)
+        tally = recorder.tally()
+        return {
+            "tally": tally._asdict(),
+            "counts": dict(zip(_KEYS, totals[_PORTS:], strict=False)),
+            "outputs": list(enumerate(totals[:_PORTS])),
+            "results": sorted(passed.results.items()),
+            "packets": passed.packets,
+            "returned": passed.returned,
+            "kept": passed.kept + left_over.lost,
+            "waiting": left_over.packets,
+            "allocated": self._heap.sizes,
+            "notes": notes + self._missing(tally),
+        }
+
+    def _extend(self, recorder: Recorder) -> None:
+        """Tell a recorder of memory that was allocated since the last time."""
+        chunks = [
+            (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
+            for one in self._heap.chunks()
+        ]
+        recorder.extend(chunks)
+        areas = sorted([*self.memory.areas, *(area for area, _ in chunks)])
+        self.memory = self.memory._replace(areas=areas)
+
+    def _firsts(self) -> list[int]:
+        """Return the first blocks of functions that nothing of the source called."""
+        return [
+            at
+            for at, one in enumerate(self.stated.blocks)
+            if not one.number
+            if one.function == self._entry.function.name or self._functions[one.function].section
+        ]
+
+    def _turns(self, recorder: Recorder, fuel: int, last: float) -> Turns:
+        """What is done around packets, until a moment of the monotonic clock."""
+
+        def start() -> None:
+            self._drain = lambda: self._take(recorder)
+            self._forget()
+            self._totals(reset=True)
+
+        def begin(number: int, count: int) -> None:
+            self._say(number, count)
+            self._set_fuel(fuel)
+            if self._filled() > _ROOM // 2:
+                self._take(recorder)
+
+        return Turns(start, begin, lambda: time.monotonic() < last)
+
+    def _pass(self, packets: Sequence[Captured], setting: Setting, turns: Turns) -> Passed:
+        """Has packets come to the function, one by one or as it asks for them."""
+        if not self._entry.receives:
+            return one_by_one(self._packet(setting), packets, turns)
+        self._say(READYING)
+        self._set_fuel(_ready_for(setting))
+        lent, self._said = self._lent.addresses()
+        receiving = Receiving(self._file, self._ready(setting), lent)
+        passed = receiving.run(packets, turns)
+        if passed.returned and not passed.packets:
+            raise InputError(self._file, self._ending.unreceived())
+        return passed
+
+    def _missing(self, tally: Tally) -> list[str]:
+        """Return notes on state that no code filled."""
+        if self._filling is None:
+            if self._entry.click:
+                return []
+            address = self._code.address
+            return unfilled(self.memory, tally, self.stated, self._functions, address)
+        held = self._filling.held | {
+            # of several of this name, any
+            self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]
+            for site, part, _ in tally.touches
+            if self.stated.sites[site].kind == "write"
+        }
+        return missing(self.store.tables, self.store.looked(), held)
+
+    def _fill(self) -> list[str]:
+        """Puts into maps what they hold to begin with: notes on that."""
+        if self._filling is None:
+            return []
+        self._say(FILLING)
+        self._set_fuel(_BEFORE)
+        return self._filling.fill()
+
+    def _set_up(self, setting: Setting) -> None:
+        """Call the functions that make what packets need, with zeros for their arguments."""
+        for name in setting.setup:
+            function = self._functions[find_entry(self._file, self._functions, name)]
+            self._say(SETUP)
+            self._set_fuel(_BEFORE)
+            zeros = [0] * len(function.parameters)
+            prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(zeros))
+            prototype(self._code.address(function.name))(*zeros)
+
+    def _start(self, setting: Setting) -> str | None:
+        """Configures an element; what it says against that."""
+        if self._entry.element is None:
+            return None
+        name = self._entry.element.removeprefix(ELEMENT)
+        self._say(CONFIGURATION)
+        self._totals(reset=True)
+        start = self._code.address(f"slowpath_click_start_{name}")
+        code = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(start)(setting.config.encode())
+        if code >= 0:
+            return None
+        address = self._code.address("slowpath_click_totals") + 8 * (_PORTS + len(_KEYS))
+        text = ctypes.c_char_p.from_address(address).value
+        why = (text or b"no reason is given").decode(errors="replace")
+        return f"{name} does not take its configuration ({setting.config or 'none'}): {why}"
+
+    def _ready(self, setting: Setting) -> Ready:
+        return Ready(self._entry, self._code.address, setting, self._support)
+
+    def _packet(self, setting: Setting) -> Packet:
+        """What has one packet processed."""
+        ready = self._ready(setting)
+        if self.arena is not None:
+            return of_xdp(ready, self.arena)
+        if self._region is not None:
+            return raw(ready, self._region)
+        if self._entry.dpdk:
+            asked = ctypes.c_void_p.from_address(self._code.address("slowpath_dpdk_seek"))
+            asked.value = ctypes.cast(self._seek, ctypes.c_void_p).value
+        lent, self._said = self._lent.addresses()
+        return framed(ready, lent)
+
+    def _totals(self, *, reset: bool) -> list[int]:
+        """What the headers have counted."""
+        if self.arena is not None:
+            lost = self._code.address("slowpath_xdp_totals")
+            refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
+            return [0] * _PORTS + [0, 0, int(refused), int(evicted), 0]
+        address = self._code.address(f"{self._support}totals")
+        if not address:
+            return [0] * (_PORTS + len(_KEYS))
+        numbers = (ctypes.c_uint64 * (_PORTS + len(_KEYS) + 1)).from_address(address)
+        if reset:
+            ctypes.memset(address, 0, ctypes.sizeof(numbers))
+        return list(numbers)[: _PORTS + len(_KEYS)]
+
+    def _again(self) -> list[str]:
+        """A note on packets of DPDK that were sent or freed when they were gone."""
+        if not self._entry.dpdk:
+            return []
+        behind = 8 * (_PORTS + len(_KEYS) + 1)
+        address = self._code.address("slowpath_dpdk_totals") + behind
+        again = ctypes.c_uint64.from_address(address).value
+        if not again:
+            return []
+        times = "once" if again == 1 else f"{again:,} times"
+        return [f"{times}, a packet was sent or freed that had been sent or freed before"]
+
+    def _given_on(self) -> list[str]:
+        """Notes on packets whose buffers others got while somebody may have had their addresses."""
+        if not self._entry.dpdk:
+            return []
+        found = list[str]()
+        overwritten = self._number("slowpath_dpdk_overwritten")
+        if overwritten:
+            turns = Buffers(self.memory, self._code.address).turns
+            why = f"{turns:,} wait at most (--cflags=-DSLOWPATH_TURNS=...)"
+            if self._entry.receives:
+                why += ", and there is one core, which takes none out of queues for others"
+            one = "packet was" if overwritten == 1 else "packets were"
+            said = f"{overwritten:,} {one} neither sent nor freed when later ones got the buffers"
+            found.append(f"{said}, so that those bytes are gone: {why}")
+        stolen = self._number("slowpath_dpdk_stolen")
+        if stolen:
+            one = "buffer was" if stolen == 1 else "buffers were"
+            said = f"{stolen:,} {one} given to later packets that it made while earlier ones may"
+            found.append(f"{said} still have been in use (--cflags=-DSLOWPATH_PACKETS=...)")
+        return found
+
+    def _number(self, name: str) -> int:
+        """What a variable of 64 bits of the headers is."""
+        return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
+
+    def _sought(self, to: int) -> int:
+        """Says of the buffers of DPDK's packets which anybody has, between two packets."""
+        return Buffers(self.memory, self._code.address).seek(to)
+
+    def _empty(self) -> None:
+        """There is no room for more records."""
+        self._drain()
+
+    def _take(self, recorder: Recorder) -> None:
+        filled = self._filled()
+        self._extend(recorder)
+        recorder.take(np.frombuffer(self._shared, RECORDS, filled, _HEAD).copy())
+        self._forget()
+
+    def _filled(self) -> int:
+        return int(struct.unpack_from("<q", self._shared, 0)[0])
+
+    def _forget(self) -> None:
+        struct.pack_into("<q", self._shared, 0, 0)
+
+    def _set_fuel(self, fuel: int) -> None:
+        struct.pack_into("<q", self._shared, 8, fuel)
+        struct.pack_into("<ii", self._shared, 16, -1, 0)
+
+    def _say(self, packet: int, count: int = 1) -> None:
+        """What is being done, for whoever finds this process dead."""
+        struct.pack_into("<qq", self._shared, 24, packet, count)
+
+    # --- afterwards ------------------------------------------------------------------------------
+
+    def _last(self) -> Last:
+        """What the process has said."""
+        _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
+        return Last(fuel, block, outside, packet, count)
+
+    def _is_support(self, symbol: str) -> bool:
+        return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
+
+
+def _ready_for(setting: Setting) -> int:
+    """Blocks that may run before a function receives its first packet itself."""
+    return max(_READYING, setting.fuel)
+
+
+def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
+    """With the memory of local variables, as far as nothing else is there."""
+    below = max((one.start + one.size for one in areas if one.start < here), default=0)
+    above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
+    start, end = max(here - _STACK, below), min(here + _STACK // 4, above)
+    return sorted([*areas, Area(start, end - start, "local", -1)])

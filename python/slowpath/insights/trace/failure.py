@@ -1,0 +1,204 @@
+"""Reasons why the confined process ended early, and state that it read before it was set."""
+
+import ctypes
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.core.terminal import first_few
+from slowpath.insights.source.entry import Entry
+from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.metadata import Line, Metadata
+from slowpath.insights.trace.instrumentation import Place, Stated
+from slowpath.insights.trace.memory import Memory
+from slowpath.insights.trace.operands import called
+from slowpath.insights.trace.recording import Tally
+from slowpath.insights.trace.request import LONGEST
+from slowpath.insights.trace.xdp_host_ir import known
+
+_FEW = 6
+_REMEDY = "--setup FUNCTION fills it, or a constructor: __attribute__((constructor)), RTE_INIT"
+
+
+def unfilled(
+    memory: Memory,
+    tally: Tally,
+    stated: Stated,
+    functions: Mapping[str, Function],
+    address: Callable[[str], int],
+) -> list[str]:
+    """Return a note on the variables that were read, that no code wrote, and that are zero.
+
+    `address` returns the address of a variable by its symbol.
+    """
+    found = dict[str, int]()
+    for structure, start in _zero(memory, tally, stated):
+        one = memory.structures[structure]
+        line = f" ({one.line.file}:{one.line.line})" if one.line else ""
+        found[f"{one.name}{line}"] = start
+    if not found:
+        return []
+    ran = {stated.blocks[at].function for at, runs in enumerate(tally.runs) if runs}
+    naming = [
+        one.shown
+        for name, one in functions.items()
+        if name not in ran and not one.supports
+        if any(address(symbol) in found.values() for symbol in one.globals)
+    ]
+    which = first_few(list(found), _FEW)
+    idle = f"; these functions did not run: {first_few(naming, _FEW)}" if naming else ""
+    return [f"state that was read and never filled held zeros: {which}{idle}; {_REMEDY}"]
+
+
+def _zero(memory: Memory, tally: Tally, stated: Stated) -> Iterator[tuple[int, int]]:
+    """Yield number and address of each structure that was read only and holds zeros."""
+    kinds = dict[int, set[str]]()
+    for site, part, _ in tally.touches:
+        kinds.setdefault(tally.parts[part].structure, set()).add(stated.sites[site].kind)
+    for area in memory.areas:
+        if kinds.get(area.structure) != {"read"} or memory.structures[area.structure].owner:
+            continue
+        if not any(ctypes.string_at(area.start, area.size)):
+            yield area.structure, area.start
+
+
+SECONDS = 50
+"""Of CPU time, for all packets."""
+CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
+"""Stages of a run outside of packets."""
+_WHEN = {
+    CONSTRUCTORS: "constructors",
+    CONFIGURATION: "configure or initialize",
+    FILLING: "filling maps (--maps)",
+    SETUP: "set-up (--setup)",
+    READYING: "before it has received a packet",
+}
+_WHY = {
+    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
+    "slowpath_click_text_is_too_long": f"a String or StringAccum was to have more than {LONGEST:,} "
+    "characters",
+    "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
+    "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
+    "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
+    "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
+    "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
+    "--cflags=-DSLOWPATH_KEY=64",
+    "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
+    "--cflags=-DSLOWPATH_FIELDS=16",
+    "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
+    "__cxa_pure_virtual": "a method is called that no class defines",
+}
+_ENDING_REMEDY = (
+    "what packets need is set up by --setup, with a function or code "
+    "('conf[0].queues = 1'), or in a function of RTE_INIT"
+)
+_LATE = f"not done after {SECONDS} s of CPU time; take fewer packets (--packets)"
+_SIGNALS = {
+    -signal.SIGSEGV: "memory that is not there is accessed",
+    -signal.SIGBUS: "memory that is not there is accessed",
+    -signal.SIGFPE: "a division by zero",
+    -signal.SIGILL: "code that cannot go on (an assertion, or what C leaves undefined)",
+    -signal.SIGABRT: "it aborts",
+    -signal.SIGXCPU: _LATE,
+    -signal.SIGKILL: _LATE,
+}
+_UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
+"""Ends that addresses and numbers lead to which nobody has set."""
+
+
+class Last(NamedTuple):
+    """The last words of a process."""
+
+    fuel: int
+    """Blocks that might still have run."""
+    block: int
+    outside: int
+    """Number of the function from outside that was called last, 0: none."""
+    packet: int
+    """Its number in the trace, from 0; or what was done while none was."""
+    packets: int
+    """So many came with it, itself too."""
+
+
+class Ending:
+    """A module that runs, and what ends it."""
+
+    def __init__(
+        self,
+        stated: Stated,
+        functions: Mapping[str, Function],
+        metadata: Metadata,
+        entry: Entry,
+        zeros: Callable[[], Sequence[str]],
+    ) -> None:
+        """`zeros` says what is known to be zeros before anything has run."""
+        self._stated, self._functions, self._metadata = stated, functions, metadata
+        self._entry, self._zeros = entry, zeros
+
+    def why(self, code: int, last: Last, readying: int) -> str:
+        """Return the reason of the end, with its line.
+
+        `readying` is how many blocks may run before a function receives its first packet itself.
+        """
+        there = 0 <= last.block < len(self._stated.blocks)
+        line = self.line(last.block) if there else None
+        place = self._stated.blocks[last.block].function if line else ""
+        where = f"{line.file}:{line.line}: " if line else ""
+        shown = f"{self._functions[place].shown}: " if place else ""
+        first = last.packet + 1
+        those = f"packets {first} to {last.packet + last.packets}"
+        those = those if last.packets > 1 else f"packet {first}"
+        when = _WHEN.get(last.packet, f"{those} of the trace")
+        name = self._stated.outside[last.outside - 1] if last.outside else None
+        if last.fuel <= 0 and code == -signal.SIGILL:
+            most = "a burst" if last.packets > 1 else "one packet"
+            why = f"a loop does not end: more blocks ran than {most} may (--blocks)"
+            if last.packet == READYING:
+                why = f"more than {readying:,} blocks ran, and it has asked for no packet "
+                why += "(rte_eth_rx_burst): a loop does not end, or takes long (--blocks)"
+                why += self.unset()
+        elif name is not None and code == -signal.SIGILL:
+            called_at = self._call(last.block, name) or line
+            where = f"{called_at.file}:{called_at.line}: " if called_at else ""
+            why = _WHY.get(name, f"{name} is called, which is not there")
+            if self._entry.xdp and name not in _WHY:
+                why += f"; helpers that are: {known()}"
+        else:
+            why = _SIGNALS.get(code, f"the process ended with {code}")
+            if (last.packet >= 0 or last.packet == READYING) and code in _UNSET:
+                why += self.unset()
+        return f"{where}{shown}{when}: {why}"
+
+    def unreceived(self) -> str:
+        """Describe a function that ended and had received no packet."""
+        function = self._entry.function
+        said = f"{function.place}: {function.shown} has ended and received no packet"
+        return f"{said} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
+
+    def unset(self) -> str:
+        """Name state that no code set up before packets came; empty where there is none."""
+        found = list(self._zeros())
+        if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
+            found.append("main does not run")
+        return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
+
+    def line(self, block: int) -> Line | None:
+        """Where a block begins in the source."""
+        place = self._stated.blocks[block]
+        function = self._functions[place.function]
+        for instruction in self._inside(place):
+            if instruction.place is not None:
+                found = self._metadata.outer_line(instruction.place)
+                if found is not None:
+                    return found
+        return function.line
+
+    def _call(self, block: int, name: str) -> Line | None:
+        """Where a block calls a function."""
+        for one in self._inside(self._stated.blocks[block]):
+            if one.opcode == "call" and one.place is not None and called(one.text) == name:
+                return self._metadata.line(one.place)
+        return None
+
+    def _inside(self, place: Place) -> Sequence[Instruction]:
+        return self._functions[place.function].blocks[place.number].instructions

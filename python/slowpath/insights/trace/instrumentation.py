@@ -1,0 +1,298 @@
+"""Instrumented modules, which record blocks and memory accesses.
+
+Text is put into the module's text; the code between stays as the passes have left it. A block is
+one of `Function.blocks`, an access is a load, store, atomic operation or copy of a block that runs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocations, result_of
+from slowpath.insights.trace.operands import Kind, called, touches
+
+RECORD = 16
+"""Bytes of a record: an address (8), a number (4) and a size (4)."""
+BEGINS = 1 << 31
+"""Added to the number of a block that begins; other numbers are those of sites."""
+CALLS = 1 << 30
+"""Added to the number of a call that begins."""
+RETURNS = CALLS | 1 << 29
+"""Added to the number of a call that ends."""
+_LARGEST = (1 << 20) - 1
+"""Bytes of an access; larger ones count as so many."""
+_DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
+_EFFECTS = re.compile(r"\bmemory\([^)]*\)")
+"""Attributes in which the passes note the memory that a function accesses."""
+_LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
+
+
+class Site(NamedTuple):
+    """An access that the code states."""
+
+    block: int
+    kind: Kind
+    place: int | None  # number of its location
+
+
+class Place(NamedTuple):
+    """A block of a function."""
+
+    function: str
+    number: int  # in the function
+
+
+class Call(NamedTuple):
+    """A call in the source of a function that the source calls in several places."""
+
+    block: int
+    function: str  # symbol of the callee
+    place: int | None  # number of its location
+
+
+class Stated(NamedTuple):
+    """A module that says what it does."""
+
+    text: str
+    blocks: list[Place]
+    sites: list[Site]
+    calls: list[Call]
+    allocations: list[Allocation]
+    """Allocations, in the order of their numbers, which begin at 1."""
+    outside: list[str]
+    """Functions from outside that end the run, in the order of their numbers, which begin at 1."""
+
+
+class Addresses(NamedTuple):
+    """Where a module puts what it says."""
+
+    records: int
+    room: int  # so many records
+    filled: int  # i64: how many there are
+    fuel: int  # i64: blocks that may run before the run ends
+    block: int  # i32: the last one that began
+    outside: int  # i32: number of the function from outside that was called last, 0: none
+    site: int  # i32: number of the allocation that runs, 0: none of the source
+    drain: int  # a function without arguments, called when all records are full
+
+
+def instrument(  # noqa: PLR0913, PLR0917 - what a module is changed by
+    text: str,
+    functions: Mapping[str, Function],
+    allocations: Allocations,
+    skipped: Callable[[str], bool],
+    allowed: Callable[[str], bool],
+    addresses: Addresses,
+) -> Stated:
+    """Puts what says so into a module; `skipped` functions stay as they are.
+
+    Functions from outside that are not `allowed` are named before they are called.
+    """
+    stated = Stated("", [], [], [], [], [])
+    apart = _in_several_places(functions)
+    lines, into = list[str](), None
+    allocating = _Allocating(allocations, stated.allocations, addresses.site)
+    for line in text.splitlines():
+        if line.startswith("define "):
+            head = _DEFINE.match(line)
+            name = _bare(head[1]) if head else ""
+            if name in functions and not skipped(name):
+                into = _Body(functions[name], functions, allowed, stated, (apart, allocating))
+        elif line == "}" and into is not None:
+            into = None
+        elif into is not None:
+            lines += into.before(line)
+        elif line.startswith("attributes #"):
+            # All say something now: a call is to be made though nobody takes its result.
+            line = _EFFECTS.sub("", line)  # noqa: PLW2901 - the line as it is to be
+        lines.append(line)
+    if not re.search(r"^declare .*@llvm\.trap\(", text, re.MULTILINE):
+        lines.append("declare void @llvm.trap()")
+    return stated._replace(text="\n".join([*lines, _runtime(addresses), ""]))
+
+
+def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
+    """Return the symbols of functions that the source calls in several places."""
+    found = Counter[str](
+        called(one.text) or ""
+        for function in functions.values()
+        if not function.supports
+        for block in function.blocks
+        for one in block.instructions
+        if one.opcode == "call"
+    )
+    return frozenset(name for name, count in found.items() if name in functions and count > 1)
+
+
+class _Allocating:
+    """Tells the heap which allocation runs."""
+
+    def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
+        self._allocations, self._found, self._site = allocations, found, site
+
+    def before(self, function: Function, one: Instruction) -> list[str]:
+        """Return what comes in front of a call."""
+        callee = called(one.text)
+        if callee is None or not self._allocations.allocates(function.name, callee):
+            return []
+        number = 0
+        if not function.supports:
+            made = result_of(one.text)
+            self._found.append(self._allocations.at(function.name, made, one.place))
+            number = len(self._found)
+        elif callee not in ALLOCATORS:
+            return []
+        return [f"  store volatile i32 {number}, ptr inttoptr (i64 {self._site} to ptr)"]
+
+
+class _Body:
+    """A function that is gone through line by line."""
+
+    def __init__(
+        self,
+        function: Function,
+        functions: Mapping[str, Function],
+        allowed: Callable[[str], bool],
+        stated: Stated,
+        around: "tuple[frozenset[str], _Allocating]",
+    ) -> None:
+        """`around` are functions whose calls have records, and what tells allocations."""
+        apart, self._allocating = around
+        self._apart = frozenset[str]() if function.supports else apart
+        self._ended = list[str]()
+        self._function, self._functions = function, functions
+        self._allowed, self._stated = allowed, stated
+        self._first = len(stated.blocks)
+        stated.blocks.extend(Place(function.name, at) for at in range(len(function.blocks)))
+        self._block, self._instruction = -1, 0
+        self._begins = True
+        self._inside = False
+
+    def before(self, line: str) -> list[str]:
+        """Return the text in front of a line."""
+        if _LABEL.match(line):
+            self._begins = True
+            return []
+        stripped = line.strip()
+        if not stripped or stripped.startswith((";", "#dbg")) or self._continues(line, stripped):
+            return []
+        if self._begins and not self._inside:
+            self._block, self._instruction, self._inside = self._block + 1, 0, True
+        instruction = self._function.blocks[self._block].instructions[self._instruction]
+        self._instruction += 1
+        said, self._ended = self._ended, []
+        if instruction.opcode in ("phi", "landingpad"):
+            return said
+        if self._begins:
+            self._begins = self._inside = False
+            number = self._first + self._block
+            said.append(f'  call void @"slowpath.block"(i32 {number})')
+        name = called(instruction.text) if instruction.opcode in ("call", "invoke") else None
+        if name is not None and name not in self._functions and self._ends(name):
+            said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
+        if name is not None:
+            said += self._allocating.before(self._function, instruction)
+        if name in self._apart and not instruction.text.startswith("musttail"):
+            said += self._around(name, instruction.place)
+        for touch in touches(instruction.opcode, instruction.text):
+            site = len(self._stated.sites)
+            place = instruction.place
+            self._stated.sites.append(Site(self._first + self._block, touch.kind, place))
+            said.append(
+                f'  call void @"slowpath.access"(i32 {site}, ptr {touch.pointer}, i64 {touch.size})'
+            )
+        return said
+
+    def _around(self, name: str, place: int | None) -> list[str]:
+        """Return the record in front of a call; the next instruction gets the one behind it."""
+        number = len(self._stated.calls)
+        self._stated.calls.append(Call(self._first + self._block, name, place))
+        record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
+        self._ended = [record.format(RETURNS + number)]
+        return [record.format(CALLS + number)]
+
+    def _continues(self, line: str, stripped: str) -> bool:
+        """Return whether a line belongs to the instruction above (switch, invoke, landingpad)."""
+        return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
+
+    def _ends(self, name: str) -> bool:
+        return name == "llvm.trap" or not self._allowed(name)
+
+    def _number(self, name: str) -> int:
+        known = self._stated.outside
+        if name not in known:
+            known.append(name)
+        return known.index(name) + 1
+
+
+def _bare(name: str) -> str:
+    if not name.startswith('"'):
+        return name
+    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
+
+
+def _runtime(at: Addresses) -> str:
+    """What is called: records are appended; without fuel, the run ends."""
+
+    def pointer(address: int) -> str:
+        return f"inttoptr (i64 {address} to ptr)"
+
+    return f"""
+define void @"slowpath.append"(i64 %address, i32 %number, i32 %size) noinline nounwind {{
+  %had = load i64, ptr {pointer(at.filled)}
+  %full = icmp uge i64 %had, {at.room}
+  br i1 %full, label %drain, label %append
+drain:
+  call void {pointer(at.drain)}()
+  br label %append
+append:
+  %filled = load i64, ptr {pointer(at.filled)}
+  %to = getelementptr {{ i64, i32, i32 }}, ptr {pointer(at.records)}, i64 %filled
+  store i64 %address, ptr %to
+  %second = getelementptr i8, ptr %to, i64 8
+  store i32 %number, ptr %second
+  %third = getelementptr i8, ptr %to, i64 12
+  store i32 %size, ptr %third
+  %more = add i64 %filled, 1
+  store i64 %more, ptr {pointer(at.filled)}
+  ret void
+}}
+define void @"slowpath.block"(i32 %block) noinline nounwind {{
+  store volatile i32 %block, ptr {pointer(at.block)}
+  %fuel = load i64, ptr {pointer(at.fuel)}
+  %less = sub i64 %fuel, 1
+  store volatile i64 %less, ptr {pointer(at.fuel)}
+  %out = icmp sle i64 %less, 0
+  br i1 %out, label %end, label %go
+end:
+  call void @llvm.trap()
+  unreachable
+go:
+  %number = or i32 %block, {BEGINS - (1 << 32)}
+  call void @"slowpath.append"(i64 0, i32 %number, i32 0)
+  ret void
+}}
+define void @"slowpath.access"(i32 %site, ptr %address, i64 %size) noinline nounwind {{
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %end, label %go
+go:
+  %large = icmp ugt i64 %size, {_LARGEST}
+  %limited = select i1 %large, i64 {_LARGEST}, i64 %size
+  %short = trunc i64 %limited to i32
+  %number = ptrtoint ptr %address to i64
+  call void @"slowpath.append"(i64 %number, i32 %site, i32 %short)
+  ret void
+end:
+  ret void
+}}
+define void @"slowpath.outside"(i32 %number) noinline nounwind {{
+  store volatile i32 %number, ptr {pointer(at.outside)}
+  ret void
+}}
+define i64 @"slowpath.stack"() noinline nounwind {{
+  %here = alloca i8
+  %number = ptrtoint ptr %here to i64
+  ret i64 %number
+}}"""

@@ -1,0 +1,137 @@
+"""Operands of LLVM instructions, from their text.
+
+Source: LLVM's language reference, Memory Access and Addressing Operations.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from slowpath.insights.source.modules import enclosed, separated
+
+Kind = Literal["read", "write"]
+
+_WORDS = frozenset({"tail", "musttail", "notail", "atomic", "volatile", "weak"})
+_OPENING = "([{<"
+_CALLED = re.compile(r'@("(?:[^"\\]|\\.)*"|[\w.$-]+)\((.*)\)')
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memcpy.inline.")
+_FILLS = ("llvm.memset.", "llvm.memset.inline.")
+_LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
+    "memcpy": ((0, "write"), (1, "read")),
+    "memmove": ((0, "write"), (1, "read")),
+    "memset": ((0, "write"),),
+    "memcmp": ((0, "read"), (1, "read")),
+    "bcmp": ((0, "read"), (1, "read")),
+    "__memcpy_chk": ((0, "write"), (1, "read")),
+    "__memmove_chk": ((0, "write"), (1, "read")),
+    "__memset_chk": ((0, "write"),),
+}
+"""By function, which arguments are addresses of so many bytes as the third one says."""
+
+
+class Touch(NamedTuple):
+    """An access to memory, as an instruction states it."""
+
+    kind: Kind
+    pointer: str  # the operand, as it is written
+    size: str  # bytes, as an operand of type i64
+
+
+def touches(opcode: str, text: str) -> list[Touch]:
+    """What an instruction accesses, in the order in which it does; of memory, nothing else.
+
+    An atomic operation reads and writes. Functions that are compiled with it account for
+    themselves.
+    """
+    if opcode == "load":
+        parts = separated(text.partition(" = ")[2])
+        return [Touch("read", _operand(parts[1]), _size(_without(parts[0], "load")))]
+    if opcode == "store":
+        parts = separated(text)
+        kind, _ = _typed(_without(parts[0], "store"))
+        return [Touch("write", _operand(parts[1]), _size(kind))]
+    if opcode in ("atomicrmw", "cmpxchg"):
+        parts = separated(text.partition(" = ")[2] or text)
+        size = _size(_typed(parts[1])[0])
+        pointer = _operand(parts[0][parts[0].index("ptr") :])
+        return [Touch("read", pointer, size), Touch("write", pointer, size)]
+    if opcode == "call":
+        return list(_call(text))
+    return []
+
+
+def called(text: str) -> str | None:
+    """The function that a call names; None where it is a value."""
+    found = _CALLED.search(_without_metadata(text))
+    if found is None or text.partition("(")[0].rstrip().rpartition(" ")[2].startswith("%"):
+        return None
+    name = found[1]
+    return name[1:-1] if name.startswith('"') else name
+
+
+def _call(text: str) -> Iterator[Touch]:
+    found = _CALLED.search(_without_metadata(text))
+    if found is None:
+        return
+    name = found[1].strip('"')
+    if name.startswith((*_COPIES, *_FILLS)):
+        kinds: tuple[tuple[int, Kind], ...] = _LIBRARY[
+            "memcpy" if "mem" in name and "set" not in name else "memset"
+        ]
+    else:
+        kinds = _LIBRARY.get(name, ())
+    if not kinds:
+        return
+    arguments = separated(found[2])
+    size = arguments[2].split()[-1]
+    for at, kind in sorted(kinds, key=lambda one: one[1]):  # copies read first
+        yield Touch(kind, _operand(arguments[at]), size)
+
+
+def _without_metadata(text: str) -> str:
+    """The call up to the parenthesis that closes its arguments."""
+    start = text.find("@")
+    if start < 0:
+        return text
+    opened = text.find("(", start + 1)
+    if text[start + 1 : start + 2] == '"':
+        opened = text.find("(", text.index('"', start + 2))
+    return text[:opened] + enclosed(text[opened:])
+
+
+def _without(text: str, opcode: str) -> str:
+    words = text.split()
+    while words and (words[0] == opcode or words[0] in _WORDS):
+        words.pop(0)
+    return " ".join(words)
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """A type, and what follows it."""
+    text = text.strip()
+    if text[:1] in _OPENING:
+        kind = enclosed(text)
+        return kind, text[len(kind) :].strip()
+    if text.startswith('%"'):
+        end = text.index('"', 2) + 1
+        return text[:end], text[end:].strip()
+    kind, _, rest = text.partition(" ")
+    return kind, rest.strip()
+
+
+def _operand(text: str) -> str:
+    """The value of a pointer, behind its type and attributes."""
+    text = text.strip()
+    at = re.search(
+        r'(%"(?:[^"\\]|\\.)*"|@"(?:[^"\\]|\\.)*"|[%@][\w.$-]+|\bnull\b|\bundef\b|\bpoison\b)', text
+    )
+    constant = re.search(r"\b(getelementptr|inttoptr|addrspacecast|bitcast)\b", text)
+    if constant is not None and (at is None or constant.start() < at.start()):
+        opened = text.index("(", constant.start())
+        return text[constant.start() : opened] + enclosed(text[opened:])
+    return "null" if at is None else at[0]
+
+
+def _size(kind: str) -> str:
+    """The bytes of a type, as a constant that LLVM computes."""
+    return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"

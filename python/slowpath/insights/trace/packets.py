@@ -1,0 +1,309 @@
+"""Delivery of packets to a function: one by one, or polled from ports.
+
+`rte_eth_rx_burst` of the headers asks here (`rte_ethdev.h`). Each call brings the next packets of
+the trace, as many as it asks for up to a burst, whichever port and queue it names. When none is
+left, the function is left, wherever its loop is.
+"""
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath.core.engine.objects import Captured
+from slowpath.core.errors import InputError
+from slowpath.insights.accelerators.harness.native import SIZE, Region
+from slowpath.insights.source.entry import Entry
+from slowpath.insights.trace.buffers import Buffers
+from slowpath.insights.trace.memory import Memory
+from slowpath.insights.trace.request import Setting
+from slowpath.insights.trace.xdp_memory import Arena
+
+
+class Turns(NamedTuple):
+    """What is done around packets."""
+
+    start: Callable[[], None]
+    """Before the first ones: what has run until then was to get ready."""
+    begin: Callable[[int, int], None]
+    """Before some: the number of the first in the trace, and how many there are."""
+    go_on: Callable[[], bool]
+    """Whether there is time for further ones."""
+
+
+class Passed(NamedTuple):
+    """What became of packets."""
+
+    packets: int
+    """So many came."""
+    kept: int
+    """So many are neither sent, killed nor given back."""
+    results: Counter[int]
+    """Packets by the number that the function returned."""
+    returned: bool = False
+    """Whether a function that receives packets itself has ended before it had all."""
+
+
+Packet = Callable[[int, Captured], tuple[int | None, int]]
+"""Has one packet processed: gives what was returned, and how many packets are left."""
+Arrive = Callable[[int, Captured], int]
+"""Brings a packet, by its number in the trace: its address."""
+_SIGNED = {
+    1: ctypes.c_bool,
+    8: ctypes.c_int8,
+    16: ctypes.c_int16,
+    32: ctypes.c_int32,
+    64: ctypes.c_int64,
+}
+_UNSIGNED = {
+    1: ctypes.c_bool,
+    8: ctypes.c_uint8,
+    16: ctypes.c_uint16,
+    32: ctypes.c_uint32,
+    64: ctypes.c_uint64,
+}
+
+
+class Ready(NamedTuple):
+    """A function that is in memory, and how packets come to it."""
+
+    entry: Entry
+    address: Callable[[str], int]
+    """Where a function or variable is, by its symbol."""
+    setting: Setting
+    support: str
+    """What symbols of the headers begin with that bring packets."""
+
+    def arrive(self) -> Arrive:
+        """What brings a packet as a framework describes it."""
+        taken = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
+        kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *taken, ctypes.c_uint32)
+        brought = kind(self.address(f"{self.support}arrive"))
+        strip = self.setting.strip
+
+        def arrive(number: int, one: Captured) -> int:
+            when = moment(number, one)
+            return int(brought(one.bytes, len(one.bytes), one.length, when, strip))
+
+        return arrive
+
+    def left(self) -> Callable[[], int]:
+        """What says how many packets are neither sent, killed nor given back."""
+        left: Callable[[], int] = ctypes.CFUNCTYPE(ctypes.c_uint32)(
+            self.address(f"{self.support}left")
+        )
+        return left
+
+    def function(self) -> Callable[..., int]:
+        """The entry."""
+        return _prototype(self.entry)(self.address(self.entry.function.name))
+
+
+def one_by_one(packet: Packet, packets: Sequence[Captured], turns: Turns) -> Passed:
+    """Has packets processed until they or the time is over."""
+    ran, kept, results = 0, 0, Counter[int]()
+    turns.start()
+    for number, one in enumerate(packets):
+        if not turns.go_on():
+            break
+        turns.begin(number, 1)
+        result, left = packet(number, one)
+        ran, kept = ran + 1, kept + left
+        if result is not None:
+            results[int(result)] += 1  # of bool, too
+    return Passed(ran, kept, results)
+
+
+def framed(ready: Ready, lent: Mapping[int, int]) -> Packet:
+    """For packets as a framework describes them; `lent` are addresses, by place of a parameter."""
+    entry, address = ready.entry, ready.address
+    function, arrive, left = ready.function(), ready.arrive(), ready.left()
+    pointer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+    wait, given = address("slowpath_click_wait"), address("slowpath_click_given")
+    pulls = entry.click and "packet" not in entry.roles
+    burst = address("slowpath_dpdk_burst")
+    element = 0 if entry.element is None else address(entry.element)
+
+    def packet(number: int, one: Captured) -> tuple[int | None, int]:
+        here = arrive(number, one)
+        if pulls and wait:
+            pointer(wait)(here)
+        values = {"element": element, "packet": here, "port": 0}
+        values |= {"mbuf": here, "burst": burst, "one": 1, "time": moment(number, one)}
+        arguments = (lent.get(at, values.get(role)) for at, role in enumerate(entry.roles))
+        result = function(*arguments)
+        if entry.gives == "packet" and given:
+            pointer(given)(result)
+        return (result if entry.gives == "number" else None), left()
+
+    return packet
+
+
+def raw(ready: Ready, region: Region) -> Packet:
+    """For bytes and their length: the packet ends where nobody may read on."""
+    entry, function, strip = ready.entry, ready.function(), ready.setting.strip
+
+    def packet(_number: int, one: Captured) -> tuple[int | None, int]:
+        data = _whole(one)[strip:]
+        start = region.address + SIZE - len(data)
+        region.write(data, SIZE - len(data))
+        values = {"bytes": start, "length": len(data), "end": start + len(data)}
+        result = function(*(values[role] for role in entry.roles))
+        return (result if entry.gives == "number" else None), 0
+
+    return packet
+
+
+def of_xdp(ready: Ready, arena: Arena) -> Packet:
+    """For the context of an XDP program."""
+    clock = ctypes.c_uint64.from_address(ready.address("slowpath_xdp_now"))
+    first = ready.address(ready.entry.function.name)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
+    run = kind(ready.address("slowpath_xdp_run"))
+    numbers, strip = ready.entry.gives == "number", ready.setting.strip
+
+    def packet(number: int, one: Captured) -> tuple[int | None, int]:
+        clock.value = moment(number, one)
+        result = run(first, arena.place(_whole(one)[strip:]))
+        return (result if numbers else None), 0
+
+    return packet
+
+
+def moment(number: int, one: Captured) -> int:
+    """When a packet arrives; where the trace does not say it, one each microsecond."""
+    return 1000 * number if one.nanoseconds is None else one.nanoseconds
+
+
+def _whole(one: Captured) -> bytes:
+    """A packet's bytes, with zeros for those that were not captured."""
+    return one.bytes + bytes(one.length - len(one.bytes))
+
+
+def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
+    results: dict[str, object] = {
+        "void": None,
+        "pointer": ctypes.c_uint64,
+        **{f"i{bits}": kind for bits, kind in _SIGNED.items()},
+    }
+    kinds = [
+        ctypes.c_uint64 if one.kind == "pointer" else _UNSIGNED[one.bits]
+        for one in entry.function.parameters
+    ]
+    return ctypes.CFUNCTYPE(results[entry.function.result], *kinds)  # type: ignore[arg-type]
+
+
+_USED_UP = -1
+"""What tells the headers to leave the function."""
+_WORD = 8
+_IDLE = 1000
+"""Times that it may ask for no packet at all, one after the other."""
+_ARGUMENTS = 5
+"""Parameters of a loop, all of which are in registers (`slowpath_dpdk_loop`)."""
+
+
+class Receiving:
+    """A function whose loop receives."""
+
+    def __init__(self, file: str, ready: Ready, lent: Mapping[int, int]) -> None:
+        """`lent` are addresses, by place of a parameter; numbers are 0.
+
+        Raises:
+            InputError: when it has too many parameters.
+        """
+        self._file, self._ready = file, ready
+        function = ready.entry.function
+        if len(function.parameters) > _ARGUMENTS:
+            reason = f"{function.shown} has {len(function.parameters)} parameters; {_ARGUMENTS} is"
+            raise InputError(
+                file, f"{function.place}: {reason} the most of one that receives packets itself"
+            )
+        self._given = (ctypes.c_uint64 * _ARGUMENTS)(*(lent.get(at, 0) for at in range(_ARGUMENTS)))
+        self._arrive, self._left = ready.arrive(), ready.left()
+        self._packets: Sequence[Captured] = ()
+        self._ran, self._kept, self._idle = 0, 0, 0
+        self._problem: BaseException | None = None
+
+    def run(self, packets: Sequence[Captured], turns: Turns) -> Passed:
+        """Has the function receive packets until they or the time is over."""
+        self._packets, self._turns = packets, turns
+        poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
+        asked = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
+        asked.value = ctypes.cast(poll, ctypes.c_void_p).value
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        loop = kind(self._ready.address("slowpath_dpdk_loop"))
+        function = self._ready.address(self._ready.entry.function.name)
+        was_left = loop(function, ctypes.addressof(self._given))
+        if self._problem is not None:
+            raise self._problem
+        if not was_left and self._ran:
+            self._kept += self._left()
+        return Passed(self._ran, self._kept, Counter(), returned=not was_left)
+
+    def _poll(self, to: int, most: int) -> int:
+        """Puts the addresses of the next packets somewhere: how many, or that none is left."""
+        try:
+            return self._next(to, most)
+        except Exception as problem:  # noqa: BLE001 - raised when the function is left
+            self._problem = problem
+            return _USED_UP
+
+    def _next(self, to: int, most: int) -> int:
+        if self._ran:
+            self._kept += self._left()
+        else:
+            self._turns.start()
+        count = min(most, len(self._packets) - self._ran)
+        if self._ran == len(self._packets) or not self._turns.go_on():
+            return _USED_UP
+        self._idle = 0 if count else self._idle + 1
+        if self._idle > _IDLE:
+            function = self._ready.entry.function
+            reason = f"{function.shown} asks rte_eth_rx_burst for 0 packets, again and again"
+            raise InputError(self._file, f"{function.place}: {reason}")
+        if count:
+            self._turns.begin(self._ran, count)
+        for at in range(count):
+            here = self._arrive(self._ran, self._packets[self._ran])
+            ctypes.c_uint64.from_address(to + _WORD * at).value = here
+            self._ran += 1
+        return count
+
+
+class Waiting(NamedTuple):
+    """Packets that nobody has sent or freed."""
+
+    packets: int
+    where: list[str]
+    """Structures that have their addresses."""
+    lost: int
+    """Those that the function has made, of which no structure has the address."""
+
+
+NONE = Waiting(0, [], 0)
+
+
+def waiting(memory: Memory, address: Callable[[str], int]) -> Waiting:
+    """The packets that are left; `address` is where a variable is.
+
+    Of those that came, what no structure has the function has given back. A packet counts once,
+    whatever segments it has.
+    """
+    buffers = Buffers(memory, address)
+    there = buffers.heads()
+    found, where = 0, list[str]()
+    for structure, has in buffers.by_structure() if there else ():
+        here = there & has
+        if here:
+            found += len(here)
+            where.append(memory.structures[structure].name)
+            there -= here
+    return Waiting(found, where, sum(at >= buffers.turns for at in there))
+
+
+def as_note(packets: int, where: Sequence[str]) -> list[str]:
+    """What a user is told of those that wait."""
+    if not packets:
+        return []
+    what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"
+    return [f"{what} when the trace is over: neither sent nor freed, so in no output"]

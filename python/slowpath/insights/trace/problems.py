@@ -1,0 +1,198 @@
+"""Counts of a run as placement and layout problems.
+
+What may be put into another order: the plain members of an element, plain variables, and the
+members of each structure that the source itself declares, in a table or alone. A block of code
+stands there once for each set of variables that it touched when it ran, as often as it did.
+"""
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from slowpath.insights.source.layouts import Type, descend
+from slowpath.insights.trace.counting import DIGITS, Counted
+from slowpath.insights.trace.documents import CountsReport
+
+_ABOUT = (
+    "Counts are accesses for each packet of {packets:,} packets of {file}. Capacities are those of "
+    "a Netronome Agilio CX as published, without CLS and CTM, which not all cores share; costs are "
+    "round figures of ours, nearer memories cheaper: put your card's there."
+)
+CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}
+"""Bytes of the memories that all cores share, from the nearest on."""
+_COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
+
+
+def placement_problem(report: CountsReport) -> dict[str, object]:
+    """The structures of a run, each with its size and its accesses for each packet."""
+    structures = [
+        {
+            "name": one["structure"],
+            "about": f"{one['file']}:{one['line']}, {one['entries_written']:,} entries written",
+            "size_bytes": one["size_bytes"],
+            "accesses": [
+                {"operation": operation, "count": count}
+                for operation, count in (
+                    ("read", one["reads_per_packet"]),
+                    ("write", one["writes_per_packet"]),
+                )
+                if count
+            ],
+        }
+        for one in report["structures"]
+    ]
+    traffic = report["traffic"]
+    return {
+        "about": _ABOUT.format(packets=traffic["packets"], file=traffic["file"]),
+        "levels": [*CAPACITIES],
+        "capacity_bytes": {"shared by all cores": CAPACITIES},
+        "access_cost": {"read": _COSTS, "write": _COSTS},
+        "cases": [{"name": report["entry"], "structures": structures}],
+    }
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SMALL = 16
+"""Bytes of a structure of the headers (an address, a time) that counts as a plain variable."""
+_WIDTH = 16
+_LARGEST = 1 << 20
+"""Bytes of a variable that `slowpath insights coalescing` takes."""
+
+
+class _Record(NamedTuple):
+    """Variables whose order may change."""
+
+    name: str
+    variables: dict[str, Type]
+
+
+def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, object] | None:
+    """Elements of which several variables were touched, with their blocks; None: there is none."""
+    records, of_path = _records(counted)
+    packets = report["traffic"]["packets"]
+    touched = dict[str, Counter[tuple[int, frozenset[str]]]]()
+    tally = counted.outcome.tally
+    for block, parts, count in tally.together:
+        sets = dict[str, set[str]]()
+        for part in parts:
+            for path in tally.parts[part].members:
+                found = of_path(tally.parts[part].structure, path)
+                if found is not None:
+                    sets.setdefault(found[0], set()).add(found[1])
+        for name, variables in sets.items():
+            touched.setdefault(name, Counter())[block, frozenset(variables)] += count
+    elements = [
+        _element(counted, record, touched[name], packets)
+        for name, record in records.items()
+        if name in touched and _may_move(record, set().union(*(one for _, one in touched[name])))
+    ]
+    if not elements:
+        return None
+    about = (
+        f"Weights are runs for each packet of {packets:,} packets of {report['traffic']['file']}."
+    )
+    return {"about": about, "access_bytes": _WIDTH, "elements": elements}
+
+
+def _element(
+    counted: Counted,
+    record: _Record,
+    touched: Counter[tuple[int, frozenset[str]]],
+    packets: int,
+) -> dict[str, object]:
+    blocks, known = list[dict[str, object]](), Counter[str]()
+    for (block, variables), count in sorted(touched.items(), key=lambda one: (one[0][0], -one[1])):
+        said = counted.block(block, packets)
+        name = f"{said['function']}:{said['line']}"
+        known[name] += 1
+        order = [one for one in record.variables if one in variables]
+        blocks.append(
+            {
+                "name": name if known[name] == 1 else f"{name} ({known[name]})",
+                "weight": round(count / packets, DIGITS),
+                "variables": order,
+            }
+        )
+    members = [_variable(name, kind) for name, kind in record.variables.items()]
+    return {"name": record.name, "variables": members, "blocks": blocks}
+
+
+def _variable(name: str, kind: Type) -> dict[str, object]:
+    said: dict[str, object] = {"name": name, "bytes": kind.size, "align": kind.align}
+    plain = not kind.fields and kind.element is None and not kind.flat
+    if plain and re.fullmatch(r"[A-Za-z_][\w ]*", kind.name) and kind.name != "pointer":
+        said["type"] = kind.name
+    return said
+
+
+def _records(counted: Counted) -> tuple[dict[str, _Record], "_Finder"]:
+    finder = _Finder(counted)
+    return finder.records, finder
+
+
+class _Finder:
+    """What may be reordered, and to which of it a member belongs."""
+
+    def __init__(self, counted: Counted) -> None:
+        self._structures = counted.structures
+        self.records = dict[str, _Record]()
+        self._plain = dict[int, tuple[str, str]]()
+        for at, structure in enumerate(counted.structures):
+            kind, name = structure.type, structure.name.rpartition("::")[2]
+            if kind is None or not _NAME.fullmatch(name) or not _is_plain(kind):
+                continue
+            owner = structure.owner or "variables"
+            record = self.records.setdefault(owner, _Record(owner, {}))
+            if name not in record.variables:
+                record.variables[name] = kind
+                self._plain[at] = owner, name
+
+    def __call__(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
+        """The record and the variable that a member of a structure is."""
+        if structure in self._plain:
+            return self._plain[structure]
+        kind = self._structures[structure].type
+        for at in range(len(path) + 1):
+            if kind is None:
+                return None
+            if kind.fields and not kind.ours:
+                return self._own(structure, kind, path[:at], path[at:])
+            if at < len(path):
+                kind = descend(kind, (path[at],))
+        return None
+
+    def _own(
+        self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
+    ) -> tuple[str, str] | None:
+        """A member of a structure that the source declares."""
+        if not below or not _is_natural(kind):
+            return None
+        last = next((one for one in reversed(above) if one != "[]"), "")
+        of = f" {last}" if last in ("key", "value") else ""
+        name = f"{self._structures[structure].name}{of} ({kind.name or 'struct'})"
+        if name not in self.records:
+            variables = {one.name: one.type for one in kind.fields if _NAME.fullmatch(one.name)}
+            self.records[name] = _Record(name, variables)
+        return (name, below[0]) if below[0] in self.records[name].variables else None
+
+
+def _may_move(record: _Record, touched: set[str]) -> bool:
+    """Whether several variables are touched, and each as a whole, not an entry of an array."""
+    return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
+
+
+def _is_natural(kind: Type) -> bool:
+    """Whether a structure is nothing but named plain members where C puts them by itself."""
+    at = 0
+    for one in kind.fields:
+        at += -at % one.type.align
+        if not _NAME.fullmatch(one.name) or one.offset != at or one.type.size > _LARGEST:
+            return False
+        at += one.type.size
+    return kind.size == at + -at % kind.align
+
+
+def _is_plain(kind: Type) -> bool:
+    if kind.element is not None:
+        return False
+    return not kind.fields or (kind.ours and kind.size <= _SMALL)

@@ -1,0 +1,280 @@
+"""Aggregated records of a run: block counts and memory accesses.
+
+All numbers are exact: every block and access of the run is a record, none is sampled.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.ma
+import numpy.typing as npt
+
+from slowpath.insights.source.layouts import Type, locate
+from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, Site
+from slowpath.insights.trace.memory import Area, Memory, Sort
+
+Whole = npt.NDArray[np.int64]
+
+RECORDS = np.dtype([("address", "<u8"), ("number", "<u4"), ("size", "<u4")])
+_SORTS: tuple[Sort, ...] = ("packet", "metadata", "local", "constant", "other")
+_SIZES = 20
+"""Bits of a size in a key."""
+_PLACES = 1 << 42
+"""Bytes that all variables together may have."""
+
+
+class Touched(NamedTuple):
+    """A part of a structure that accesses touch: one member, or several at once."""
+
+    structure: int
+    members: tuple[tuple[str, ...], ...]
+
+
+class Tally(NamedTuple):
+    """Counts of a run as JSON has them; sites, blocks and structures by number."""
+
+    runs: list[int]
+    """By block."""
+    parts: list[Touched]
+    touches: list[tuple[int, int, int]]
+    """A site, the part that it touched, and how often."""
+    elsewhere: list[tuple[int, Sort, int]]
+    """A site, what it touched that is no state, and how often."""
+    entries: list[tuple[int, int]]
+    """By structure, how many different entries were touched, and written."""
+    together: list[tuple[int, list[int], int]]
+    """A block, all parts that it touched in one run, and in how many runs just these."""
+    calls: list[tuple[int, int, int]]
+    """A call, a block that ran in it or in what it called, and how often."""
+
+
+def tally_of(said: dict[str, Any]) -> Tally:
+    """A tally that was JSON in between."""
+    parts = [Touched(structure, tuple(map(tuple, members))) for structure, members in said["parts"]]
+    return Tally(**{**said, "parts": parts})
+
+
+class Recorder:
+    """Takes records, as many at a time as come."""
+
+    def __init__(
+        self, memory: Memory, sites: Sequence[Site], blocks: int, firsts: Sequence[int] = ()
+    ) -> None:
+        """`firsts` are the blocks that no call of the source is around: they end all calls."""
+        self._memory = memory
+        self._nested = _Nested(blocks, firsts)
+        self._starts = np.zeros(0, np.uint64)
+        self._ends = np.zeros(0, np.uint64)
+        # Of state, a place in a line of all variables; of the rest, one place for each sort.
+        self._state = np.zeros(0, bool)
+        self._offsets = np.zeros(0, np.int64)
+        self._line, self._next = list[tuple[int, int, Type | None]](), len(_SORTS)
+        self.extend([(one, None) for one in memory.areas])
+        self._blocks_of = np.array([one.block for one in sites], np.int64)
+        self._writes = np.array([one.kind == "write" for one in sites], np.int64)
+        self._runs = np.zeros(blocks, np.int64)
+        self._kinds = dict[Touched, int]()
+        self._parts = list[Touched]()
+        self._known = dict[int, int]()
+        self._touches = Counter[tuple[int, int]]()
+        self._elsewhere = Counter[tuple[int, Sort]]()
+        self._together = Counter[tuple[int, int]]()
+        self._sets = dict[int, frozenset[int]]()
+        self._read: list[set[tuple[int, ...]]] = [set() for _ in memory.structures]
+        self._written: list[set[tuple[int, ...]]] = [set() for _ in memory.structures]
+        self._marks = np.zeros(0, np.uint64)
+
+    def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
+        """Add memory; a type says what is in an area, else its structure does."""
+        offsets = list[int]()
+        for area, kind in areas:
+            if area.structure < 0:
+                offsets.append(_SORTS.index(area.sort))
+                continue
+            offsets.append(self._next)
+            own = self._memory.structures[area.structure].type if kind is None else kind
+            self._line.append((self._next, area.structure, own))
+            self._next += area.size
+        if self._next >= _PLACES:
+            raise MemoryError("variables have more bytes than can be counted")
+        starts = np.array([one.start for one, _ in areas], np.uint64)
+        ends = starts + np.array([one.size for one, _ in areas], np.uint64)
+        state = np.array([one.structure >= 0 for one, _ in areas], bool)
+        order = np.argsort(np.r_[self._starts, starts], kind="stable")
+        self._starts = np.r_[self._starts, starts][order]
+        self._ends = np.r_[self._ends, ends][order]
+        self._state = np.r_[self._state, state][order]
+        self._offsets = np.r_[self._offsets, np.array(offsets, np.int64)][order]
+
+    def take(self, records: npt.NDArray[np.void]) -> None:
+        """Adds records; a block that began in earlier ones counts as one of its own here."""
+        numbers = records["number"].astype(np.int64)
+        begins = numbers >= BEGINS
+        blocks = numbers[begins] - BEGINS
+        self._runs += np.bincount(blocks, minlength=len(self._runs))
+        self._nested.take(numbers)
+        accesses = numbers < CALLS
+        sites = numbers[accesses]
+        if not len(sites):
+            return
+        places = self._places(records["address"][accesses])
+        away = places < len(_SORTS)
+        for key, count in zip(*_counted(sites[away] * len(_SORTS) + places[away]), strict=True):
+            site, sort = divmod(int(key), len(_SORTS))
+            self._elsewhere[site, _SORTS[sort]] += int(count)
+        here = ~away
+        sites = sites[here]
+        keys = places[here] << _SIZES | records["size"][accesses][here].astype(np.int64)
+        unique, back = np.unique(keys << 1 | self._writes[sites], return_inverse=True)
+        parts = np.array([self._part(int(key)) for key in unique], np.int64)[back]
+        width = len(self._parts) or 1
+        for key, count in zip(*_counted(sites * width + parts), strict=True):
+            site, part = divmod(int(key), width)
+            self._touches[site, part] += int(count)
+        order = np.flatnonzero(accesses)[here]
+        self._group(np.flatnonzero(begins), blocks, order, self._blocks_of[sites], parts)
+
+    def tally(self) -> Tally:
+        """All that was recorded."""
+        return Tally(
+            self._runs.tolist(),
+            self._parts,
+            [(site, part, count) for (site, part), count in sorted(self._touches.items())],
+            [(site, sort, count) for (site, sort), count in sorted(self._elsewhere.items())],
+            [
+                (len(read | written), len(written))
+                for read, written in zip(self._read, self._written, strict=True)
+            ],
+            sorted(
+                (block, sorted(self._sets[mark]), count)
+                for (block, mark), count in self._together.items()
+            ),
+            self._nested.inside(),
+        )
+
+    def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
+        if not len(self._starts):
+            return np.full(len(addresses), _SORTS.index("other"), np.int64)
+        area = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
+        inside = (area >= 0) & (addresses < self._ends[area])
+        offset = (addresses - self._starts[area]).astype(np.int64)
+        places = self._offsets[area] + np.where(self._state[area], offset, 0)
+        return np.where(inside, places, _SORTS.index("other"))
+
+    def _part(self, key: int) -> int:
+        """The number of the part of a structure that a place, a size and a bit for writes are."""
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        place, size = key >> 1 + _SIZES, key >> 1 & (1 << _SIZES) - 1
+        area = bisect_right(self._line, place, key=itemgetter(0)) - 1
+        first, structure, kind = self._line[area]
+        spots = [] if kind is None else locate(kind, place - first, size)
+        entries = self._written if key & 1 else self._read
+        entries[structure] |= {(area, *spot.entry) for spot in spots if spot.entry}
+        members = tuple(dict.fromkeys(spot.path for spot in spots)) or ((),)
+        part = Touched(structure, members)
+        number = self._kinds.setdefault(part, len(self._parts))
+        if number == len(self._parts):
+            self._parts.append(part)
+            self._marks = np.append(self._marks, np.uint64(_mixed(number + 1)))
+        self._known[key] = number
+        return number
+
+    def _group(
+        self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole
+    ) -> None:
+        """Counts what each run of a block touched: its accesses follow its last beginning."""
+        if not len(parts):
+            return
+        span = int(max(begins[-1] if len(begins) else 0, order[-1])) + 2
+        starts = np.sort(blocks * span + begins + 1)
+        run = np.searchsorted(starts, owners * span + order + 1, side="right")
+        run = run * len(self._runs) + owners
+        width = len(self._parts)
+        pairs = np.unique(run * width + parts)  # each part once for each run
+        runs, members = np.divmod(pairs, width)
+        firsts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]])
+        # A set is told by the sum of random numbers that its members have.
+        marks = np.add.reduceat(self._marks[members], firsts)
+        ends = np.r_[firsts[1:], len(members)]
+        for mark, first in zip(*np.unique(marks, return_index=True), strict=True):
+            if int(mark) not in self._sets:
+                inside = members[firsts[first] : ends[first]]
+                self._sets[int(mark)] = frozenset(map(int, inside))
+        ran = runs[firsts] % len(self._runs)
+        self._together.update(zip(ran.tolist(), marks.tolist(), strict=True))
+
+
+class _Nested:
+    """Calls within each other, and the blocks that ran in each."""
+
+    def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
+        self._blocks = max(blocks, 1)
+        self._firsts = np.array(sorted(firsts), np.int64)
+        self._chains: list[tuple[int, ...]] = [()]
+        self._numbers: dict[tuple[int, ...], int] = {(): 0}
+        self._now = 0
+        self._counts = Counter[int]()
+
+    def take(self, numbers: Whole) -> None:
+        """Count the blocks of further records by the calls that are around them."""
+        begins = numbers >= BEGINS
+        changes = (numbers >= CALLS) & ~begins
+        if self._now or changes.any():
+            changes |= begins & np.isin(numbers - BEGINS, self._firsts)
+        places = np.flatnonzero(changes)
+        if not len(places) and not self._now:
+            return
+        around = [self._now]
+        for number in numbers[places].tolist():
+            self._now = self._after(number)
+            around.append(self._now)
+        lengths = np.diff(np.r_[0, places, len(numbers)])
+        chains = np.repeat(np.array(around, np.int64), lengths)[begins]
+        keys = chains * self._blocks + numbers[begins] - BEGINS
+        for key, count in zip(*_counted(keys[chains > 0]), strict=True):
+            self._counts[int(key)] += int(count)
+
+    def _after(self, number: int) -> int:
+        """Return the number of the chain of calls after a record."""
+        if number >= BEGINS:
+            return 0
+        chain = self._chains[self._now]
+        if number >= RETURNS:
+            # A run that ended inside of a call left no record of its end.
+            number -= RETURNS
+            chain = chain[: len(chain) - 1 - chain[::-1].index(number)] if number in chain else ()
+        else:
+            chain = (*chain, number - CALLS)
+        known = self._numbers.setdefault(chain, len(self._chains))
+        if known == len(self._chains):
+            self._chains.append(chain)
+        return known
+
+    def inside(self) -> list[tuple[int, int, int]]:
+        """Return calls, the blocks that ran in each, and how often."""
+        found = Counter[tuple[int, int]]()
+        for key, count in self._counts.items():
+            chain, block = divmod(key, self._blocks)
+            for call in set(self._chains[chain]):
+                found[call, block] += count
+        return [(call, block, count) for (call, block), count in sorted(found.items())]
+
+
+def _mixed(number: int) -> int:
+    """64 bits that look random (SplitMix64: Steele, Lea and Flood, 2014)."""
+    mask = (1 << 64) - 1
+    x = number * 0x9E3779B97F4A7C15 & mask
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & mask
+    return x ^ x >> 31
+
+
+def _counted(keys: Whole) -> tuple[Whole, Whole]:
+    unique, counts = np.unique(keys, return_counts=True)
+    return unique, counts

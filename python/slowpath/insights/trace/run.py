@@ -1,0 +1,248 @@
+"""The command `slowpath insights counts`."""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.inputs import check_output, write_text
+from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+from slowpath.insights.options import read_maps, read_work, setting_of
+from slowpath.insights.output import number, show, warn
+from slowpath.insights.trace.documents import CountsReport
+from slowpath.insights.unit import need_compiler, need_numbers
+
+
+def run(given: Namespace) -> ExitCode:
+    """Runs the function and reports.
+
+    Raises:
+        InputError: when a file cannot be read, compiled or used, or the function does not end.
+        OptionError: when an option makes no sense.
+        StoppedError: when there was not enough time.
+        UnavailableError: when llvmlite or numpy is missing.
+    """
+    need_compiler()
+    need_numbers()
+    _check(given)
+    maps = read_maps(given)
+    work = read_work(given, runs=True)
+    from slowpath.insights.trace.request import Allowance
+    from slowpath.insights.trace.running import run_source
+
+    setting = setting_of(given, maps)
+    allowed = Allowance(work.seconds, work.memory)
+    with heeding_signals() as stopping:
+        found = run_source(work.source, given.traffic, setting, allowed, stopping)
+    if given.placement_out is not None:
+        _write(given.placement_out, found.placement)
+    if given.coalescing_out is not None:
+        if found.coalescing is None:
+            warn(given.file, f"no two variables to order; {given.coalescing_out} is not written")
+        else:
+            _write(given.coalescing_out, found.coalescing)
+    report = found.report
+
+    show(given, {"csv": counts_csv, "table": counts_text}, report)
+    for note in report["notes"]:
+        warn(given.file, note)
+    return ExitCode.FINE
+
+
+def _check(given: Namespace) -> None:
+    """Finds out whether what is written replaces what is read.
+
+    Raises:
+        OptionError: when it does, or both files are one.
+    """
+    outputs = {"--placement-out": given.placement_out, "--coalescing-out": given.coalescing_out}
+    for name, file in outputs.items():
+        read = (given.file, given.traffic, given.maps)
+        check_output(name, file, [one for one in read if one is not None])
+    if given.placement_out is not None and given.placement_out == given.coalescing_out:
+        raise OptionError("--coalescing-out", f"{given.coalescing_out} is that of --placement-out")
+
+
+def _write(file: str, problem: dict[str, object]) -> None:
+    write_text(file, f"{json.dumps(problem, indent=1)}\n")
+
+
+_RESULTS = 8
+"""Values that a function returned, the most frequent first; the others are one."""
+
+COLUMNS = (
+    "kind",
+    "name",
+    "member",
+    "file",
+    "line",
+    "runs",
+    "per_packet",
+    "instructions",
+    "size_bytes",
+    "reads",
+    "writes",
+    "entries",
+)
+
+
+def counts_csv(report: CountsReport) -> Iterator[str]:
+    """A line for each function, block, structure and member, and for accesses to all else."""
+    packets = report["traffic"]["packets"]
+    yield csv_line(COLUMNS)
+    for function in report["functions"]:
+        named = (function["function"], None, function["file"], function["line"])
+        calls = function["calls"]
+        yield csv_line(("function", *named, calls, round(calls / packets, 6), *[None] * 5))
+    for block in report["blocks"]:
+        named = (block["function"], None, block["file"], block["line"])
+        runs = (block["runs"], block["per_packet"], block["instructions"])
+        yield csv_line(("block", *named, *runs, *[None] * 4))
+    for call in report["calls"]:
+        named = (call["function"], None, call["file"], call["line"])
+        runs = (call["calls"], round(call["calls"] / packets, 6), call["instructions"])
+        yield csv_line(("call", *named, *runs, *[None] * 4))
+    for one in report["structures"]:
+        place = (one["file"], one["line"], *[None] * 3)
+        touched = (one["size_bytes"], one["reads"], one["writes"])
+        yield csv_line(("structure", one["structure"], None, *place, *touched, one["entries"]))
+        for member in one["members"]:
+            touched = (member["size_bytes"], member["reads"], member["writes"])
+            yield csv_line(("member", one["structure"], member["member"], *place, *touched, None))
+    for other in report["elsewhere"]:
+        counted = (other["reads"], other["writes"], None)
+        yield csv_line(("elsewhere", other["what"], *[None] * 7, *counted))
+
+
+def counts_text(report: CountsReport) -> Iterator[Line]:
+    """Structures, members of tables, blocks and what was called, for each packet."""
+    packets = report["traffic"]["packets"]
+    what = f"{report['entry']} over {packets:,} packet{'s'[: packets != 1]} of"
+    yield Line(one_line(f"{report['file']}: {what} {report['traffic']['file']}"), "bold")
+    yield Line("")
+    for part in (_structures, _members, _blocks, _support, _calls):
+        lines = list(part(report, packets))
+        yield from [*lines, Line("")] if lines else ()
+    yield Line(one_line(_fate(report)))
+
+
+def _structures(report: CountsReport, packets: int) -> Iterator[Line]:
+    columns = ("structure", "where", "bytes", "reads", "writes", "entries", "written")
+    rows = [
+        (
+            one["structure"],
+            _where(one["file"], one["line"]),
+            f"{one['size_bytes']:,}",
+            _each(one["reads"], packets),
+            _each(one["writes"], packets),
+            f"{one['entries']:,}" if one["entries"] else "",
+            f"{one['entries_written']:,}" if one["entries"] else "",
+        )
+        for one in report["structures"]
+    ]
+    rows += [
+        (
+            *(f"({one['what']})", "", ""),
+            *(_each(one["reads"], packets), _each(one["writes"], packets), "", ""),
+        )
+        for one in report["elsewhere"]
+    ]
+    yield from grid(columns, rows, right=columns[2:])
+
+
+def _members(report: CountsReport, packets: int) -> Iterator[Line]:
+    rows = [
+        (
+            one["structure"],
+            member["member"],
+            f"{member['size_bytes']:,}" if member["size_bytes"] else "",
+            _each(member["reads"], packets),
+            _each(member["writes"], packets),
+        )
+        for one in report["structures"]
+        if len(one["members"]) > 1
+        for member in one["members"]
+    ]
+    if rows:
+        columns = ("structure", "member", "bytes", "reads", "writes")
+        yield from grid(columns, rows, right=columns[2:])
+
+
+def _blocks(report: CountsReport, _packets: int) -> Iterator[Line]:
+    own = [one for one in report["blocks"] if not one["support"]]
+    columns = ("block", "where", "instructions", "runs", "for each packet")
+    rows = [
+        (
+            f"{one['function']} #{one['number']}",
+            _where(one["file"], one["line"]),
+            str(one["instructions"]),
+            f"{one['runs']:,}",
+            number(one["per_packet"]),
+        )
+        for one in own
+    ]
+    yield from grid(columns, rows, right=columns[2:])
+
+
+def _support(report: CountsReport, packets: int) -> Iterator[Line]:
+    """What the headers did for the function."""
+    called = [one for one in report["functions"] if one["support"]]
+    if not called:
+        return
+    columns = ("called of the headers", "calls", "blocks", "instructions")
+    rows = []
+    for one in called:
+        inside = [block for block in report["blocks"] if block["symbol"] == one["symbol"]]
+        rows.append(
+            (
+                one["function"],
+                _each(one["calls"], packets),
+                _each(sum(block["runs"] for block in inside), packets),
+                _each(sum(block["runs"] * block["instructions"] for block in inside), packets),
+            )
+        )
+    yield from grid(columns, rows, right=columns[1:])
+
+
+def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
+    """Yield a line for each place that calls a function which others call, too."""
+    columns = ("called in several lines", "where", "calls", "instructions")
+    rows = [
+        (
+            one["function"],
+            _where(one["file"], one["line"]),
+            _each(one["calls"], packets),
+            _each(one["instructions"], packets),
+        )
+        for one in sorted(report["calls"], key=lambda one: one["function"])
+    ]
+    if rows:
+        yield from grid(columns, rows, right=columns[2:])
+
+
+def _fate(report: CountsReport) -> str:
+    fate = report["fate"]
+    said = [f"{one['packets']:,} to output {one['output']}" for one in fate["outputs"]]
+    often = sorted(fate["results"], key=lambda one: -one["packets"])
+    said += [
+        f"{one['packets']:,} returned {one.get('action', one['result'])}"
+        for one in often[:_RESULTS]
+    ]
+    others = sum(one["packets"] for one in often[_RESULTS:])
+    if others:
+        said.append(f"{others:,} returned one of {len(often) - _RESULTS:,} other values")
+    said_of = {"killed": "killed", "made": "made by it", "kept": "kept", "waiting": "waiting"}
+    for key, what in said_of.items():
+        count = fate[key]  # type: ignore[literal-required]
+        said += [f"{count:,} {what}"] if count else []
+    return f"Packets: {', '.join(said) or 'nothing is known of where they went'}."
+
+
+def _each(count: int, packets: int) -> str:
+    return number(round(count / packets, 4))
+
+
+def _where(file: str, line: int) -> str:
+    return f"{file.rpartition('/')[2]}:{line}" if line else ""

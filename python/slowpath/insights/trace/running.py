@@ -1,0 +1,141 @@
+"""Runs of a function over a trace.
+
+from slowpath.insights.porting.running import run
+
+found = run("nat.cc", "trace.pcap")
+for one in found.report["structures"]:
+    print(one["structure"], one["reads_per_packet"])
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from time import monotonic
+from typing import NamedTuple
+
+from slowpath.core.engine.objects import Captured, captured
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.sources import Clang
+from slowpath.insights.source.sources import Source
+from slowpath.insights.trace.documents import CountsReport
+from slowpath.insights.trace.request import Allowance, Setting
+from slowpath.insights.trace.xdp_sources import load_runnable
+from slowpath.insights.unit import attempt
+
+_BYTES = 256 << 20
+"""Bytes of all packets together."""
+_ENDLESS = 1e9
+
+
+class Run(NamedTuple):
+    """What a run has counted."""
+
+    report: CountsReport
+    placement: dict[str, object]
+    """The structures with their counts, as `slowpath insights placement` reads it."""
+    coalescing: dict[str, object] | None
+    """The variables with the blocks that touch them, as `slowpath insights coalescing` reads it;
+    None where no structure has several."""
+
+
+def run(
+    file: str, traffic: str, setting: Setting | None = None, *, flags: tuple[str, ...] = ()
+) -> Run:
+    """Compiles a source, and runs one of its functions over the packets of a capture file.
+
+    `flags` are for clang.
+
+    Raises:
+        InputError: when a file cannot be read or used, the source does not compile, has no such
+            function or one with inline assembly or recursion, or a packet does not come to an end.
+    """
+    setting = setting or Setting()
+    source = load_runnable(file, Clang(flags), filled=setting.maps is not None)
+    return run_source(source, traffic, setting, Allowance(), Stopping())
+
+
+def run_source(
+    source: Source, traffic: str, setting: Setting, allowed: Allowance, stopping: Stopping
+) -> Run:
+    """The same of a source that was read.
+
+    Raises:
+        StoppedError: when it was stopped before anything was counted.
+    """
+    found = list[Run]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("counted", report, placement, coalescing):
+                found.append(Run(report, placement, coalescing))
+
+    def work(seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        return _work(source, traffic, setting, seconds)
+
+    stopped = attempt(source.file, work, (allowed.seconds, allowed.memory), stopping, take)
+    if stopped is not None:
+        raise StoppedError(source.file, f"{stopped} before anything was counted")
+    return found[0]
+
+
+def _work(
+    source: Source, traffic: str, setting: Setting, seconds: float | None
+) -> Iterator[Message]:
+    """The other process."""
+    from slowpath.insights.accelerators.harness.confinement import leave_network
+    from slowpath.insights.source.entry import choose, guessed
+    from slowpath.insights.source.modules import keep_loops
+    from slowpath.insights.trace.counting import Counted
+    from slowpath.insights.trace.execution import Execution
+    from slowpath.insights.trace.problems import coalescing_problem, placement_problem
+    from slowpath.insights.trace.xdp_map_contents import Start, called_last
+    from slowpath.insights.unit import Program
+
+    until = monotonic() + (_ENDLESS if seconds is None else seconds)
+    arriving, more = _packets(traffic, setting.packets)
+    keep_loops()
+    program = Program(source)
+    start = Start(source.object, source.lacking, setting.maps)
+    behind = called_last(source.file, start)
+    chosen = choose(source.file, program.functions, setting.entry, behind)
+    leave_network()
+    execution = Execution(source.file, program.module, program.functions, chosen, start)
+    outcome = execution.run(arriving, setting, until)
+    counted = Counted(execution, outcome, program.functions, chosen)
+    ran = arriving[: outcome.packets]
+    report = counted.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
+    if outcome.returned and len(ran) < len(arriving):
+        ended = f"{chosen.function.shown} has ended after {len(ran):,} packets"
+        report["notes"].append(f"{ended}, and asked for no more")
+    elif len(ran) < len(arriving):
+        report["notes"].append("the time (--deadline) was over before more packets had run")
+    report["notes"] += _short(ran, setting.strip)
+    guess = guessed(program.functions, chosen, setting.entry)
+    report["notes"] += [] if guess is None else [guess]
+    report["notes"] += outcome.notes
+    placement = placement_problem(report)
+    yield "counted", dict(report), placement, coalescing_problem(counted, report)
+
+
+def _short(packets: Sequence[Captured], strip: int) -> list[str]:
+    """A note on packets of which nothing is left for the function."""
+    short = sum(one.length <= strip for one in packets) if strip else 0
+    if not short:
+        return []
+    return [f"{short:,} packets have no more than the {strip} bytes of --strip: they were empty"]
+
+
+def _packets(traffic: str, most: int) -> tuple[list[Captured], bool]:
+    """The first packets of a trace, and whether there are more."""
+    found, size = list[Captured](), 0
+    packets = captured(traffic)
+    for packet in islice(packets, most):
+        found.append(packet)
+        size += packet.length
+        if size > _BYTES:
+            reason = f"has more than {_BYTES >> 20} MiB of packets; take fewer (--packets)"
+            raise InputError(traffic, reason)
+    if not found:
+        raise InputError(traffic, "has no packet")
+    return found, next(packets, None) is not None

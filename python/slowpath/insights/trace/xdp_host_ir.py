@@ -1,0 +1,254 @@
+"""LLVM IR for BPF, rewritten to run on the host.
+
+Source: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h.
+
+In a program, a call of `bpf_tail_call` that finds another one never returns. In a function that a
+program calls, the other takes the place of the function alone, and what it returns is what the
+caller gets. So each such function is called by way of another one, which says where to go on.
+Sources: Documentation/bpf; arch/x86/net/bpf_jit_comp.c. LLVM's language reference.
+
+Nothing else changes, so that blocks are those whose instructions are counted for the card. Sources:
+LLVM's language reference; llvm/docs/BPF (relocations are variables whose names say what they give).
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import count
+
+from slowpath.insights.blocks.steps import MACHINE, USED, for_here
+from slowpath.insights.source.modules import enclosed, separated
+from slowpath.insights.trace.xdp_maps import (
+    ARRAY,
+    BLOOM,
+    HASH,
+    KINDS,
+    LPM,
+    LRU,
+    OF_MAPS,
+    PORTS,
+    QUEUE,
+    SIZE,
+    STACK,
+    kinds_of,
+)
+
+HERE = {
+    1: "bpf_map_lookup_elem",
+    2: "bpf_map_update_elem",
+    3: "bpf_map_delete_elem",
+    5: "bpf_ktime_get_ns",
+    6: "bpf_trace_printk",
+    7: "bpf_get_prandom_u32",
+    8: "bpf_get_smp_processor_id",
+    12: "bpf_tail_call",
+    23: "bpf_redirect",
+    25: "bpf_perf_event_output",
+    28: "bpf_csum_diff",
+    42: "bpf_get_numa_node_id",
+    44: "bpf_xdp_adjust_head",
+    51: "bpf_redirect_map",
+    54: "bpf_xdp_adjust_meta",
+    65: "bpf_xdp_adjust_tail",
+    87: "bpf_map_push_elem",
+    88: "bpf_map_pop_elem",
+    89: "bpf_map_peek_elem",
+    93: "bpf_spin_lock",
+    94: "bpf_spin_unlock",
+    118: "bpf_jiffies64",
+    125: "bpf_ktime_get_boot_ns",
+    130: "bpf_ringbuf_output",
+    131: "bpf_ringbuf_reserve",
+    132: "bpf_ringbuf_submit",
+    133: "bpf_ringbuf_discard",
+    134: "bpf_ringbuf_query",
+    160: "bpf_ktime_get_coarse_ns",
+    164: "bpf_for_each_map_elem",
+    177: "bpf_trace_vprintk",
+    181: "bpf_loop",
+    188: "bpf_xdp_get_buff_len",
+    189: "bpf_xdp_load_bytes",
+    190: "bpf_xdp_store_bytes",
+    195: "bpf_map_lookup_percpu_elem",
+    208: "bpf_ktime_get_tai_ns",
+}
+_OTHERS = {
+    69: "bpf_fib_lookup",
+    84: "bpf_sk_lookup_tcp",
+    85: "bpf_sk_lookup_udp",
+    86: "bpf_sk_release",
+    99: "bpf_skc_lookup_tcp",
+    100: "bpf_tcp_check_syncookie",
+    110: "bpf_tcp_gen_syncookie",
+    163: "bpf_check_mtu",
+    169: "bpf_timer_init",
+    170: "bpf_timer_set_callback",
+    171: "bpf_timer_start",
+}
+
+
+def name_of(number: int) -> str:
+    """How a helper is called."""
+    return HERE.get(number) or _OTHERS.get(number) or f"helper {number} of the kernel"
+
+
+def known() -> str:
+    """Those that are here, as people read it."""
+    return ", ".join(name.removeprefix("bpf_") for name in HERE.values())
+
+
+TAIL_CALL = 12
+"""The helper's number."""
+_CALLS = f"inttoptr (i64 {TAIL_CALL} to ptr)("
+_BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_HEAD = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\(')
+_DEFINITION = "define "
+_RANGE = re.compile(r"\brange\([^()]*\) ")
+"""What a function returns by itself; not what a program does in its place."""
+_LINKAGE = frozenset({"internal", "private", "dso_local", "hidden", "weak", "linkonce_odr"})
+_BACK = 1024
+"""Bytes that `struct back` of `headers/nic/xdp.c` has room in."""
+_HERE = """
+declare void @slowpath_xdp_enter(ptr)
+declare void @slowpath_xdp_leave(ptr)
+declare i32 @slowpath_xdp_follow()
+declare i32 @slowpath_xdp_mark(ptr) returns_twice
+"""
+
+
+def with_returns(text: str) -> str:
+    """A module in which programs that functions call last come back to who called the function."""
+    heads = dict(_calling(text))
+    if not heads:
+        return text
+    names = "|".join(re.escape(name) for name in heads)
+    used = re.compile(rf"^define [^\n]*$|@({names})(?![\w.$-])", re.MULTILINE)
+    text = used.sub(lambda one: one[0] if one[1] is None else _by_way_of(one[1]), text)
+    return text + _HERE + "".join(_way(name, head) for name, head in heads.items())
+
+
+def _calling(text: str) -> Iterator[tuple[str, str]]:
+    """Functions that are no programs, and call some last: names and heads."""
+    for body in _BODY.findall(text):
+        head = body.partition("\n")[0]
+        name = _HEAD.match(head)
+        if name is not None and _CALLS in body and ' section "' not in head:
+            yield name[1], head
+
+
+def _by_way_of(name: str) -> str:
+    return f'@"slowpath_xdp_return to {name.strip(chr(34))}"'
+
+
+def _way(name: str, head: str) -> str:
+    """The function that is called instead of one."""
+    before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
+    words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
+    taken = enclosed(f"({rest}")
+    kind = words[-1]
+    result = "" if kind == "void" else "%own = "
+    own = "ret void" if kind == "void" else f"ret {kind} %own"
+    return f"""
+define internal {" ".join(words)} {_by_way_of(name)}{taken} noinline {{
+  %slowpath.back = alloca [{_BACK} x i8], align 16
+  call void @slowpath_xdp_enter(ptr %slowpath.back)
+  %slowpath.again = call i32 @slowpath_xdp_mark(ptr %slowpath.back) returns_twice
+  %slowpath.jumped = icmp ne i32 %slowpath.again, 0
+  br i1 %slowpath.jumped, label %slowpath.next, label %slowpath.first
+slowpath.first:
+  {result}call {" ".join(words)} @{name}({", ".join(separated(taken[1:-1]))})
+  call void @slowpath_xdp_leave(ptr %slowpath.back)
+  {own}
+slowpath.next:
+  %slowpath.given = call i32 @slowpath_xdp_follow()
+  call void @slowpath_xdp_leave(ptr %slowpath.back)
+{_given(kind)}
+}}
+"""
+
+
+def _given(kind: str) -> str:
+    """What a program returned, as its caller takes it: the lower bits of a register."""
+    if kind == "void":
+        return "  ret void"
+    if kind == "i32":
+        return "  ret i32 %slowpath.given"
+    cast = "zext" if int(kind[1:]) > 32 else "trunc"  # noqa: PLR2004 - a register
+    as_taken = f"  %slowpath.taken = {cast} i32 %slowpath.given to {kind}\n"
+    return f"{as_taken}  ret {kind} %slowpath.taken"
+
+
+_HELPER = re.compile(
+    r"inttoptr \(i64 (\d+) to ptr\)\((ptr (?:\w+ |\w+\(\d+\) )*?@([\w.$-]+))?",
+)
+_BARRIER = re.compile(
+    r'^( +(%\S+) = )(?:tail )?call (\w+) asm (?:sideeffect )?"", '
+    r'"=r,0(?:,~\{\w+\})*"\(\w+ (%[\w.$-]+|-?\d+)\)(?: #\d+)?',
+    re.MULTILINE,
+)
+_NOTHING = re.compile(
+    r'^ +(?:tail )?call void asm sideeffect "", "[^"\n]*"\([^\n]*\n', re.MULTILINE
+)
+"""Barriers: what they name is not changed, as there is no instruction in them."""
+_OFFSET = re.compile(
+    r'^( +%\S+ = )load (i\d+), ptr @"llvm\.[\w.]+:\d+:(\d+)\$[\d:]*"(?:, align \d+)?',
+    re.MULTILINE,
+)
+_MAP = re.compile(r'^(@\S+ = )([^\n]*?)(, section "\.?maps")', re.MULTILINE)
+_WORDS = re.compile(r"\{ (i32 \d+(?:, i32 \d+){4})")
+"""What `struct bpf_map_def` says of a map: `maps.py` reads it again in the module that runs."""
+_STATIC = re.compile(
+    r"(?:tail )?call void asm sideeffect "
+    r'"r1 = \$0\\0A\\09r2 = \$1\\0A\\09r3 = \$2\\0A\\09call 12", "r,r,i,[^"]*"\('
+)
+"""`bpf_tail_call_static` of libbpf's bpf_helpers.h."""
+_BY_KEY, _QUEUES = frozenset({HASH, ARRAY, LRU, LPM, PORTS}), frozenset({QUEUE, STACK})
+_OF = {
+    1: _BY_KEY | {*OF_MAPS},
+    **dict.fromkeys((2, 3, 195), _BY_KEY),
+    **dict.fromkeys((87, 89), _QUEUES | {BLOOM}),
+    88: _QUEUES,
+    164: frozenset({HASH, ARRAY, LRU}),
+}
+"""By helper whose first argument is a map, of which maps it is here."""
+
+
+def ported(text: str) -> str:
+    """A module for BPF, after its passes, as the functions of `headers/nic/xdp.c` go with it."""
+    kinds = kinds_of(text)
+    text = MACHINE.sub("", for_here(USED.sub("", text)))
+    number = count()
+    text = _STATIC.sub(
+        lambda _: f"%slowpath.jump.{next(number)} = call i64 inttoptr (i64 {TAIL_CALL} to ptr)(",
+        text,
+    )
+    text = with_returns(text)
+    text = _NOTHING.sub("", _BARRIER.sub(r"\1freeze \3 \4", text))
+    text = _OFFSET.sub(r"\1add \2 0, \3", text)
+    called = dict[str, None]()
+
+    def helper(one: re.Match[str]) -> str:
+        name = _called(int(one[1]), kinds.get(one[3] or ""), one[3] or "")
+        called[name] = None
+        return f'@"{name}"({one[2] or ""}'
+
+    text = _HELPER.sub(helper, text)
+    text = _MAP.sub(_described, text)
+    return text + "".join(f'declare i64 @"{name}"(...)\n' for name in called)
+
+
+def _described(one: re.Match[str]) -> str:
+    """A map with room for what helpers are told of it; the object says what it holds."""
+    words = _WORDS.search(one[2])
+    if words is None:
+        return f"{one[1]}global [{SIZE} x i8] zeroinitializer{one[3]}"
+    rest = f"[{SIZE - 20} x i8]"
+    kind = f"{{ {'i32, ' * 5}{rest} }}"
+    return f"{one[1]}global {kind} {{ {words[1]}, {rest} zeroinitializer }}{one[3]}"
+
+
+def _called(number: int, kind: int | None, map_: str) -> str:
+    """The function that a helper is; one that is not there says what is missing."""
+    name = name_of(number)
+    if number in _OF and kind is not None and KINDS.get(kind) not in _OF[number]:
+        return f"{name} of a map of type {kind} ({map_})"
+    return name

@@ -1,0 +1,395 @@
+"""Initial content of maps."""
+
+import ctypes
+import struct
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import count, cycle, islice
+from typing import NamedTuple, NoReturn
+
+from slowpath.core.engine import objects
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.errors import InputError
+from slowpath.insights.source.entry import choose
+from slowpath.insights.source.functions import Function
+from slowpath.insights.trace.xdp_maps import (
+    ARRAY,
+    ARRAY_OF_MAPS,
+    BLOOM,
+    HASH,
+    LPM,
+    LRU,
+    OF_MAPS,
+    PORTS,
+    PROGRAMS,
+    QUEUE,
+    RING,
+    STACK,
+    Table,
+    table_of,
+)
+from slowpath.insights.trace.xdp_memory import Store
+
+_FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
+_INNER = ".inner"
+"""Behind the name of a map of maps: what the maps in it hold."""
+Entries = list[dict[str, str | int]]
+"""As witnesses have them: `key` and `value`, `program` or `map`, or `others`."""
+
+
+class Start(NamedTuple):
+    """What maps hold when the first packet comes, as it is given."""
+
+    object: bytes = b""
+    """The program as the kernel would load it; empty: clang makes none, or nobody needs it."""
+    lacking: str = ""
+    """Why clang makes none."""
+    maps: MapsFile | None = None
+
+
+NOTHING = Start()
+"""Maps are empty, and there are no program arrays or maps of maps."""
+
+
+class Contents(NamedTuple):
+    """The same, read for the tables that there are."""
+
+    entries: Mapping[str, Entries]
+    """By name of a map."""
+    given: str | None
+    """The file that says so; None: only the object does."""
+
+
+def called_last(file: str, start: Start) -> frozenset[str]:
+    """Programs that arrays of programs hold to begin with, by symbol; `file` names the source.
+
+    Raises:
+        InputError: when what maps hold cannot be read, or does not fit them.
+    """
+    if not start.object:
+        return frozenset()
+    found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
+    return frozenset(
+        str(one["program"]) for each in found.values() for one in each if "program" in one
+    )
+
+
+def contents_of(file: str, start: Start, tables: Sequence[Table]) -> Contents:
+    """Reads what maps hold; `file` names the source.
+
+    Raises:
+        InputError: when it cannot be read, does not fit the maps, or is of what does not run here.
+    """
+    given = None if start.maps is None else start.maps.name
+    if given is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
+        return Contents({}, None)
+    if not start.object:
+        reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
+        raise InputError(file, f"{reason}: {start.lacking}")
+    found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
+    kinds = {one.map.name: one.kind for one in tables}
+    entries = dict[str, Entries]()
+    for name, each in found.items():
+        outer = name.removesuffix(_INNER)
+        if not each:
+            continue
+        if outer != name and kinds.get(outer) in OF_MAPS:
+            for one in each:
+                within = {key: said for key, said in one.items() if key != "map"}
+                entries.setdefault(str(one["map"]), []).append(within)
+        elif kinds.get(name) in _FILLED:
+            entries.setdefault(name, []).extend(each)
+        else:
+            why = "variables begin as the source has them"
+            if name in kinds:
+                why = "maps of this type are empty here"
+            raise InputError(given or file, f"map {name}: {why}; leave it out")
+    return Contents(entries, given)
+
+
+def made_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
+    """The tables of maps that only `--maps` has, in maps of maps.
+
+    Raises:
+        InputError: when nothing says what one of them is like.
+    """
+    known, made = {one.map.name for one in tables}, list[Table]()
+    for table in tables:
+        if table.kind not in OF_MAPS:
+            continue
+        outer = table.map.name
+        for one in contents.entries.get(outer, ()):
+            name = str(one["map"])
+            if name in known:
+                continue
+            inner = table.map.inner
+            if inner is None:
+                why = f"nothing says what {name} is like (__array(values, ...))"
+                raise InputError(contents.given or file, f"map {outer}: {why}")
+            sizes = [
+                int(each["max_entries"])
+                for each in contents.entries.get(name, ())
+                if "max_entries" in each
+            ]
+            size = sizes[0] if sizes else inner.entries
+            made.append(
+                table_of(file, inner._replace(name=name, entries=size, line=table.map.line))
+            )
+            known.add(name)
+    return made
+
+
+_INSIDE = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
+"""What maps in maps of maps may be."""
+_MOST = 1 << 22
+"""Entries that are put into a map: each takes a call of its helper."""
+_OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
+"""Of keys and values that are made up; they are those of `slowpath measure`."""
+_REDIRECTED = (14, 16, 25)
+"""Maps of devices and CPUs, by `enum bpf_map_type`."""
+_ANY_SIZE = 1 << 12
+"""Flag of arrays that may have any number of elements in maps of maps (`BPF_F_INNER_MAP`)."""
+_WORD = 8
+_LENGTH = 4
+"""Bytes of a prefix that say how many bits it has."""
+_PORT = 4
+"""Bytes of a port's number; a program that is to run there stands behind it."""
+
+
+class Filling:
+    """Tables, and what is put into them."""
+
+    def __init__(
+        self,
+        file: str,
+        contents: Contents,
+        store: Store,
+        functions: Mapping[str, Function],
+        address: Callable[[str], int],
+    ) -> None:
+        """`address` is that of a symbol, 0 where there is none. Program arrays are filled here.
+
+        Raises:
+            InputError: when a map is to hold what does not run, or cannot be made up.
+        """
+        self._file, self._contents, self._store = file, contents, store
+        self._functions, self._address = functions, address
+        self._tables = [
+            one
+            for one in store.tables
+            if one.map.name in contents.entries and store.at.get(one.map.name)
+        ]
+        for table in self._tables:
+            if table.kind == PROGRAMS:
+                self._programs(table)
+            elif reason := _wrong(table, contents.entries[table.map.name]):
+                self._refuse(table, reason)
+        self._slots = {one.map.name: self._maps(one) for one in self._tables if one.kind in OF_MAPS}
+
+    @property
+    def held(self) -> frozenset[str]:
+        """Names of maps that hold something to begin with."""
+        return frozenset(self._contents.entries)
+
+    def fill(self) -> list[str]:
+        """Fills all other maps by what helpers do, which is recorded, too; notes on it."""
+        given, notes = self._contents.given, list[str]()
+        totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
+        if given is not None:
+            held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
+            said = ", ".join(held) or "none"
+            notes.append(f"maps hold entries to begin with: {said} ({given})")
+        for table in self._tables:
+            if table.kind == PROGRAMS:
+                continue
+            lost = self._fill(table) + totals[1]
+            totals[0] = totals[1] = 0
+            if lost:
+                what = f"{lost:,} entr{'y' if lost == 1 else 'ies'} that {given or self._file} has"
+                why = "found no free slot, or lost it: max_entries is too small"
+                notes.append(f"{what} for {table.map.name} {why}")
+        return notes
+
+    def _fill(self, table: Table) -> int:
+        """How many found no place."""
+        name = table.map.name
+        map_, entries = self._store.at[name], self._contents.entries[name]
+        if table.kind in OF_MAPS:
+            slots = self._slots[name].items()
+            return sum(self._put(table, key, struct.pack("<Q", one)) < 0 for key, one in slots)
+        if table.kind in (QUEUE, STACK, BLOOM):
+            push = self._helper("bpf_map_push_elem", 1)
+            values = list(_queued(table, entries))
+            values = values[::-1] if table.kind == STACK else values
+            return sum(push(map_, value, 0) < 0 for value in values)
+        elements = list(_elements(table, entries))
+        if table.kind not in (LPM, PORTS):
+            update = self._helper("bpf_map_update_elem", 2)
+            return sum(update(map_, *one, 0) < 0 for one in elements)
+        add = self._helper("slowpath_xdp_add", 2)
+        alike = {_looked_for(table, key): (key, value) for key, value in elements}
+        return sum(add(map_, *one, 0) < 0 for one in alike.values())
+
+    def _put(self, table: Table, key: bytes, map_: bytes) -> int:
+        """Puts a map into a map of maps; below 0: there is no place."""
+        if table.kind == ARRAY_OF_MAPS:
+            self._store.write(table, int.from_bytes(key, "little") * table.stride, map_)
+            return 0
+        at = self._store.at[table.map.name]
+        return self._helper("bpf_map_update_elem", 2)(at, key, map_, 0)
+
+    def _maps(self, table: Table) -> dict[bytes, int]:
+        """What a map of maps holds: by key, where helpers are told of the map."""
+        tables, found = {one.map.name: one for one in self._store.tables}, dict[bytes, int]()
+        for one in self._contents.entries[table.map.name]:
+            key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
+            at = None if inner is None else self._store.at.get(inner.map.name)
+            reason = f"it holds {one['map']}, which is no map of the source"
+            if inner is not None and at is not None:
+                reason = _wrong_within(table, key, inner)
+                found[key] = at
+            if reason:
+                self._refuse(table, reason)
+        if len(found) > table.map.entries:
+            self._refuse(table, f"{len(found)} maps are more than its {table.map.entries}")
+        return found
+
+    def _refuse(self, table: Table, reason: str) -> NoReturn:
+        """What a map is to hold does not go."""
+        where = table.map.line
+        place = f"{where.file}:{where.line}: " if where and self._contents.given is None else ""
+        named = self._contents.given or self._file
+        raise InputError(named, f"{place}map {table.map.name}: {reason}")
+
+    def _helper(self, name: str, pointers: int) -> Callable[..., int]:
+        """A function of a map, so many addresses and a number, which it need not take."""
+        kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
+        return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
+
+    def _programs(self, table: Table) -> None:
+        """Puts the addresses of programs into an array of them."""
+        for one in self._contents.entries[table.map.name]:
+            (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
+            program = choose(self._file, self._functions, str(one["program"]))
+            if not program.xdp or index >= table.map.entries:
+                why = "is no XDP program" if not program.xdp else f"is in slot {index}"
+                reason = f"map {table.map.name}: {program.function.shown} {why}"
+                raise InputError(self._contents.given or self._file, f"{reason}; leave it out")
+            address = struct.pack("<Q", self._address(program.function.name))
+            self._store.write(table, index * table.stride, address)
+
+
+def _wrong(table: Table, entries: Entries) -> str | None:
+    """Why a map cannot be filled; None where it can."""
+    if _size(entries) > _MOST:
+        return f"more than {_MOST:,} entries are not filled in; fewer `others`"
+    if table.kind in (QUEUE, STACK):
+        return None
+    what, size = (
+        ("values", table.map.value_size) if table.kind == BLOOM else ("keys", table.map.key)
+    )
+    if _size(entries) > 1 << 8 * min(size, _WORD):
+        return f"there are not so many {what} of {size} bytes"
+    if table.kind == LPM and (reason := _too_long(table, entries)):
+        return reason
+    values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
+    if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
+        return "programs behind devices and CPUs do not run here; leave them out"
+    return None
+
+
+def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
+    """Why a map of maps cannot hold a map under a key, as the kernel asks; empty: it can."""
+    name, wanted = inner.map.name, table.map.inner
+    if inner.kind not in _INSIDE:
+        return f"it holds {name}, of type {inner.map.kind}, which does not run there"
+    if (
+        table.kind == ARRAY_OF_MAPS
+        and (index := int.from_bytes(key, "little")) >= table.map.entries
+    ):
+        return f"{name} is in slot {index}, where max_entries is {table.map.entries}"
+    if wanted is None:
+        return ""
+    alike = {
+        "type": (inner.map.kind, wanted.kind),
+        "size of keys": (inner.map.key, wanted.key),
+        "size of values": (inner.map.value_size, wanted.value_size),
+        "map_flags": (inner.map.flags, wanted.flags),
+    }
+    if wanted.kind == ARRAY and not wanted.flags & _ANY_SIZE:
+        alike["max_entries"] = (inner.map.entries, wanted.entries)
+    for what, (own, said) in alike.items():
+        if own != said:
+            return f"it holds {name}, whose {what} is {own}, not {said} as in its definition"
+    return ""
+
+
+def _too_long(table: Table, entries: Entries) -> str | None:
+    """Which prefix has more bits than the addresses of its trie."""
+    most = 8 * (table.map.key - _LENGTH)
+    for number, one in enumerate(entries, 1):
+        if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > most:
+            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {most}"
+    return None
+
+
+def _size(entries: Entries) -> int:
+    """How many there are, those that are only counted too."""
+    return sum(int(one.get("others", 1)) for one in entries)
+
+
+def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
+    """Values in the order in which they come out; those that are made up are last.
+
+    In bloom filters, these are all different.
+    """
+    given = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
+    others = sum(int(one.get("others", 0)) for one in entries)
+    yield from given
+    if table.kind == BLOOM:
+        yield from _further({*given}, others, table.map.value_size)
+    else:
+        yield from [_any(table)] * others
+
+
+def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
+    """Keys with values; those that are made up are last."""
+    known = set[bytes]()
+    for one in entries:
+        if "value" in one:
+            key = bytes.fromhex(str(one["key"]))
+            known.add(key)
+            yield key, bytes.fromhex(str(one["value"]))
+    others = sum(int(one.get("others", 0)) for one in entries)
+    yield from ((key, _any(table)) for key in _further(known, others, table.map.key))
+
+
+def _further(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
+    """Keys, or values, that are made up and not yet there."""
+    every = (made_up(number, size) for number in count())
+    return islice((one for one in every if one not in known), others)
+
+
+def made_up(number: int, size: int) -> bytes:
+    """The key of an entry that is only counted."""
+    word = (_OTHER | number).to_bytes(_WORD, "little")
+    if size < _WORD:
+        word = bytes(byte ^ _MIXED for byte in word)
+    return bytes(islice(cycle(word), size))
+
+
+def _any(table: Table) -> bytes:
+    return bytes([_MIXED]) * table.map.value_size
+
+
+def _looked_for(table: Table, key: bytes) -> bytes:
+    """What two keys have in common that are one: of a prefix, its length and its bits."""
+    if table.kind != LPM:
+        return key
+    length, address = key[:_LENGTH], key[_LENGTH:]
+    prefix = int.from_bytes(address, "big") >> 8 * len(address) - _prefix(key)
+    return length + prefix.to_bytes(len(address), "big")
+
+
+def _prefix(key: bytes) -> int:
+    """Bits of a prefix."""
+    return int.from_bytes(key[:_LENGTH], "little")

@@ -1,0 +1,242 @@
+"""BPF maps of a source, and their tables on a card.
+
+Sources: libbpf's definitions of maps, by types (`__uint(type, ...)` is a pointer to an array of so
+many elements, `__type(key, ...)` one to the type, `__array(values, ...)` an array of pointers to
+what a map of maps holds) and by `struct bpf_map_def`; kernel/bpf/bloom_filter.c.
+"""
+
+import re
+from typing import NamedTuple
+
+from slowpath.core.errors import InputError
+from slowpath.insights.blocks.map_types import DEFINED, OLD, members, parts_of, value
+from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
+from slowpath.insights.source.metadata import Line, Metadata, Node
+
+SIZE = 80
+"""Bytes of `struct map` in `headers/nic/xdp.c`."""
+HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, RING = 1, 2, 3, 9, 11, 14, 22, 23, 27
+ARRAY_OF_MAPS, HASH_OF_MAPS, BLOOM = 12, 13, 30
+OF_MAPS = (ARRAY_OF_MAPS, HASH_OF_MAPS)
+KINDS = {
+    HASH: HASH,
+    5: HASH,
+    25: HASH,
+    ARRAY: ARRAY,
+    6: ARRAY,
+    LRU: LRU,
+    10: LRU,
+    LPM: LPM,
+    PROGRAMS: PROGRAMS,
+    PORTS: PORTS,
+    16: PORTS,
+    17: PORTS,
+    QUEUE: QUEUE,
+    STACK: STACK,
+    ARRAY_OF_MAPS: ARRAY_OF_MAPS,
+    HASH_OF_MAPS: HASH_OF_MAPS,
+    BLOOM: BLOOM,
+}
+"""What a map is here, by `enum bpf_map_type`. One for each CPU is that of one CPU; devices, CPUs
+and sockets by number are ports."""
+SLOTS = 4
+"""Of a bucket."""
+_WORD, _TAG = 8, 4
+_LARGEST = 1 << 32
+_HASHES, _MOST_BITS = 5, 1 << 31
+"""Of bloom filters: hashes where nobody says how many, and bits above which there are 2^32."""
+_ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
+
+
+class Map(NamedTuple):
+    """A map, as the source defines it."""
+
+    name: str
+    kind: int
+    entries: int
+    key: int
+    """Bytes."""
+    value: Type | None
+    """None: it has none, or nothing says what is in it."""
+    value_size: int
+    key_type: Type | None
+    line: Line | None
+    extra: int = 0
+    """Hashes of a bloom filter; 0: as many as the kernel takes."""
+    flags: int = 0
+    """`BPF_F_*`."""
+    inner: "Map | None" = None
+    """What the maps in a map of maps are like."""
+
+
+class Table(NamedTuple):
+    """What a map is on a card: entries in a row."""
+
+    map: Map
+    buckets: int
+    """Of a bloom filter, its hashes."""
+    slots: int
+    stride: int
+    key_at: int
+    value_at: int
+    layout: Type
+    """All of it."""
+
+    @property
+    def kind(self) -> int:
+        """What it is here, by the numbers of `enum bpf_map_type`."""
+        return KINDS.get(self.map.kind, self.map.kind)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.layout.size
+
+    @property
+    def variable(self) -> Variable:
+        """The table as a variable of the source."""
+        return Variable(self.map.name, self.layout, self.map.line)
+
+
+class Looked(NamedTuple):
+    """How often something was looked for in a map since it is there."""
+
+    found: int
+    """Of program arrays only."""
+    missed: int
+    chance: float = 0.0
+    """Of a bloom filter, the share of values that it has though nobody put them in."""
+
+
+def kinds_of(text: str) -> dict[str, int]:
+    """By name of a map, its `enum bpf_map_type`."""
+    if not _ALL.search(text):
+        return {}
+    metadata = Metadata(text)
+    return {one.name: one.kind for one in maps_of(text, metadata, Layouts(text, metadata))}
+
+
+def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
+    """The maps that a module defines."""
+    found = dict[str, Map]()
+    for one in OLD.finditer(text):
+        words = [int(number) for number in re.findall(r"i32 (\d+)", one[0])]
+        line = _line(layouts, one[2])
+        sizes = (words[3], words[1], None, words[2])
+        found[one[2]] = Map(one[2], words[0], *sizes, None, line, flags=words[4])
+    for name, _, expression in DEFINED.findall(text):
+        if name in found:
+            continue
+        parts = members(metadata, int(expression))
+        found[name] = _defined(name, parts, metadata, layouts)._replace(line=_line(layouts, name))
+    return list(found.values())
+
+
+def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
+    """A map by the members of its definition."""
+    values, types, inner = dict[str, int](), dict[str, Type | None](), None
+    for number, node in parts:
+        said = value(metadata, number)
+        if said is not None:
+            values[node.text("name")] = said
+        pointer = metadata.node(node.reference("baseType"))
+        if node.text("name") in ("key", "value") and pointer is not None:
+            types[node.text("name")] = layouts.type_of(pointer.reference("baseType"))
+        if node.text("name") == "values" and pointer is not None:
+            held = metadata.node(pointer.reference("baseType"))
+            within = parts_of(metadata, None if held is None else held.reference("baseType"))
+            inner = _defined(name, within, metadata, layouts) if within else None
+    key, content = types.get("key"), types.get("value")
+    return Map(
+        name,
+        values.get("type", 0),
+        values.get("max_entries", 0),
+        values.get("key_size", 0) if key is None else key.size,
+        content,
+        values.get("value_size", 0) if content is None else content.size,
+        key,
+        None,
+        values.get("map_extra", 0),
+        values.get("map_flags", 0),
+        inner,
+    )
+
+
+def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
+    """The tables of a module that has maps.
+
+    Raises:
+        InputError: when one is larger than there is room for.
+    """
+    return [table_of(file, one) for one in maps_of(text, metadata, layouts)]
+
+
+def table_of(file: str, one: Map) -> Table:
+    """The table that a map is.
+
+    Raises:
+        InputError: when it is larger than there is room for.
+    """
+    table = _table(one)
+    if table.size > _LARGEST:
+        where = f"{one.line.file}:{one.line.line}: " if one.line else ""
+        reason = f"{where}map {one.name} has {table.size:,} bytes; 4 GiB is the most"
+        raise InputError(file, f"{reason} that is run")
+    return table
+
+
+def _table(one: Map) -> Table:
+    kind = KINDS.get(one.kind, one.kind)
+    if kind in OF_MAPS:
+        one = one._replace(value=Type("map", _WORD), value_size=_WORD)
+    content = one.value or Type("bytes", one.value_size)
+    if kind in (HASH, LRU, LPM, HASH_OF_MAPS):
+        slots = 1 if kind == LPM else SLOTS
+        buckets = -(-max(1, one.entries) // slots)
+        return _slotted(one, content, buckets, slots)
+    if kind == PORTS:
+        return _slotted(one, content, one.entries, 1)
+    if kind == PROGRAMS:
+        content = Type("program", _WORD)
+    if kind == BLOOM:
+        return Table(one, one.extra or _HASHES, 0, 0, 0, 0, Type("bits", _bits(one) // 8))
+    if kind in (ARRAY, PROGRAMS, QUEUE, STACK, ARRAY_OF_MAPS):
+        stride = _up(max(1, content.size), _WORD)
+        element = content
+        if stride != content.size:
+            element = Type("", stride, (Field("value", 0, content, None),), ours=True)
+        whole = Type(content.name, stride * one.entries, element=element, length=one.entries)
+        return Table(one, one.entries, 1, stride, 0, 0, whole)
+    size = one.entries if kind == RING else 0
+    return Table(one, 0, 0, 0, 0, 0, Type("bytes", size))
+
+
+def _bits(one: Map) -> int:
+    """Of a bloom filter, as many as the kernel takes: a power of two."""
+    bits = one.entries * (one.extra or _HASHES) // 5 * 7
+    return 1 << 32 if bits > _MOST_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
+
+
+def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:
+    key = one.key_type or Type("bytes", one.key)
+    key_at = _up(_TAG, max(_TAG, key.align))
+    value_at = _up(key_at + one.key, _WORD if one.value_size >= _WORD else _TAG)
+    stride = _up(value_at + one.value_size, _WORD)
+    fields = [
+        Field("tag", 0, Type("__u32", _TAG), None),
+        Field("key", key_at, key, None),
+        Field("value", value_at, content, None),
+    ]
+    slot = Type("slot", stride, tuple(each for each in fields if each.type.size), ours=True)
+    count = buckets * slots
+    whole = Type("table", stride * count, element=slot, length=count, ours=True)
+    return Table(one, buckets, slots, stride, key_at, value_at, whole)
+
+
+def _line(layouts: Layouts, name: str) -> Line | None:
+    found = layouts.variable(name)
+    return None if found is None else found.line
+
+
+def _up(number: int, to: int) -> int:
+    return -(-number // to) * to

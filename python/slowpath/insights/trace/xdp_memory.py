@@ -1,0 +1,144 @@
+"""Memory of XDP programs: packets, context and tables."""
+
+import ctypes
+import mmap
+import struct
+from collections.abc import Callable, Sequence
+
+from slowpath.insights.trace.xdp_maps import BLOOM, SIZE, Looked, Table
+
+PACKETS = 1 << 17
+"""Bytes of the region that packets are in."""
+CONTEXT = 64
+_PAGE = mmap.PAGESIZE
+_NONE, _READ_WRITE = 0, 3
+_PRIVATE, _ANONYMOUS, _NOT_REPLACING = 2, 0x20, 0x100000  # of mmap(2), on Linux
+_FIRST, _LAST, _STEP = 0x1000_0000, 0x7000_0000, 0x0100_0000
+_HEADROOM, _HEADER = 256, 40
+"""Bytes in front of a packet, and those of them that the kernel keeps (`struct xdp_frame`)."""
+_TAILROOM = 4096 - _HEADROOM - 320
+"""Bytes that a packet and what is appended have in a page, as in test runs of the kernel."""
+_DEVICE = 1
+_FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
+_PIECE = 1 << 20
+_LOOKED = struct.Struct("<QQ")
+"""The end of what helpers are told of a map; they count it."""
+
+
+class Arena:
+    """A context, and a packet that ends where nobody may read on."""
+
+    def __init__(self) -> None:
+        """Takes memory whose addresses have 32 bits.
+
+        Raises:
+            MemoryError: when there is none.
+        """
+        libc = ctypes.CDLL(None, use_errno=True)
+        whole = 3 * _PAGE + PACKETS  # a context, a guard, packets, a guard
+        start = _low(libc, whole)
+        for guard in (start + _PAGE, start + whole - _PAGE):
+            if libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(_PAGE), _NONE):
+                raise MemoryError("pages cannot be protected")
+        self.context, self.packets = start, start + 2 * _PAGE
+
+    def place(self, data: bytes) -> int:
+        """Puts a packet there; the address of its context."""
+        end = self.packets + PACKETS
+        start = end - len(data)
+        ctypes.memset(start - _HEADROOM, 0, _HEADROOM)
+        ctypes.memmove(start, data, len(data))
+        room = max(0, _TAILROOM - len(data))
+        low = start - _HEADROOM + _HEADER
+        frame = _FRAME.pack(start, end, start, _DEVICE, 0, 0, low, room)
+        ctypes.memmove(self.context, frame, len(frame))
+        return self.context
+
+    def packet(self) -> bytes:
+        """The packet as a program has left it, behind its metadata, as the kernel gives it."""
+        _, end, start = struct.unpack("<3I", ctypes.string_at(self.context, 12))
+        return ctypes.string_at(start, end - start)
+
+
+def _low(libc: ctypes.CDLL, size: int) -> int:
+    take = libc.mmap
+    take.restype = ctypes.c_void_p
+    kinds = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int)
+    take.argtypes = [*kinds, ctypes.c_long]
+    flags = _PRIVATE | _ANONYMOUS | _NOT_REPLACING
+    for hint in range(_FIRST, _LAST, _STEP):
+        found = take(hint, size, _READ_WRITE, flags, -1, 0)
+        if found == hint:
+            return hint
+        if found not in (None, ctypes.c_void_p(-1).value):  # an old kernel, which gives another
+            libc.munmap(ctypes.c_void_p(found), ctypes.c_size_t(size))
+    raise MemoryError("there is no memory whose addresses have 32 bits")
+
+
+class Store:
+    """The memory of all tables; zero, and taken from the system as it is written."""
+
+    def __init__(self, tables: Sequence[Table], made: Sequence[Table] = ()) -> None:
+        """`made` are tables of maps that the source does not name."""
+        self._own = {one.map.name: ctypes.create_string_buffer(SIZE) for one in made}
+        self.at = dict[str, int]()
+        """By name of a map, where helpers are told of it; those that are nowhere are left out."""
+        tables = self.tables = [*tables, *made]
+        self._memory = [mmap.mmap(-1, max(1, one.size)) for one in tables]
+        self.addresses = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in self._memory]
+
+    @property
+    def names(self) -> list[str]:
+        """Symbols of the maps."""
+        return [one.map.name for one in self.tables]
+
+    def describe(self, address: Callable[[str], int]) -> None:
+        """Tells the helpers of each map what it is; `address` is that of its symbol."""
+        for one, data in zip(self.tables, self.addresses, strict=True):
+            own = self._own.get(one.map.name)
+            at = address(one.map.name) if own is None else ctypes.addressof(own)
+            if not at:  # no function names it
+                continue
+            self.at[one.map.name] = at
+            kinds = (one.kind, one.map.key, one.map.value_size, one.map.entries)
+            shape = (one.buckets, one.slots, one.stride, one.key_at, one.value_at, 0)
+            said = _MAP.pack(*kinds, *shape, data, one.size, 0, 0, 0)
+            ctypes.memmove(at, said, min(len(said), SIZE))
+
+    def looked(self) -> dict[str, Looked]:
+        """By name of a map, what helpers have looked for in it."""
+        end = SIZE - _LOOKED.size
+        said = {
+            name: Looked(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
+            for name, start in self.at.items()
+        }
+        for table, bits in zip(self.tables, self._memory, strict=True):
+            if table.kind == BLOOM and table.map.name in said:
+                chance = (_ones(bits) / (8 * table.size)) ** table.buckets
+                said[table.map.name] = said[table.map.name]._replace(chance=chance)
+        return said
+
+    def write(self, table: Table, at: int, data: bytes) -> None:
+        """Puts bytes somewhere into a table."""
+        self._memory[self.tables.index(table)][at : at + len(data)] = data
+
+    def entries(self, name: str) -> dict[bytes, bytes]:
+        """What a hash table or an array has: by key, the value."""
+        number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
+        one, found = self.tables[number], dict[bytes, bytes]()
+        data = self._memory[number]
+        for slot in range(one.buckets * one.slots):
+            at = slot * one.stride
+            if not one.value_at:  # an array
+                found[struct.pack("<I", slot)] = data[at : at + one.map.value_size]
+                continue
+            if struct.unpack_from("<I", data, at)[0]:
+                key = data[at + one.key_at : at + one.key_at + one.map.key]
+                found[key] = data[at + one.value_at : at + one.value_at + one.map.value_size]
+        return found
+
+
+def _ones(bits: mmap.mmap) -> int:
+    """How many bits are set, piece by piece."""
+    pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
+    return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

@@ -1,0 +1,131 @@
+"""XDP programs in C as sources that run on this machine."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from slowpath.core.clang import Form, compile_c
+from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.sources import Clang
+from slowpath.insights.blocks.steps import (
+    AS_IT_IS,
+    AS_OBJECT,
+    NAMES,
+    OPTIMISED,
+    from_llvm,
+    language,
+    named,
+)
+from slowpath.insights.source.framework import HEADERS
+from slowpath.insights.source.sources import Source, is_for_kernel, is_xdp, load_source
+from slowpath.insights.trace.xdp_host_ir import ported
+from slowpath.insights.trace.xdp_maps import BLOOM, OF_MAPS, PROGRAMS, Looked, Table, kinds_of
+
+_OWN = re.compile(r"^define (?:internal|private|available_externally) ", re.MULTILINE)
+_SUPPORT = Form(
+    (
+        *("-O1", "-g", "-w", "-emit-llvm", "-fno-strict-aliasing", "-fwrapv"),
+        *("-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-unroll-loops"),
+        *("-fno-vectorize", "-fno-slp-vectorize"),
+    ),
+    "bc",
+    "bitcode",
+    kernel=False,
+)
+_READ = Form(
+    (
+        *(*AS_IT_IS, NAMES, "-S", "-emit-llvm", "-femit-all-decls"),
+        *("-fno-strict-aliasing", "-fwrapv"),
+    ),
+    "ll",
+    "text of LLVM",
+    kernel=True,
+)
+
+
+def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
+    """Reads a source that is to run: an XDP program as it is compiled for BPF.
+
+    `filled`: something is put into its maps, for which they are read in the object; else that is
+    made of programs only that have arrays of others, or maps of maps, since the object says what is
+    in these.
+
+    What does not compile for this machine and is meant for the kernel, is compiled for BPF, too.
+
+    Raises:
+        InputError: when it cannot be read or compiled.
+        StoppedError: when there is no time left to compile it.
+    """
+    source = None if is_xdp(file) else _load_here(file, clang)
+    if source is not None:
+        return source
+    text = language(file, clang)
+    support = compile_c(str(HEADERS / "nic" / "xdp.c"), clang._replace(flags=()), _SUPPORT)
+    ran = ported(text).encode()
+    source = Source(file, ran, "text", compiled=False, support=support)
+    if not filled and not {PROGRAMS, *OF_MAPS} & {*kinds_of(text).values()}:
+        return source
+    try:
+        return source._replace(object=from_llvm(file, text, clang, AS_OBJECT))
+    except StoppedError:
+        raise
+    except InputError as problem:
+        return source._replace(lacking=problem.reason.removeprefix("no code for BPF: "))
+
+
+def _load_here(file: str, clang: Clang) -> Source | None:
+    """A source as it compiles for this machine; None: it does not, and is meant for the kernel."""
+    try:
+        return load_source(file, clang)
+    except StoppedError:
+        raise
+    except InputError:
+        if not is_for_kernel(file):
+            raise
+        return None
+
+
+def load_examined(file: str, clang: Clang) -> Source:
+    """Reads a source whose functions are called one by one, with arguments that are made up.
+
+    A source for the kernel that does not compile for this machine is compiled for BPF, each
+    function by itself, with those that are part of who calls them; of helpers of the kernel, none
+    is there.
+
+    Raises:
+        InputError: when it cannot be read or compiled.
+        StoppedError: when there is no time left to compile it.
+    """
+    source = _load_here(file, clang)
+    if source is not None:
+        return source
+    read = _OWN.sub("define ", compile_c(file, clang, _READ).decode(errors="replace"))
+    text = ported(named(from_llvm(file, read, clang, OPTIMISED).decode(errors="replace")))
+    return Source(file, text.encode(), "text", compiled=True)
+
+
+_FILL = "--maps FILE fills it"
+_ZERO_SEED = 1 << 6
+"""Flag of bloom filters that have no random seed (`BPF_F_ZERO_SEED`)."""
+_LEAST = 1e-4
+
+
+def missing(
+    tables: Sequence[Table], looked: Mapping[str, Looked], held: Collection[str]
+) -> list[str]:
+    """Notes on maps by what was looked for in them; those of `held` had entries at some time."""
+    notes = list[str]()
+    for table in tables:
+        name = table.map.name
+        found, missed, chance = looked.get(name, Looked(0, 0))
+        if table.kind == PROGRAMS and missed:
+            often = f"{missed:,} of {found + missed:,} times"
+            notes.append(f"bpf_tail_call found no program in {name}, {often}; {_FILL}")
+        elif missed and name not in held:
+            ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
+            notes.append(f"nothing was ever in {name}: {ups} missed; {_FILL}")
+        if table.kind == BLOOM and chance and not table.map.flags & _ZERO_SEED:
+            share = f"{100 * chance:.2g} %" if chance >= _LEAST else "fewer than 0.01 %"
+            why = f"hashes of {name} begin with 0, where the kernel takes a random number"
+            what = "of the values that nobody put in are found by chance in the end, others there"
+            notes.append(f"{why}: {share} {what}")
+    return notes

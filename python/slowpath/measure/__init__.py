@@ -1,0 +1,1 @@
+"""The slice `measure`: slowest paths, timed in the running kernel."""

@@ -1,0 +1,121 @@
+"""Paths on cold caches."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath.core.engine import kernel
+from slowpath.core.errors import InputError
+from slowpath.measure.bench import ColdBench
+from slowpath.measure.documents import ColdPath, MeasuredPath, MeasuredProgram
+from slowpath.measure.machine.processor import Cache
+from slowpath.measure.programs import PreparedProgram
+from slowpath.measure.sampling import Measured, Quota, Told, measure
+from slowpath.measure.statistics import Estimate, estimate
+
+_LOADS = 3
+"""Fewest loads: each fills the maps anew, which takes its time."""
+_MUCH = 1.5
+"""How much longer than on hot caches a path takes for it to be part of the conclusion."""
+
+
+class _Found(NamedTuple):
+    path: MeasuredPath
+    case: kernel.Cold
+
+
+def last_level(caches: Sequence[Cache]) -> int | None:
+    """Bytes of the largest cache that data are in; None where no size is known."""
+    sizes = [each["bytes"] for each in caches if each["kind"] != "Instruction"]
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def measure_cold(
+    station: kernel.Station,
+    program: PreparedProgram,
+    cache_bytes: int | None,
+    quota: Quota,
+    told: Told,
+) -> None:
+    """Measures the paths of a program that were measured on hot caches, and notes it with them."""
+    found: list[_Found] = []
+    rows = [program.record["paths"][number] for number in program.numbers]
+    for done, (path, case) in enumerate(zip(rows, program.cases, strict=True)):
+        if path["measured_ns"] is None:
+            continue
+        if cache_bytes is None:
+            path["cold_reason"] = "the size of the caches is not known"
+        elif not told.preparing(done, len(rows)):
+            path["cold_reason"] = "interrupted before it was measured"
+        else:
+            try:
+                found.append(_Found(path, kernel.cool_case(station, case, cache_bytes)))
+            except InputError as problem:
+                path["cold_reason"] = problem.reason
+    if not found or cache_bytes is None:
+        return
+    bench = ColdBench(station, [each.case for each in found])
+    try:
+        outcome = measure(bench, quota._replace(fewest_loads=_LOADS), told.measuring)
+    except InputError as problem:
+        for each in found:
+            each.path["cold_reason"] = problem.reason
+        return
+    for number, each in enumerate(found):
+        cold, empty = outcome.subjects[2 * number : 2 * number + 2]
+        value = _beyond(cold, empty, program.record["baseline_ns"] or 0.0)
+        if value is None:
+            each.path["cold_reason"] = outcome.why(2 * number)
+        else:
+            each.path["cold"] = _cold(each, value, cache_bytes)
+    _conclude(program.record)
+
+
+def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
+    """Nanoseconds of a run in the kernel's loop.
+
+    Of each load it is what the path takes beyond an empty program with the same packets, and what
+    an empty one takes in the loop.
+    """
+    if cold is None or empty is None:
+        return None
+    pairs = zip(cold.loads, empty.loads, strict=True)
+    values = [a - b + baseline for a, b in pairs if a is not None and b is not None]
+    return estimate(values) if values else None
+
+
+def _cold(found: _Found, value: Estimate, cache_bytes: int) -> ColdPath:
+    path, case = found
+    hot, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
+    low, high = value.interval.known
+    return {
+        "measured_ns": value.value,
+        "spread_ns": value.spread,
+        "low_ns": low,
+        "high_ns": high,
+        "differs": abs(value.value - hot) > spread + value.spread,
+        "flows": case.flows,
+        "entry_bytes": case.entry_bytes,
+        "cache_bytes": cache_bytes,
+        "varied": case.varied,
+        "limited": case.limited,
+    }
+
+
+def _conclude(record: MeasuredProgram) -> None:
+    """Adds to the conclusion where a path takes much longer on cold caches."""
+    worst: tuple[float, MeasuredPath, ColdPath] | None = None
+    for path in record["paths"]:
+        cold, hot = path["cold"], path["measured_ns"]
+        if cold is None or not hot or not cold["differs"]:
+            continue
+        factor = cold["measured_ns"] / hot
+        if factor >= _MUCH and (worst is None or factor > worst[0]):
+            worst = factor, path, cold
+    if worst is None or record["conclusion"] is None:
+        return
+    factor, path, cold = worst
+    where = "" if cold["limited"] is not None else " beyond the caches"
+    record["conclusion"] += (
+        f" With {cold['flows']:,} flows{where}, path {path['rank']} takes {factor:.1f} times as "
+        "long."
+    )

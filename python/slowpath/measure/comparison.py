@@ -1,0 +1,199 @@
+"""Comparison of two versions of programs, measured in turns."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from slowpath.bound.outcomes import Analysed
+from slowpath.core.engine import kernel, objects
+from slowpath.core.errors import DisagreementError, InputError
+from slowpath.measure.documents import ComparedPath, ComparedVersions, MeasuredProgram
+from slowpath.measure.programs import PreparedProgram, measure_together
+from slowpath.measure.sampling import Measured, Progress, Quota, ratio
+from slowpath.measure.statistics import Estimate
+
+FEWEST_LOADS = 10
+"""A difference is to be trusted: with fewer loads, intervals are wide anyway."""
+_SAME = "same packet"
+
+
+class Pair(NamedTuple):
+    """A program of the old file and the one that it has become; None: there is none."""
+
+    old: int | None
+    new: int | None
+
+
+def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair]:
+    """Which programs of two files belong together: those of the same name, or the only ones."""
+    if len(old) == len(new) == 1:
+        return [Pair(0, 0)]
+    names = {analysed.result["program"]: number for number, analysed in enumerate(new)}
+    pairs = [Pair(number, names.pop(one.result["program"], None)) for number, one in enumerate(old)]
+    return pairs + [Pair(None, number) for number in names.values()]
+
+
+class SamePacket(NamedTuple):
+    """What the new program does with the packet and the maps of the old one's slowest path."""
+
+    case: kernel.Case | None
+    error: str | None = None  # why it cannot be timed
+    report: str | None = None  # where kernel and interpreter disagree: what it takes to report it
+
+
+def same_packet(
+    station: kernel.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
+) -> SamePacket:
+    """Has the new program run with the packet and the maps of the old one's slowest path.
+
+    `maps` is the text of `--maps`.
+    """
+    if not old.witnesses:
+        return SamePacket(None, "no path of the old program could be prepared")
+    if new.task.object is None or new.task.program is None:
+        return SamePacket(None, "the new program cannot be run")
+    subject = objects.Subject(new.task.file, new.task.object, new.task.program.number, None)
+    try:
+        case = kernel.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
+    except DisagreementError as problem:
+        return SamePacket(None, problem.reason, problem.report)
+    except InputError as problem:
+        return SamePacket(None, problem.reason)
+    return SamePacket(case)
+
+
+def until_decided(
+    quota: Quota,
+    programs: tuple[PreparedProgram, PreparedProgram],
+    decided: Callable[[ComparedPath], bool],
+) -> Quota:
+    """The quota, but going on until the comparison of the slowest paths decides what is asked."""
+
+    def enough(subjects: Sequence[Measured | None]) -> bool:
+        return decided(_row("slowest", *_slowest(programs, subjects)))
+
+    return quota._replace(decided=enough)
+
+
+def _slowest(
+    programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
+) -> tuple[Measured | None, Measured | None]:
+    """The slowest path of each program, by time; all paths of both are the first subjects."""
+    split = len(programs[0].cases)
+    end = split + len(programs[1].cases)
+    old, new = programs
+    return (
+        _first(_complete(old.cases, subjects[:split])),
+        _first(_complete(new.cases, subjects[split:end])),
+    )
+
+
+def _complete(
+    cases: Sequence[kernel.Case], rows: Sequence[Measured | None]
+) -> list[Measured | None]:
+    """Rows of cases, with None in place of those that were timed without some of their calls."""
+    return [None if case.omitted else row for case, row in zip(cases, rows, strict=True)]
+
+
+def _ratio_of_slowest(
+    programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
+) -> Estimate | None:
+    old, new = _slowest(programs, subjects)
+    return None if old is None or new is None else ratio(old, new)
+
+
+def compare(
+    station: kernel.Station,
+    programs: tuple[PreparedProgram, PreparedProgram],
+    same: SamePacket,
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+) -> ComparedVersions:
+    """Measures two programs in turns, writes into their records what they take, and compares.
+
+    Raises:
+        InputError: when the kernel does not take a path any more.
+    """
+    old, new = programs
+    extra = [] if same.case is None else [same.case]
+    if old.cases and new.cases:
+        quota = quota._replace(between=partial(_ratio_of_slowest, programs))
+    together = measure_together(station, programs, quota, go_on, extra)
+    olds, news = together.subjects
+    complete_old = _complete(old.cases, [olds[number] for number in old.numbers])
+    complete_new = _complete(new.cases, [news[number] for number in new.numbers])
+    packet = _row(
+        _SAME,
+        olds[old.numbers[0]] if old.numbers else None,
+        together.extra[0] if together.extra else None,
+    )
+    packet["error"], packet["report"] = same.error or packet["error"], same.report
+    paths = [
+        _row("slowest", _first(complete_old), _first(complete_new)),
+        packet,
+        _row("fastest", _last(complete_old), _last(complete_new)),
+    ]
+    compared: ComparedVersions = {
+        "old": _named(old.record),
+        "new": _named(new.record),
+        "paths": paths,
+        "conclusion": _conclusion(paths[0]),
+    }
+    return compared
+
+
+def _named(record: MeasuredProgram) -> str:
+    return f"{record['file']}:{record['program']}"
+
+
+def _first(rows: Sequence[Measured | None]) -> Measured | None:
+    """The slowest by time."""
+    known = [row for row in rows if row is not None]
+    return max(known, key=lambda row: row.run.value, default=None)
+
+
+def _last(rows: Sequence[Measured | None]) -> Measured | None:
+    known = [row for row in rows if row is not None]
+    return min(known, key=lambda row: row.run.value, default=None)
+
+
+def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
+    found = None if old is None or new is None else ratio(old, new)
+    if found is not None and not math.isfinite(found.interval.half_width):
+        found = None
+    return {
+        "path": path,
+        "old_ns": None if old is None else old.run.value,
+        "new_ns": None if new is None else new.run.value,
+        "ratio": None if found is None else found.value,
+        "low": None if found is None else found.interval.low,
+        "high": None if found is None else found.interval.high,
+        "significant": None if found is None else 1.0 not in found.interval,
+        "error": None if found is not None else _why(old, new),
+        "report": None,
+    }
+
+
+def _why(old: Measured | None, new: Measured | None) -> str:
+    """Why there is no ratio."""
+    if old is None or new is None:
+        side = "old" if old is None else "new"
+        return f"no path of the {side} program was measured with all its calls"
+    return "there were too few loads in which both were measured undisturbed"
+
+
+def _conclusion(row: ComparedPath) -> str | None:
+    """What became of the slowest path, in a sentence."""
+    value, low, high = row["ratio"], row["low"], row["high"]
+    if value is None or low is None or high is None:
+        return None
+    between = f"95 % interval {low:.3f} to {high:.3f}"
+    if not row["significant"]:
+        return (
+            f"No difference is shown: the slowest path takes {value:.3f} times as long as before "
+            f"({between})."
+        )
+    change = f"{value - 1:.1%} longer" if value > 1 else f"{1 - value:.1%} less long"
+    return f"The slowest path takes {change} than before: {value:.3f} times ({between})."

@@ -1,0 +1,427 @@
+"""Paths measured on packets that the kernel forwards.
+
+As in `sampling`: a load is one independent observation, subjects take turns in random order, and a
+busy loop beside each sample tells whether it was disturbed.
+"""
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from slowpath.core.engine import kernel
+from slowpath.core.errors import InputError
+from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram
+from slowpath.measure.programs import PreparedProgram, without
+from slowpath.measure.sampling import DISTURBED, Progress, Quota, Told
+from slowpath.measure.statistics import Estimate, estimate, quantile
+
+_UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undisturbed
+_LEAST_LOADS = 3
+_MOST_LOADS = 200
+_ROUNDS = 3  # of a load
+_SAMPLE = 3e6  # nanoseconds that a sample is to take
+_TRIAL = 2048  # packets of first samples, which say how many are needed
+_TRIALS = 5  # of which the fastest counts
+_FEWEST, _MOST = 4096, 1_000_000
+_MORE = 1.4  # times as many loads, before whether it is precise is looked at again
+
+
+class LiveSubject:
+    """What is timed of a path, by the number that the bench has for it."""
+
+    PROGRAM = 0  # the program, on packets that the kernel makes
+    BASELINE = 1  # the minimal program of the same action, on the same packets
+    RECEIVER = 2  # a device that receives the packets, with the program in its driver
+    RECEIVER_DROP = 3  # a device that receives them, with a program that drops all
+
+
+class LiveSample(NamedTuple):
+    """One timed call."""
+
+    nanoseconds: int  # until all packets were sent
+    frames: int
+    arrived: int  # of them: at the other end of the device, or at the receiver
+    lost: int  # of them: found no room
+
+
+class LiveLoad(Protocol):
+    """All paths, loaded."""
+
+    def busy(self) -> float:
+        """Nanoseconds of a busy loop."""
+
+    def sample(self, path: int, subject: int, frames: int) -> LiveSample:
+        """Times a `LiveSubject` of a path on so many packets in one call."""
+
+
+class LiveBench(Protocol):
+    """What loads paths and times them."""
+
+    @property
+    def received(self) -> Sequence[bool]:
+        """Of each path, whether it can be timed at a receiver."""
+
+    @property
+    def counted(self) -> Sequence[int]:
+        """Of each path, how many packets a load times at most."""
+
+    def load(self) -> LiveLoad:
+        """Loads all paths anew."""
+
+
+class MeasuredLive(NamedTuple):
+    """A path's cost."""
+
+    program: Estimate  # ns of one packet beyond the minimal program of the same action
+    run: Estimate  # ns of one packet, with making and sending it
+    baseline: Estimate  # the same with the minimal program
+    receiver: Estimate | None  # ns of one packet that is sent and received; None: not timed
+    receiver_drop: Estimate | None  # the same with a program that drops all
+    frames: int  # packets that the program was run on
+    arrived: int  # of these packets, how many did at the other end of the device
+    sent: int  # packets of all subjects of the path
+    lost: int  # of these packets, how many found no room
+
+
+class LiveOutcome(NamedTuple):
+    """What a measurement came to."""
+
+    paths: list[MeasuredLive | None]  # None: there was no sample
+    loads: int
+    samples: int
+    discarded: int  # samples that were disturbed
+    limit: float  # of `DISTURBED`, which was taken
+    precise: bool  # whether all intervals are as narrow as was asked for
+    seconds: float
+
+
+class _Timed(NamedTuple):
+    path: int
+    subject: int
+    nanoseconds: float  # of one packet
+    busy: float
+
+
+_Key = tuple[int, int]
+
+
+def measure_live(bench: LiveBench, quota: Quota, go_on: Callable[[Progress], bool]) -> LiveOutcome:
+    """Measures all paths of a bench until that is precise enough, or `go_on` says no."""
+    started = time.monotonic()
+    sampler, look = _Sampler(bench), quota.fewest_loads
+    widest: float | None = None
+
+    def going() -> bool:
+        return go_on(Progress(len(sampler.loads), time.monotonic() - started, widest))
+
+    while True:
+        sampler.add_load(going)
+        seconds = time.monotonic() - started
+        loads = len(sampler.loads)
+        widest = sampler.widest()
+        precise = widest is not None and widest <= quota.precision
+        asked = not go_on(Progress(loads, seconds, widest))
+        over = seconds >= quota.seconds or loads >= _MOST_LOADS
+        if asked or (over and loads >= _LEAST_LOADS) or (loads >= look and precise):
+            return sampler.outcome(seconds, precise=precise and loads >= quota.fewest_loads)
+        if loads >= look:
+            look = int(_MORE * look)
+
+
+class _Sampler:
+    def __init__(self, bench: LiveBench) -> None:
+        self._bench = bench
+        self._order = random.Random(0)  # noqa: S311 - no secret
+        self.loads: list[list[_Timed]] = []
+        self._frames: dict[int, int] = {}
+        self._busy: list[float] = []
+        self._ran = [0] * len(bench.received)
+        self._arrived = [0] * len(bench.received)
+        self._sent = [0] * len(bench.received)
+        self._lost = [0] * len(bench.received)
+
+    def add_load(self, going: Callable[[], bool]) -> None:
+        """Loads everything anew and lets subjects take turns, as many rounds as `going` says."""
+        load = self._bench.load()
+        turns: list[_Key] = []
+        for path, received in enumerate(self._bench.received):
+            turns += [(path, LiveSubject.PROGRAM), (path, LiveSubject.BASELINE)]
+            if received:
+                turns += [(path, LiveSubject.RECEIVER), (path, LiveSubject.RECEIVER_DROP)]
+            if path not in self._frames:
+                self._frames[path] = _frames(load, path, self._bench.counted[path])
+        timed: list[_Timed] = []
+        for number in range(_ROUNDS):
+            if number and not going():
+                break
+            self._order.shuffle(turns)
+            before = self._busy_loop(load)
+            for path, subject in turns:
+                # As many packets of all subjects: what a call takes besides is in all of them.
+                sample = load.sample(path, subject, self._frames[path])
+                after = self._busy_loop(load)
+                self._sent[path] += sample.frames
+                self._lost[path] += sample.lost
+                if subject == LiveSubject.PROGRAM:
+                    self._ran[path] += sample.frames
+                    self._arrived[path] += sample.arrived
+                taken = sample.nanoseconds / max(sample.frames, 1)
+                timed.append(_Timed(path, subject, taken, max(before, after)))
+                before = after
+        self.loads.append(timed)
+
+    def _busy_loop(self, load: LiveLoad) -> float:
+        self._busy.append(load.busy())
+        return self._busy[-1]
+
+    def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
+        """Of each load, the median of each subject; and how disturbed samples may be that count."""
+        quiet = quantile(self._busy, _UNDISTURBED)
+        needed = min(_LEAST_LOADS, len(self.loads))
+        wanted = {(sample.path, sample.subject) for sample in self.loads[0]}
+        for limit in DISTURBED:
+            found = [_of_load(timed, quiet * limit) for timed in self.loads]
+            if all(sum(key in each for each in found) >= needed for key in wanted):
+                return limit, found
+        return math.inf, [_of_load(timed, math.inf) for timed in self.loads]
+
+    def _evaluated(self) -> tuple[float, list[MeasuredLive | None]]:
+        limit, medians = self._medians()
+        paths: list[MeasuredLive | None] = []
+        for path, ran in enumerate(self._ran):
+            both = [
+                (each[path, LiveSubject.PROGRAM], each[path, LiveSubject.BASELINE])
+                for each in medians
+                if (path, LiveSubject.PROGRAM) in each and (path, LiveSubject.BASELINE) in each
+            ]
+            if not both:
+                paths.append(None)
+                continue
+            paths.append(
+                MeasuredLive(
+                    estimate([run - baseline for run, baseline in both]),
+                    estimate([run for run, _ in both]),
+                    estimate([baseline for _, baseline in both]),
+                    _estimate_of(medians, (path, LiveSubject.RECEIVER)),
+                    _estimate_of(medians, (path, LiveSubject.RECEIVER_DROP)),
+                    ran,
+                    self._arrived[path],
+                    self._sent[path],
+                    self._lost[path],
+                )
+            )
+        return limit, paths
+
+    def widest(self) -> float | None:
+        """Half the longest interval of a program's cost, as a share of what a packet takes."""
+        found = 0.0
+        for path in self._evaluated()[1]:
+            if path is None or path.run.value <= 0:
+                return None
+            found = max(found, path.program.interval.half_width / path.run.value)
+        return found
+
+    def outcome(self, seconds: float, *, precise: bool) -> LiveOutcome:
+        """What all samples say."""
+        limit, paths = self._evaluated()
+        bound = quantile(self._busy, _UNDISTURBED) * limit
+        samples = [sample for timed in self.loads for sample in timed]
+        discarded = sum(sample.busy > bound for sample in samples)
+        return LiveOutcome(paths, len(self.loads), len(samples), discarded, limit, precise, seconds)
+
+
+def _of_load(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
+    kept: dict[_Key, list[float]] = {}
+    for sample in timed:
+        if sample.busy <= limit:
+            kept.setdefault((sample.path, sample.subject), []).append(sample.nanoseconds)
+    return {key: statistics.median(values) for key, values in kept.items()}
+
+
+def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | None:
+    values = [each[key] for each in medians if key in each]
+    return estimate(values) if values else None
+
+
+def _frames(load: LiveLoad, path: int, counted: int) -> int:
+    """How many packets a sample needs to take as long as it should, as far as all can have them."""
+    trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
+    taken = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
+    most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)
+    return min(max(_FEWEST, int(_SAMPLE / max(taken, 0.1))), most)
+
+
+_BUSY = 1000  # runs of the busy loop
+_TIMES = 3  # the median of so many, as packets that are still under way are no disturbance
+
+
+class LiveKernelBench:
+    """Loads paths into the running kernel and times live packets."""
+
+    def __init__(
+        self, station: kernel.Station, cases: Sequence[kernel.LiveCase], batch: int
+    ) -> None:
+        """Loads the busy loop alone; batches have so many packets."""
+        self._station = station
+        self._cases = list(cases)
+        self._batch = batch
+        self._busy = kernel.load_busy(station)
+        self.received = [case.unreceived is None for case in self._cases]
+        self.counted = [case.counted for case in self._cases]
+
+    def load(self) -> LiveLoad:
+        """Loads all paths anew.
+
+        Raises:
+            InputError: when the kernel does not take one of them any more.
+        """
+        load = kernel.load_live_cases(self._station, self._cases)
+        return _KernelLoad(self._station, load, self._busy, self._batch)
+
+
+class _KernelLoad:
+    def __init__(
+        self, station: kernel.Station, load: kernel.LiveLoad, busy: kernel.Busy, batch: int
+    ) -> None:
+        self._station = station
+        self._load = load
+        self._busy = busy
+        self._batch = batch
+
+    def busy(self) -> float:
+        asked = self._station, self._busy, _BUSY
+        return statistics.median(kernel.sample_busy(*asked)[0] for _ in range(_TIMES))
+
+    def sample(self, path: int, subject: int, frames: int) -> LiveSample:
+        asked = (path, subject)
+        found = kernel.sample_live(self._station, self._load, asked, frames, self._batch)
+        return LiveSample(*found)
+
+
+_MANY_LOST = 0.001
+"""Share of packets without room from which on it is worth a word."""
+
+
+def measure_program_live(
+    station: kernel.Station,
+    program: PreparedProgram,
+    batch: int,
+    quota: Quota,
+    told: Told,
+) -> None:
+    """Measures the paths that live packets take, and writes into the record what they take.
+
+    Raises:
+        InputError: when the kernel does not take a path any more.
+    """
+    record = program.record
+    record["mode"] = "live"
+    for each in program.later:
+        each.record["reason"] = "it is measured without --mode live"
+    cases: list[kernel.LiveCase] = []
+    rows: list[MeasuredPath] = []
+    prepared = zip(program.cases, program.numbers, strict=True)
+    for done, (case, number) in enumerate(prepared):
+        row = record["paths"][number]
+        if not told.preparing(done, len(program.cases)):
+            row["error"] = "interrupted before it was measured"
+            continue
+        try:
+            cases.append(kernel.prepare_live_case(station, record["file"], case, batch))
+        except InputError as problem:
+            row["error"] = problem.reason
+            continue
+        rows.append(row)
+    if not cases:
+        without(program)
+        return
+    crowded: list[str] = []
+    outcome = measure_live(LiveKernelBench(station, cases, batch), quota, told.measuring)
+    for live, row, measured in zip(cases, rows, outcome.paths, strict=True):
+        if measured is None:
+            row["error"] = "the CPU was slowed down whenever it was timed"
+        else:
+            row["live"] = _path(live, row, measured, batch)
+            row["runs"] = measured.frames
+            if measured.lost > _MANY_LOST * measured.sent:
+                crowded.append(
+                    f"{measured.lost:,} packets of path {row['rank']} found no room in a device: "
+                    "choose a smaller --batch."
+                )
+    record["loads"], record["samples"] = outcome.loads, outcome.samples
+    record["discarded"], record["precise"] = outcome.discarded, outcome.precise
+    record["seconds"] = outcome.seconds
+    record["warnings"] = [*_warnings(outcome), *crowded]
+    record["conclusion"] = _conclusion(record)
+
+
+def _path(case: kernel.LiveCase, row: MeasuredPath, measured: MeasuredLive, batch: int) -> LivePath:
+    low, high = measured.program.interval.known
+    notes = []
+    if case.rewritten:
+        notes.append(
+            "The program changes the packet such that the next one takes another path: each packet "
+            "was written anew before it came in, also for the minimal program."
+        )
+    if case.unreceived is not None:
+        notes.append(f"It was not measured at a receiver: {case.unreceived}.")
+    return {
+        "program_ns": measured.program.value,
+        "program_spread_ns": measured.program.spread,
+        "low_ns": low,
+        "high_ns": high,
+        "run_ns": measured.run.value,
+        "baseline_ns": measured.baseline.value,
+        "baseline_action": row["action"] or "",
+        "receiver_pps": _rate(measured.receiver),
+        "receiver_drop_pps": _rate(measured.receiver_drop),
+        "batch": batch,
+        "frames": measured.frames,
+        "arrived": measured.arrived,
+        "lost": measured.lost,
+        "notes": notes,
+    }
+
+
+def _rate(taken: Estimate | None) -> float | None:
+    return None if taken is None or taken.value <= 0 else 1e9 / taken.value
+
+
+def _conclusion(record: MeasuredProgram) -> str | None:
+    known = [(path["live"], path["rank"]) for path in record["paths"] if path["live"] is not None]
+    if not known:
+        return None
+    slowest, rank = max(known, key=lambda each: each[0]["program_ns"])
+    sentence = (
+        f"Path {rank} costs most: {slowest['program_ns']:.1f} ns a packet more than a program that "
+        f"only returns {slowest['baseline_action']}."
+    )
+    rate, dropping = slowest["receiver_pps"], slowest["receiver_drop_pps"]
+    if rate is not None and dropping is not None:
+        sentence += (
+            f" A virtual device of this machine receives {rate / 1e6:.2f} million packets a second "
+            f"with it, and {dropping / 1e6:.2f} where all are dropped at once."
+        )
+    return sentence
+
+
+def _warnings(outcome: LiveOutcome) -> list[str]:
+    found = []
+    if outcome.limit > DISTURBED[0]:
+        slower = f"up to {outcome.limit:g} times as long as undisturbed"
+        if outcome.limit == math.inf:
+            slower = "any time"
+        found.append(
+            "This is a disturbed measurement: samples count although a busy loop beside them took "
+            f"{slower}, because too few were left otherwise; measure again when the machine is "
+            "quiet."
+        )
+    if not outcome.precise:
+        found.append(
+            "Not all intervals became as narrow as --precision asks for within --seconds "
+            f"({outcome.seconds:.1f} s)."
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Facts about this machine, read from its files."""

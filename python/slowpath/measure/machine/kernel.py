@@ -1,0 +1,169 @@
+"""Build and settings of the kernel that decide how fast programs run."""
+
+import re
+import zlib
+from typing import TypedDict
+
+from slowpath.measure.machine.files import Files, chosen
+
+_PARAMETERS = re.compile(
+    r"(?:mitigations|nospectre_v[12]|spectre_v2(?:_user)?|spec_\w+|spec_store_bypass_disable|"
+    r"retbleed|nopti|pti|srbds|mds|tsx\w*|l1tf|isolcpus|nohz|nohz_full|rcu_nocbs|irqaffinity|"
+    r"nosmt|maxcpus|idle|processor\.max_cstate|intel_idle\.max_cstate|intel_pstate|amd_pstate|"
+    r"cpufreq\.\w+|clocksource|tsc|preempt|threadirqs|lockdown|transparent_hugepage|hugepagesz|"
+    r"hugepages|numa_balancing|skew_tick|nowatchdog|debug_pagealloc|slub_debug|kasan(?:\.\w+)?)"
+    r"(?:=.*)?"
+)
+"""Parameters that change times. Others are not recorded: they may tell what is to stay here."""
+_DEBUGGING = (
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "UBSAN_TRAP",
+    "PROVE_LOCKING",
+    "LOCK_STAT",
+    "DEBUG_LOCK_ALLOC",
+    "DEBUG_KMEMLEAK",
+    "DEBUG_PAGEALLOC_ENABLE_DEFAULT",
+    "DEBUG_OBJECTS",
+    "DEBUG_PREEMPT",
+    "DEBUG_VM",
+    "DEBUG_NET",
+    "SLUB_DEBUG_ON",
+    "KCOV",
+)
+"""Options of the build that slow down what a packet passes."""
+_PERFMON, _SYS_ADMIN = 38, 21
+"""Numbers of capabilities: `uapi/linux/capability.h`."""
+_HEXADECIMAL = 16
+_GZIP = zlib.MAX_WBITS | 16
+
+
+class BpfSettings(TypedDict):
+    """How the kernel runs BPF programs: `Documentation/admin-guide/sysctl`; null if not known."""
+
+    jit_enable: int | None
+    """net.core.bpf_jit_enable: 0 interpreted, 1 compiled."""
+    jit_harden: int | None
+    """net.core.bpf_jit_harden: 0 off, 1 for processes without CAP_BPF, 2 for all."""
+    jit_kallsyms: int | None
+    """net.core.bpf_jit_kallsyms: whether symbols of programs are exported."""
+    stats_enabled: int | None
+    """kernel.bpf_stats_enabled: whether each run is timed by the kernel too."""
+    unprivileged_disabled: int | None
+    """kernel.unprivileged_bpf_disabled."""
+    perfmon: bool | None
+    """Whether this process has CAP_PERFMON, by itself or with CAP_SYS_ADMIN. Without it the
+    verifier puts instructions against speculation into programs."""
+
+
+class Mitigation(TypedDict):
+    """What the kernel does against a weakness of the CPU."""
+
+    name: str
+    """The file in /sys/devices/system/cpu/vulnerabilities."""
+    text: str
+    """Its text."""
+
+
+class KernelFacts(TypedDict):
+    """The running kernel."""
+
+    release: str | None
+    """As `uname -r` says; null where it is not known, as below."""
+    version: str | None
+    """As `uname -v` says."""
+    architecture: str
+    """As `uname -m` says."""
+    parameters: list[str] | None
+    """Those parameters of the kernel's command line that are known to change times."""
+    mitigations: list[Mitigation]
+    """Of all weaknesses that the kernel lists."""
+    bpf: BpfSettings
+    """How it runs BPF programs."""
+    clock_source: str | None
+    """What it reads the time from, such as `tsc`."""
+    huge_pages: str | None
+    """Transparent huge pages: `always`, `madvise` or `never`."""
+    lockdown: str | None
+    """`none`, `integrity` or `confidentiality`."""
+    debugging: list[str] | None
+    """Options of its build that look for errors in it, and slow it down."""
+
+
+def kernel_facts(files: Files) -> KernelFacts:
+    """What the kernel says of itself."""
+    import platform
+
+    release = files.text("proc/sys/kernel/osrelease")
+    parameters = files.text("proc/cmdline")
+    return {
+        "release": release,
+        "version": files.text("proc/sys/kernel/version"),
+        "architecture": platform.machine(),
+        "parameters": None if parameters is None else relevant_parameters(parameters),
+        "mitigations": _mitigations(files),
+        "bpf": _bpf(files),
+        "clock_source": files.text(
+            "sys/devices/system/clocksource/clocksource0/current_clocksource"
+        ),
+        "huge_pages": chosen(files.text("sys/kernel/mm/transparent_hugepage/enabled")),
+        "lockdown": chosen(files.text("sys/kernel/security/lockdown")),
+        "debugging": _debugging(files, release),
+    }
+
+
+def relevant_parameters(line: str) -> list[str]:
+    """The parameters of a command line that change times; what follows `--` is for init."""
+    kernel = re.split(r"(?:^|\s)--(?:\s|$)", line, maxsplit=1)[0]
+    return [word for word in kernel.split() if _PARAMETERS.fullmatch(word)]
+
+
+def debugging_options(config: str) -> list[str]:
+    """The options of a kernel's configuration that look for errors in it."""
+    on = set(re.findall(r"^CONFIG_(\w+)=y$", config, re.MULTILINE))
+    return [option for option in _DEBUGGING if option in on]
+
+
+def _mitigations(files: Files) -> list[Mitigation]:
+    folder = "sys/devices/system/cpu/vulnerabilities"
+    found = ((name, files.text(f"{folder}/{name}")) for name in files.names(folder))
+    return [{"name": name, "text": text} for name, text in found if text is not None]
+
+
+def _bpf(files: Files) -> BpfSettings:
+    return {
+        "jit_enable": files.number("proc/sys/net/core/bpf_jit_enable"),
+        "jit_harden": files.number("proc/sys/net/core/bpf_jit_harden"),
+        "jit_kallsyms": files.number("proc/sys/net/core/bpf_jit_kallsyms"),
+        "stats_enabled": files.number("proc/sys/kernel/bpf_stats_enabled"),
+        "unprivileged_disabled": files.number("proc/sys/kernel/unprivileged_bpf_disabled"),
+        "perfmon": _perfmon(files.fields("proc/self/status").get("CapEff", "")),
+    }
+
+
+def _perfmon(mask: str) -> bool | None:
+    if re.fullmatch(r"[0-9a-fA-F]{1,16}", mask) is None:
+        return None
+    bits = int(mask, _HEXADECIMAL)
+    return bool((bits >> _PERFMON | bits >> _SYS_ADMIN) & 1)
+
+
+def _debugging(files: Files, release: str | None) -> list[str] | None:
+    packed = files.data("proc/config.gz")
+    config = None if packed is None else _unpacked(packed)
+    if config is None and release is not None and "/" not in release:
+        config = files.text(f"boot/config-{release}")
+    if config is not None:
+        return debugging_options(config)
+    # Without the configuration, what these options bring along.
+    signs = {"PROVE_LOCKING": "proc/lockdep", "DEBUG_KMEMLEAK": "sys/kernel/debug/kmemleak"}
+    found = [option for option, sign in signs.items() if files.exists(sign)]
+    return found or None
+
+
+def _unpacked(data: bytes) -> str | None:
+    try:
+        return zlib.decompressobj(_GZIP).decompress(data, 1 << 24).decode(errors="replace")
+    except zlib.error:
+        return None

@@ -1,0 +1,353 @@
+"""Programs whose paths are measured in turns, and their predicted times."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from slowpath.bound.default_target import CALIBRATED
+from slowpath.bound.options import choose_target
+from slowpath.bound.outcomes import Analysed
+from slowpath.core.engine import estimates, kernel, objects, targets
+from slowpath.core.errors import DisagreementError, InputError
+from slowpath.core.schema.results import PathResult, Witness
+from slowpath.measure.bench import KernelBench
+from slowpath.measure.conclusions import conclude, conclude_where, warnings_of
+from slowpath.measure.documents import LaterPath, MeasuredPath, MeasuredProgram, action_name
+from slowpath.measure.sampling import Measured, Outcome, Progress, Quota, measure
+from slowpath.measure.stretches import break_down
+
+BETWEEN = 6
+"""How many paths stand for those between the slowest and the fastest."""
+
+
+def instructions_of(path: PathResult) -> int:
+    """How many instructions a path of a target that counts them takes."""
+    return int(path["cost"]["instructions"])
+
+
+def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResult]]:
+    """The slowest and the fastest path, and some between, each with its rank; slowest first.
+
+    Those between are spread evenly over the ranks of all numbers of instructions that there are.
+    """
+    ranked = list(enumerate(paths, 1))
+    by_cost: dict[int, tuple[int, PathResult]] = {}
+    for rank, path in ranked:
+        by_cost.setdefault(instructions_of(path), (rank, path))
+    distinct = [by_cost[cost] for cost in sorted(by_cost, reverse=True)]
+    if len(distinct) <= BETWEEN + 2:
+        return distinct
+    steps = BETWEEN + 1
+    return [distinct[(len(distinct) - 1) * step // steps] for step in range(steps + 1)]
+
+
+def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResult]]:
+    """So many of the slowest paths, each with its rank."""
+    return list(enumerate(paths[:count], 1))
+
+
+class LaterCase(NamedTuple):
+    """Packets from the second one on, as what can be timed."""
+
+    record: LaterPath
+    case: kernel.Case
+
+
+def later_path(later: kernel.Later) -> LaterPath:
+    """What is known of further packets before they are timed."""
+    return {
+        "instructions": later.instructions,
+        "action": action_name(later.action),
+        "measured_ns": None,
+        "spread_ns": None,
+        "low_ns": None,
+        "high_ns": None,
+        "reason": later.reason or "it was not measured",
+    }
+
+
+def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
+    """Writes into the record what further packets take, or why that is not known."""
+    if measured is None:
+        record["reason"] = why
+        return
+    run = measured.run
+    record["measured_ns"], record["spread_ns"], record["reason"] = run.value, run.spread, None
+    if math.isfinite(run.interval.half_width):
+        record["low_ns"], record["high_ns"] = run.interval
+
+
+@cache
+def _target() -> targets.Target:
+    return choose_target(CALIBRATED)
+
+
+class Predicted(NamedTuple):
+    """What a path is predicted to take, in nanoseconds."""
+
+    run: float  # a turn of the kernel's loop with the program in it
+    program: float  # what the program adds to a turn
+
+
+def predicted(case: kernel.Case) -> Predicted | None:
+    """What one run of a path takes; None where the path depends on answers of the kernel."""
+    flow = estimates.flow(case)
+    if flow is None:
+        return None
+    run, empty = estimates.nanoseconds([flow, _empty()], _target())
+    return Predicted(run, max(0.0, run - empty))
+
+
+@cache
+def _empty() -> estimates.Flow:
+    return estimates.flow_of('{"steps": [], "calls": []}')
+
+
+def predicted_for() -> str | None:
+    """The machine whose model it is, the date of its experiments, and doubts about these."""
+    known, doubt = _target().machine, _target().doubt
+    if known is None:
+        return None
+    return f"{known[0]}, {known[1]}" + ("" if doubt is None else f"; doubtful: {doubt}")
+
+
+Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
+"""Chooses paths to measure, each with its rank."""
+
+
+class PreparedProgram(NamedTuple):
+    """A program, and those of its paths that the kernel takes."""
+
+    record: MeasuredProgram
+    cases: list[kernel.Case]
+    numbers: list[int]  # of each case, its path in the record
+    witnesses: list[Witness]  # of each case
+    later: list[LaterCase]  # of paths whose further packets take another one
+
+
+def prepare_program(
+    station: kernel.Station,
+    analysed: Analysed,
+    choose: Choose,
+    going: Callable[[int, int], bool],
+    maps: str | None = None,
+) -> PreparedProgram:
+    """Runs the chosen paths once, in kernel and interpreter, and finds out how they can be timed.
+
+    `going` is told before each path how many are done, and of how many; when it says no, the rest
+    is left out. `maps` is the text of `--maps`.
+    """
+    result, task = analysed.result, analysed.task
+    guarantee = result["guarantee"]
+    record: MeasuredProgram = {
+        "file": result["file"],
+        "section": result["section"],
+        "program": result["program"],
+        "mode": "test-run",
+        "cache": "hot",
+        "found": len(result["paths"]),
+        "complete": guarantee is not None and guarantee["stopped"] is None,
+        "predicted_for": predicted_for(),
+        "baseline_ns": None,
+        "loads": 0,
+        "samples": 0,
+        "discarded": 0,
+        "precise": False,
+        "seconds": 0.0,
+        "paths": [],
+        "breakdown": None,
+        "conclusion": None,
+        "warnings": [],
+        "trace": None,
+        "error": result["error"],
+    }
+    prepared = PreparedProgram(record, [], [], [], [])
+    if result["error"] is not None or task.object is None or task.program is None:
+        if record["error"] is None:
+            record["error"] = "it is a listing; the kernel runs BPF objects"
+        return prepared
+    if not result["paths"]:
+        why = "" if guarantee is None else f" ({guarantee['stopped']})"
+        record["error"] = f"no path was found that a packet takes{why}"
+        return prepared
+    subject = objects.Subject(task.file, task.object, task.program.number, None)
+    chosen = choose(result["paths"])
+    for done, (rank, path) in enumerate(chosen):
+        if not going(done, len(chosen)):
+            break
+        _prepare_path(station, subject, (rank, path), prepared, maps)
+    return prepared
+
+
+def _prepare_path(
+    station: kernel.Station,
+    subject: objects.Subject,
+    ranked: tuple[int, PathResult],
+    program: PreparedProgram,
+    maps: str | None,
+) -> None:
+    rank, path = ranked
+    row: MeasuredPath = {
+        "rank": rank,
+        "predicted_ns": None,
+        "predicted_program_ns": None,
+        "measured_ns": None,
+        "spread_ns": None,
+        "low_ns": None,
+        "high_ns": None,
+        "program_ns": None,
+        "packetrate_pps": None,
+        "runs": 0,
+        "outliers": 0,
+        "packet": path["witness"]["packet"].replace("--", "5a"),
+        "action": None,
+        "instructions": instructions_of(path),
+        "source": path["source"],
+        "arrangement": None,
+        "drained": False,
+        "later": None,
+        "cold": None,
+        "cold_reason": None,
+        "answered": [],
+        "omitted": [],
+        "live": None,
+        "error": None,
+        "report": None,
+    }
+    program.record["paths"].append(row)
+    try:
+        case = kernel.prepare_case(
+            station, subject, json.dumps(path["witness"]), instructions_of(path), maps
+        )
+    except DisagreementError as problem:
+        row["error"], row["report"] = problem.reason, problem.report
+        return
+    except InputError as problem:
+        row["error"] = problem.reason
+        return
+    row["action"] = action_name(case.action)
+    prediction = predicted(case)
+    if prediction is not None:
+        row["predicted_ns"], row["predicted_program_ns"] = prediction
+    row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
+    row["drained"] = case.drained
+    if case.later is not None:
+        later = row["later"] = later_path(case.later)
+        if case.later.case is not None:
+            program.later.append(LaterCase(later, case.later.case))
+    row["answered"], row["omitted"] = case.answered, case.omitted
+    program.cases.append(case)
+    program.numbers.append(len(program.record["paths"]) - 1)
+    program.witnesses.append(path["witness"])
+
+
+class Together(NamedTuple):
+    """What programs came to that were measured in turns."""
+
+    outcome: Outcome | None  # None: there was nothing to measure
+    subjects: list[list[Measured | None]]  # of each program, of each of its paths in the record
+    extra: list[Measured | None]
+
+    def why(self, extra: int) -> str:
+        """Why nothing is known of one of the extra cases."""
+        if self.outcome is None:
+            return "interrupted before it was measured"
+        return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
+
+
+def measure_together(
+    station: kernel.Station,
+    programs: Sequence[PreparedProgram],
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+    extra: Sequence[kernel.Case] = (),
+) -> Together:
+    """Measures all paths of all programs in turns, and writes into their records what they take.
+
+    Further packets that take other paths than the first are measured with them. So are `extra`,
+    which are in no record.
+
+    Raises:
+        InputError: when the kernel does not take a path any more.
+    """
+    cases = [case for program in programs for case in program.cases]
+    if not cases and not extra:
+        for program in programs:
+            without(program)
+        rows_of: list[list[Measured | None]] = [
+            [None] * len(each.record["paths"]) for each in programs
+        ]
+        return Together(None, rows_of, [None] * len(extra))
+    later = [each for program in programs for each in program.later]
+    bench = KernelBench(station, [*cases, *(each.case for each in later), *extra])
+    outcome = measure(bench, quota, go_on)
+    left = iter(enumerate(outcome.subjects))
+    subjects = []
+    for program in programs:
+        rows: list[Measured | None] = [None] * len(program.record["paths"])
+        for number in program.numbers:
+            subject, rows[number] = next(left)
+            if rows[number] is None:
+                program.record["paths"][number]["error"] = outcome.why(subject)
+        _fill(program.record, outcome, rows)
+        subjects.append(rows)
+        if not program.cases:
+            without(program)
+    for each in later:
+        subject, measured = next(left)
+        fill_later(each.record, measured, outcome.why(subject))
+    return Together(outcome, subjects, [measured for _, measured in left])
+
+
+def add_breakdown(
+    station: kernel.Station,
+    program: PreparedProgram,
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+) -> None:
+    """Finds out where the time of the slowest path goes, and writes it into the record."""
+    record = program.record
+
+    def time(number: int) -> float:
+        return record["paths"][number]["measured_ns"] or 0.0
+
+    timed = [
+        (time(number), case, number)
+        for number, case in zip(program.numbers, program.cases, strict=True)
+    ]
+    slowest = max(timed, key=lambda one: one[0], default=None)
+    if slowest is None or slowest[0] <= 0:
+        return
+    rank = record["paths"][slowest[2]]["rank"]
+    breakdown = record["breakdown"] = break_down(station, slowest[1], rank, quota, go_on)
+    sentences = [record["conclusion"], conclude_where(breakdown)]
+    record["conclusion"] = " ".join(each for each in sentences if each is not None) or None
+
+
+def without(program: PreparedProgram) -> None:
+    """Says why nothing of a program is measured."""
+    record = program.record
+    if record["error"] is None:
+        errors = [path["error"] for path in record["paths"] if path["error"] is not None]
+        record["error"] = errors[0] if errors else "interrupted before it was measured"
+
+
+def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | None]) -> None:
+    record["baseline_ns"] = None if outcome.baseline is None else outcome.baseline.value
+    record["loads"], record["samples"] = outcome.loads, outcome.samples
+    record["discarded"], record["precise"] = outcome.discarded, outcome.precise
+    record["seconds"] = outcome.seconds
+    for path, measured in zip(record["paths"], rows, strict=True):
+        if measured is None:
+            continue
+        run = measured.run
+        path["measured_ns"], path["spread_ns"] = run.value, run.spread
+        path["low_ns"], path["high_ns"] = run.interval.known
+        path["outliers"] = run.outliers
+        path["program_ns"] = measured.net.value
+        path["packetrate_pps"] = None if path["omitted"] else 1e9 / run.value
+        path["runs"] = measured.runs
+    record["warnings"] = warnings_of(record, outcome)
+    record["conclusion"] = conclude(record)

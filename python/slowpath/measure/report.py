@@ -1,0 +1,363 @@
+"""Measurements as text and CSV."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.core.printable import csv_line, one_line
+from slowpath.core.terminal import Line, grid
+from slowpath.measure.conclusions import largest, where
+from slowpath.measure.documents import (
+    Breakdown,
+    ColdPath,
+    ComparedPath,
+    ComparedVersions,
+    MeasuredPath,
+    MeasuredProgram,
+    MeasuredStretch,
+)
+from slowpath.measure.environment import Environment
+
+_COMPARISON_COLUMNS = ("path", "old ns", "new ns", "ratio", "95 % interval", "")
+_COMPARISON_CSV = (
+    "old",
+    "new",
+    "path",
+    "old_ns",
+    "new_ns",
+    "ratio",
+    "low",
+    "high",
+    "significant",
+    "error",
+)
+_COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
+
+
+def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line | str]:
+    """A table for each pair of programs, and what it comes to."""
+    for compared in comparison:
+        yield ""
+        yield Line(f"{compared['old']} and {compared['new']}, in turns", "bold")
+        yield from grid(
+            _COMPARISON_COLUMNS, [_cells(row) for row in compared["paths"]], right=_COMPARISON_RIGHT
+        )
+        for row in compared["paths"]:
+            if row["error"] is not None:
+                yield f"  {row['path']} was not compared: {row['error']}"
+        if compared["conclusion"] is not None:
+            yield ""
+            yield Line(f"  {compared['conclusion']}", "bold")
+
+
+def comparison_csv(
+    comparison: Sequence[ComparedVersions], records: Sequence[MeasuredProgram], old: str
+) -> Iterator[str]:
+    """A header and a row for each comparison; of a program without any, one with the reason.
+
+    `old` is the old file.
+    """
+    yield csv_line(_COMPARISON_CSV)
+    named = set[str]()
+    for compared in comparison:
+        named |= {compared["old"], compared["new"]}
+        for row in compared["paths"]:
+            told = [row[key] for key in _COMPARISON_CSV[2:]]  # type: ignore[literal-required]
+            yield csv_line([compared["old"], compared["new"], *told])
+    for record in records:
+        name = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
+        if name not in named:
+            sides = [name, None] if record["file"] == old else [None, name]
+            why = record["error"] or "the other file has no program of this name"
+            yield csv_line([*sides, *[None] * (len(_COMPARISON_CSV) - len(sides) - 1), why])
+
+
+def _cells(row: ComparedPath) -> list[str]:
+    low, high = row["low"], row["high"]
+    between = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    told = {True: "different", False: "no difference shown", None: "not compared"}
+    return [
+        row["path"],
+        _number(row["old_ns"], 1),
+        _number(row["new_ns"], 1),
+        _number(row["ratio"], 3),
+        between,
+        told[row["significant"]],
+    ]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+CSV = (
+    "later_instructions", "later_action", "later_ns", "later_spread_ns", "later_low_ns",
+    "later_high_ns", "later_reason",
+)  # fmt: skip
+"""Columns of CSV."""
+
+
+def notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+    """Of each path whose further packets take another one: what these take, or why not."""
+    for path in paths:
+        later = path["later"]
+        if later is None:
+            continue
+        what = f"{later['instructions']} instructions, {later['action']}"
+        first = f"  path {path['rank']}: the first such packet takes {path['measured_ns']:.1f} ns"
+        if later["measured_ns"] is None:
+            yield f"{first}; a second one ({what}) was not timed: {later['reason']}"
+        else:
+            yield f"{first}, later ones {later['measured_ns']:.1f} ns ({what})"
+
+
+def csv_values(path: MeasuredPath) -> list[object]:
+    """What stands in the columns of CSV."""
+    later = path["later"]
+    if later is None:
+        return [None] * len(CSV)
+    return [
+        later["instructions"], later["action"], later["measured_ns"], later["spread_ns"],
+        later["low_ns"], later["high_ns"], later["reason"],
+    ]  # fmt: skip
+
+
+_STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
+_STRETCH_RIGHT = {"share", "ns", "instructions"}
+_SHOWN = 6
+"""How many stretches are shown; `--verbose` shows all, in order of execution."""
+_TEXT = 48
+"""Characters of a source line that are shown."""
+
+
+def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
+    """A table of the stretches that take most."""
+    if breakdown is None:
+        return
+    if breakdown["error"] is not None:
+        yield f"  Where the time goes is not known: {breakdown['error']}."
+        return
+    stretches = breakdown["stretches"]
+    shown = stretches if verbose else largest(breakdown)[:_SHOWN]
+    yield ""
+    path = "the path" if breakdown["rank"] is None else f"path {breakdown['rank']}"
+    yield Line(
+        f"  where the {breakdown['program_ns'] or 0.0:.1f} ns of the program on {path} go "
+        f"({len(shown)} of {len(stretches)} stretches):"
+    )
+    yield from grid(
+        _STRETCH_COLUMNS, [_stretch_row(stretch) for stretch in shown], right=_STRETCH_RIGHT
+    )
+    if verbose and breakdown["uncut"]:
+        yield f"  not cut at instructions {', '.join(map(str, breakdown['uncut']))}"
+
+
+def _stretch_row(stretch: MeasuredStretch) -> list[str]:
+    text = stretch["text"] or ""
+    if stretch["ns"] is None:
+        times = ["", ""]
+    else:
+        low, high = stretch["low_ns"], stretch["high_ns"]
+        half = "" if low is None or high is None else f" ± {(high - low) / 2:.1f}"
+        share = "" if stretch["share"] is None else f"{stretch['share']:.0%}"
+        times = [share, f"{stretch['ns']:.1f}{half}"]
+    end = "end" if stretch["to_instruction"] is None else str(stretch["to_instruction"])
+    return [
+        *times,
+        f"{stretch['instructions']}",
+        stretch["call"] or f"{stretch['from_instruction']} to {end}",
+        where(stretch),
+        text if len(text) <= _TEXT else text[: _TEXT - 1] + "…",
+    ]
+
+
+COLD = "cold ns"
+"""The column."""
+COLD_CSV = (
+    "cold_ns", "cold_spread_ns", "cold_low_ns", "cold_high_ns", "flows", "entry_bytes",
+    "cache_bytes", "cold_reason",
+)  # fmt: skip
+"""Columns of CSV."""
+
+
+def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
+    """Whether there is a column: where a path differs from what it takes on hot caches."""
+    known = [path["cold"] for path in paths if path["cold"] is not None]
+    return always or any(cold["differs"] for cold in known)
+
+
+def cell(path: MeasuredPath, *, always: bool) -> str:
+    """What stands in the column."""
+    cold = path["cold"]
+    if cold is None:
+        return "-"
+    if not (always or cold["differs"]):
+        return "as hot"
+    return f"{cold['measured_ns']:.1f} ± {cold['spread_ns']:.1f}"
+
+
+def cold_notes(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+    """What cold caches were: how many flows, how large, and what limits them; each once."""
+    said = dict[str, list[str]]()
+    for path in paths:
+        if path["cold"] is not None:
+            said.setdefault(_what(path["cold"]), []).append(str(path["rank"]))
+        elif path["cold_reason"] is not None:
+            said.setdefault(f"no cold data: {path['cold_reason']}", []).append(str(path["rank"]))
+    for what, ranks in said.items():
+        yield f"  path {', '.join(ranks)}: {what}"
+
+
+def _what(cold: ColdPath) -> str:
+    places = ", ".join(f"{at}+{length}" for at, length in cold["varied"])
+    limited = "" if cold["limited"] is None else f"; not really cold: {cold['limited']}"
+    return (
+        f"{cold['flows']:,} flows with {_size(cold['entry_bytes'])} of map entries, last-level "
+        f"cache {_size(cold['cache_bytes'])}; packets differ in bytes {places}{limited}"
+    )
+
+
+def _size(count: int) -> str:
+    if count >= 1 << 20:
+        return f"{count / (1 << 20):.1f} MiB"
+    return f"{count / (1 << 10):.1f} KiB"
+
+
+def cold_csv_values(path: MeasuredPath) -> list[object]:
+    """What stands in the columns of CSV."""
+    cold = path["cold"]
+    if cold is None:
+        return [*[None] * (len(COLD_CSV) - 1), path["cold_reason"]]
+    return [
+        cold["measured_ns"], cold["spread_ns"], cold["low_ns"], cold["high_ns"], cold["flows"],
+        cold["entry_bytes"], cold["cache_bytes"], None,
+    ]  # fmt: skip
+
+
+_COLUMNS = (
+    "path",
+    "instructions",
+    "action",
+    "ns/packet",
+    "spread",
+    "Mpps/core",
+    "program",
+    "predicted",
+    "runs",
+)
+_OMITTED = "without"
+_RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
+_CSV = (
+    "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
+    "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
+    "arrangement", "drained", "error",
+)  # fmt: skip
+
+
+def text_report(
+    records: Sequence[MeasuredProgram],
+    where: Environment,
+    *,
+    verbose: bool,
+    cold: bool = False,
+) -> Iterator[Line | str]:
+    """A table for each program, and what it comes to; `cold`: also where it is as hot."""
+    for number, record in enumerate(records):
+        if number:
+            yield ""
+        yield from _program(record, verbose=verbose, cold=cold)
+    cpu = where["processor"]["cpu"]
+    model = where["processor"]["model"] or "a CPU of unknown model"
+    yield ""
+    yield Line(f"measured on CPU {cpu} ({model}), Linux {where['kernel']['release']}", "dim")
+
+
+def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[Line | str]:
+    named = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
+    measured = [path for path in record["paths"] if path["measured_ns"] is not None]
+    if not measured:
+        yield Line(f"{named}: not measured", "bold")
+        yield from errors_of(record)
+        return
+    found = "paths" if record["complete"] else "paths that were found"
+    yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
+    columns, rows = list(_COLUMNS), [_row(path) for path in measured]
+    if any(path["omitted"] for path in measured):
+        columns.append(_OMITTED)
+        for row, path in zip(rows, measured, strict=True):
+            row.append(", ".join(path["omitted"]))
+    shown = is_shown(measured, always=cold)
+    if shown:
+        columns.append(COLD)
+        rows = [[*row, cell(path, always=cold)] for row, path in zip(rows, measured, strict=True)]
+    yield from grid(columns, rows, right=_RIGHT | {COLD})
+    yield ""
+    if record["baseline_ns"] is not None:
+        yield (
+            f"  An empty program takes {record['baseline_ns']:.1f} ns in the kernel's loop; "
+            f"{_plural(record['loads'], 'load')}, {_plural(record['samples'], 'sample')}, "
+            f"{record['discarded'] / max(record['samples'], 1):.0%} of them left out as disturbed, "
+            f"{record['seconds']:.1f} s."
+        )
+    if record["predicted_for"] is not None:
+        yield f"  Predicted by the model of {one_line(record['predicted_for'])}."
+    if record["conclusion"] is not None:
+        yield Line(f"  {record['conclusion']}", "bold")
+    yield from notes(measured)
+    yield from stretches_report(record["breakdown"], verbose=verbose)
+    yield from errors_of(record)
+    for warning in record["warnings"]:
+        yield Line(f"  warning: {warning}", "yellow")
+    if shown or verbose:
+        yield from cold_notes(measured)
+    if verbose:
+        for path in measured:
+            drained = ", ring buffers emptied between calls" if path["drained"] else ""
+            yield f"  path {path['rank']}: {path['arrangement']}{drained}"
+
+
+def errors_of(record: MeasuredProgram) -> Iterator[str]:
+    """Why paths were not measured, a line for each."""
+    for path in record["paths"]:
+        if path["error"] is not None:
+            yield f"  path {path['rank']} was not measured: {path['error']}"
+
+
+def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
+    """Why a path has no value: an error of its own, or that of its program."""
+    return path["error"] if measured else path["error"] or record["error"]
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def _row(path: MeasuredPath) -> list[str]:
+    value, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
+    rate, own = path["packetrate_pps"], path["program_ns"] or 0.0
+    expected = path.get("predicted_program_ns")
+    return [
+        str(path["rank"]),
+        str(path["instructions"]),
+        path["action"] or "",
+        f"{value:.1f}",
+        f"± {spread:.1f} ({spread / value:.1%})" if value else "",
+        "" if rate is None else f"{rate / 1e6:.2f}",
+        f"{own:.1f}",
+        "" if expected is None else f"{expected:.1f}",
+        f"{path['runs']:,}",
+    ]
+
+
+def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
+    """A header and a row for each path; of a program without any, one with its error."""
+    own_columns, error = _CSV[:-1], _CSV[-1]
+    yield csv_line([*own_columns, *CSV, *COLD_CSV, error])
+    for record in records:
+        head = [record["file"], record["section"], record["program"]]
+        for path in record["paths"]:
+            own = [path[name] for name in own_columns[3:]]  # type: ignore[literal-required]
+            more = [*csv_values(path), *cold_csv_values(path)]
+            why = why_not(record, path, measured=path["measured_ns"] is not None)
+            yield csv_line([*head, *own, *more, why])
+        if not record["paths"]:
+            nothing = [None] * (len(_CSV) + len(CSV) + len(COLD_CSV) - 4)
+            yield csv_line([*head, *nothing, record["error"]])

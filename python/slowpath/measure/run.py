@@ -1,0 +1,402 @@
+"""The command `slowpath measure`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bound.plan import Request
+from slowpath.calibrate.testbeds.bed import chosen_cpu
+from slowpath.core import terminal
+from slowpath.core.engine import identity, kernel
+from slowpath.core.engine.kernel import open_kernel, open_station
+from slowpath.core.errors import ExitCode, InputError, worst
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.printable import json_line
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.sources import is_c, provenance
+from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.measure import disturbances, environment
+from slowpath.measure.bench import PaceMeter
+from slowpath.measure.cold import last_level, measure_cold
+from slowpath.measure.comparison import (
+    FEWEST_LOADS,
+    compare,
+    pair_programs,
+    same_packet,
+    until_decided,
+)
+from slowpath.measure.disturbances import Disturbance
+from slowpath.measure.documents import ComparedVersions, MeasuredProgram
+from slowpath.measure.environment import Environment
+from slowpath.measure.live import measure_program_live
+from slowpath.measure.machine.files import Files
+from slowpath.measure.machine.processor import processor
+from slowpath.measure.programs import (
+    Choose,
+    PreparedProgram,
+    add_breakdown,
+    measure_together,
+    prepare_program,
+    slowest,
+    slowest_to_fastest,
+)
+from slowpath.measure.report import comparison_csv, comparison_report, csv_report, text_report
+from slowpath.measure.report_live import live_csv_report, live_text_report
+from slowpath.measure.report_traces import trace_csv, trace_report
+from slowpath.measure.sampling import Progress, Quota, Told
+from slowpath.measure.settings import (
+    VERSIONS,
+    Settings,
+    check,
+    complain_of_trace,
+    decide,
+    draw_traces,
+    is_decided,
+    watched_cpu,
+)
+from slowpath.measure.traces import AskedTrace, PreparedTrace, finish_trace, prepare_trace
+
+
+class LiveLine(terminal.LiveLine):
+    """Is there while a program is measured, on terminals only."""
+
+    def __init__(self, subject: str, seconds: float) -> None:
+        """The measurement takes no longer than so many seconds."""
+        super().__init__()
+        self._subject = subject
+        self._seconds = seconds
+
+    def show(self, text: str) -> None:
+        """Shows what is being done."""
+        self.draw(f"{self._subject}: {text}")
+
+    def show_progress(self, progress: Progress) -> None:
+        """Shows how precise it is by now."""
+        sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
+        self.show(
+            f"measured for {progress.seconds:.1f} of at most {self._seconds:g} s, loaded "
+            f"{progress.loads} times{sure}"
+        )
+
+
+class Measuring:
+    """Programs on their way through a measurement, and what the exit code says of them by now."""
+
+    def __init__(
+        self, request: Request, settings: Settings, station: kernel.Station, stopping: Stopping
+    ) -> None:
+        """Nothing is measured yet; the machine is watched only while something is."""
+        self.watch = environment.begin(watched_cpu(station), thread=station.thread)
+        self.watch.pause()
+        self.settings = settings
+        self.maps = request.options.maps
+        self.station = station
+        self.stopping = stopping
+        self.codes: list[ExitCode] = []
+        self.unmatched = Unmatched()
+        self._complaints = Complaints(request, self.unmatched)
+        pace = kernel.load_pace(station)
+        self._pace = PaceMeter(lambda runs: kernel.pace(station, pace, runs))
+
+    @property
+    def quota(self) -> Quota:
+        """How long to measure a program."""
+        return Quota(self.settings.precision, self.settings.seconds)
+
+    def prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
+        """A program whose paths ran once."""
+        self.codes.append(self._complaints.add(analysed))
+        choose, going = self._choose(), self.going(line)
+        return prepare_program(self.station, analysed, choose, going, self.maps)
+
+    def _choose(self) -> Choose:
+        if self.settings.between and self.settings.pcap is not None:
+            return lambda paths: slowest(paths, 1)
+        if self.settings.between:
+            return slowest_to_fastest
+        return lambda paths: slowest(paths, len(paths))
+
+    def going(self, line: LiveLine) -> Callable[[int, int], bool]:
+        """Shows which path is being prepared, and says whether to go on."""
+
+        def going(done: int, count: int) -> bool:
+            line.show(f"preparing path {done + 1} of {count}")
+            return not self.stopping.asked
+
+        return going
+
+    def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
+        """Shows how far a measurement is, and says whether to go on."""
+
+        def go_on(progress: Progress) -> bool:
+            line.show_progress(progress)
+            self._pace.read()
+            return not self.stopping.asked
+
+        return go_on
+
+    def environment(self) -> Environment:
+        """Where it was measured, and how fast the CPU was meanwhile."""
+        return self.watch.end(self._pace.paced())
+
+    def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
+        """Says on standard error what was not measured, and why."""
+        record = program.record
+        if analysed.result["error"] is not None:
+            return  # said already
+        trace = record["trace"]
+        if record["error"] is not None:
+            error(record["file"], f"{record['program']}: {record['error']}")
+            asked = self.stopping.asked
+            self.codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
+        if trace is not None:
+            self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
+            if trace["mix"] is not None:
+                # Packets were measured: the path of the analysis is only there to compare with, and
+                # the report says why that was not measured.
+                return
+        for path in record["paths"]:
+            if path["report"] is not None:
+                what = f"{record['program']}, path {path['rank']}: {path['error']}"
+                self.disagree(record["file"], what)
+
+    def disagree(self, file: str, what: str) -> None:
+        """Says that kernel and interpreter disagree on a path."""
+        error(file, what)
+        note(f"note: {file}: --format json has all that it takes to report it")
+        self.codes.append(ExitCode.INPUT)
+
+
+class VersionsRun:
+    """Programs of an old and a new file."""
+
+    def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
+        """`alone` measures a program that only one of the files has."""
+        self._measuring = measuring
+        self._alone = alone
+        self.records: list[MeasuredProgram] = []
+        self.comparison: list[ComparedVersions] = []
+
+    def all_of(self, analyses: Sequence[Analysed], files: Sequence[str]) -> None:
+        """What both files have, in turns where they have the same program."""
+        first = [each for each in analyses if each.task.file == files[0]]
+        old = first[: len(first) // 2] if files[0] == files[1] else first
+        new = analyses[len(old) :]
+        for pair in pair_programs(old, new):
+            if pair.old is not None and pair.new is not None:
+                self._both(old[pair.old], new[pair.new])
+            elif pair.old is not None:
+                self._only(old[pair.old], files[1])
+            elif pair.new is not None:
+                self._only(new[pair.new], files[0])
+        if self._measuring.settings.gates and not self.records:
+            self._miss(files[1], "there is no program to compare")
+
+    def _only(self, analysed: Analysed, other: str) -> None:
+        """A program that the other file does not have."""
+        record = self._alone(analysed)
+        self.records.append(record)
+        if self._measuring.settings.gates and analysed.result["error"] is None:
+            self._miss(record["file"], f"{record['program']}: {other} has no program of this name")
+
+    def _miss(self, file: str, what: str) -> None:
+        gates = self._measuring.settings.gates
+        error(file, f"{what}, and --fail-on {gates[0].text!r} needs it")
+        self._measuring.codes.append(ExitCode.FAILED)
+
+    def _both(self, old: Analysed, new: Analysed) -> None:
+        measuring = self._measuring
+        with LiveLine(new.task.label, measuring.settings.seconds) as line:
+            programs = measuring.prepared(old, line), measuring.prepared(new, line)
+            try:
+                same = same_packet(measuring.station, programs[0], new, measuring.maps)
+                quota, gates = measuring.quota, measuring.settings.gates
+                quota = quota._replace(fewest_loads=FEWEST_LOADS)
+                if gates:
+                    quota = until_decided(quota, programs, lambda row: is_decided(gates, row))
+                going = measuring.go_on(line)
+                with measuring.watch.resumed():
+                    compared = compare(measuring.station, programs, same, quota, going)
+                self.comparison.append(compared)
+                self._hold(compared)
+            except InputError as problem:
+                programs[0].record["error"] = programs[1].record["error"] = problem.reason
+        for analysed, program in zip((old, new), programs, strict=True):
+            measuring.complain(analysed, program)
+            self.records.append(program.record)
+
+    def _hold(self, compared: ComparedVersions) -> None:
+        """What is to be said of a comparison: `--fail-on`, and where the kernel disagrees."""
+        for row in compared["paths"]:
+            if row["report"] is not None:
+                what = f"{row['path']}: {row['error']}"
+                self._measuring.disagree(compared["new"], what)
+        for gate in self._measuring.settings.gates:
+            decision = decide(gate, compared["paths"][0])
+            stopped = self._measuring.stopping.asked and compared["paths"][0]["ratio"] is None
+            self._measuring.codes.append(ExitCode.UNDECIDED if stopped else decision.code)
+            if decision.reason is not None:
+                error(compared["new"], decision.reason)
+
+
+class Found(NamedTuple):
+    """All that was measured."""
+
+    files: Sequence[str]
+    records: Sequence[MeasuredProgram]
+    comparison: Sequence[ComparedVersions] | None  # None: there was one version
+    where: Environment
+
+
+def report(found: Found, settings: Settings) -> ExitCode:
+    """Writes it down; what the exit code says of that."""
+    disturbed = disturbances.of(found.where)
+    code = ExitCode.FINE
+    if settings.plot is not None:
+        code = draw_traces(settings.plot, found.records)
+    if settings.form == "json":
+        out(json_line(_document(found, disturbed)))
+    elif settings.form == "csv":
+        out_lines(_csv(found, settings))
+    else:
+        _tell(found, settings, disturbed)
+    return code
+
+
+def _document(found: Found, disturbed: Sequence[Disturbance]) -> dict[str, object]:
+    return {
+        "slowpath": identity.version(),
+        **provenance(compiled=any(is_c(file) for file in found.files)),
+        "environment": found.where,
+        "disturbances": disturbed,
+        "results": found.records,
+        "comparison": found.comparison,
+    }
+
+
+def _csv(found: Found, settings: Settings) -> Iterator[str]:
+    if found.comparison is not None:
+        return comparison_csv(found.comparison, found.records, found.files[0])
+    if settings.pcap is not None:
+        return trace_csv(found.records)
+    return csv_report(found.records) if settings.live is None else live_csv_report(found.records)
+
+
+def _tell(found: Found, settings: Settings, disturbed: Sequence[Disturbance]) -> None:
+    records, where, verbose = found.records, found.where, settings.verbose
+    if settings.live is not None:
+        out_lines(live_text_report(records, where, verbose=verbose))
+    else:
+        out_lines(text_report(records, where, verbose=verbose, cold=settings.cache == "cold"))
+    out_lines(trace_report(records))
+    out_lines(comparison_report(found.comparison or ()))
+    out_lines(provenance_lines(provenance(compiled=any(is_c(file) for file in found.files))))
+    for each in disturbed:
+        if each["severity"] == "warning" or verbose:
+            note(f"{each['severity']}: {each['what']} {each['advice']}")
+
+
+_STRETCHES = 2.5
+"""Seconds to find out where the time goes."""
+
+
+def measure(request: Request, settings: Settings) -> ExitCode:
+    """Measures every program; a failure does not stop the rest.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are.
+        UnavailableError: when this kernel measures nothing for us.
+    """
+    check(settings, request)
+    kernel = open_kernel()
+    session = Session(request)
+    note_remarks(session.plan)
+    with heeding_signals() as stopping:
+        station = open_station(kernel, chosen_cpu(settings.cpu))
+        measuring = Measuring(request, settings, station, stopping)
+        with stopping.calling(station.stop):
+            return _Run(measuring).all_of(session, request.files)
+
+
+class _Run:
+    def __init__(self, measuring: Measuring) -> None:
+        self._measuring = measuring
+        self._settings = measuring.settings
+        self._station = measuring.station
+        self._stopping = measuring.stopping
+
+    def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
+        """Measures all programs of a session, each by itself or two versions in turns; reports."""
+        measuring = self._measuring
+        analyses = session.analyse(RunContext(self._stopping))
+        if len(files) == len(VERSIONS) and self._settings.live is None:
+            versions = VersionsRun(measuring, self._one)
+            versions.all_of(list(analyses), files)
+            found = Found(files, versions.records, versions.comparison, measuring.environment())
+        else:
+            found = Found(
+                files, [self._one(analysed) for analysed in analyses], None, measuring.environment()
+            )
+        measuring.codes.append(report(found, self._settings))
+        measuring.codes.append(measuring.unmatched.complain())
+        return worst(measuring.codes)
+
+    def _one(self, analysed: Analysed) -> MeasuredProgram:
+        with LiveLine(analysed.task.label, self._settings.seconds) as line:
+            program = self._measuring.prepared(analysed, line)
+            trace = self._traced(analysed, program, line)
+            try:
+                with self._measuring.watch.resumed():
+                    self._measure(program, trace, line)
+            except InputError as problem:
+                program.record["error"] = problem.reason
+        self._measuring.complain(analysed, program)
+        return program.record
+
+    def _measure(
+        self, program: PreparedProgram, trace: PreparedTrace | None, line: LiveLine
+    ) -> None:
+        quota, batch = self._measuring.quota, self._settings.live
+        go_on = self._measuring.go_on(line)
+        if batch is not None:
+            told = Told(self._measuring.going(line), go_on)
+            measure_program_live(self._station, program, batch, quota, told)
+            return
+        extra = [] if trace is None else trace.cases
+        together = measure_together(self._station, [program], quota, go_on, extra)
+        if trace is not None:
+            finish_trace(trace, program, together)
+        self._cold(program, line)
+        self._take_apart(program, line)
+
+    def _traced(
+        self, analysed: Analysed, program: PreparedProgram, line: LiveLine
+    ) -> PreparedTrace | None:
+        """The packets of `--pcap`, run through a program."""
+        if self._settings.pcap is None:
+            return None
+
+        def going(doing: str) -> bool:
+            line.show(doing)
+            return not self._stopping.asked
+
+        asked = AskedTrace(self._settings.pcap, self._measuring.maps)
+        trace = prepare_trace(self._station, analysed, asked, program, going)
+        program.record["trace"] = trace.record
+        return trace
+
+    def _cold(self, program: PreparedProgram, line: LiveLine) -> None:
+        if self._settings.cache == "hot" or self._stopping.asked:
+            return
+        caches = processor(Files(), watched_cpu(self._station))["caches"]
+        told = Told(self._measuring.going(line), self._measuring.go_on(line))
+        measure_cold(self._station, program, last_level(caches), self._measuring.quota, told)
+
+    def _take_apart(self, program: PreparedProgram, line: LiveLine) -> None:
+        if not self._settings.stretches or self._stopping.asked:
+            return
+        line.show("looking where the time goes")
+        seconds = min(_STRETCHES, self._settings.seconds)
+        quota = self._measuring.quota._replace(precision=0.0, seconds=seconds)
+        add_breakdown(self._station, program, quota, self._measuring.go_on(line))

@@ -1,0 +1,173 @@
+"""Settings of measurements, and the gate `--fail-on`."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from slowpath.bound.plan import Request
+from slowpath.core.engine import kernel
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.pictures import check_picture
+from slowpath.core.terminal import error, note
+from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTrace
+
+
+def check_trace_options(
+    pcap: str | None, plot: str | None, request: Request, *, live: bool
+) -> None:
+    """Finds out before the work whether it can be done.
+
+    Raises:
+        OptionError: when an option makes no sense with the others.
+        UnavailableError: when there is nothing to draw with.
+    """
+    if plot is not None:
+        if pcap is None:
+            raise OptionError("--plot", "there are no packets to draw; name a trace with --pcap")
+        check_picture(plot)
+    if pcap is not None:
+        if live:
+            raise OptionError("--pcap", "packets of a trace run without --mode live")
+        if len(request.files) == 2:  # noqa: PLR2004
+            raise OptionError(
+                "--pcap", "two files are compared, and a trace runs through one; name one"
+            )
+
+
+def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
+    """Says on standard error why a trace, or a part of it, did not run."""
+    code = ExitCode.FINE
+    if trace["error"] is not None and record["error"] is None:
+        rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
+        error(trace["file"], f"{trace['error']}{rest}")
+        code = ExitCode.UNDECIDED if stopped else ExitCode.INPUT
+    if trace["disagreements"]:
+        error(
+            record["file"],
+            f"{record['program']}: kernel and interpreter disagree on {trace['disagreements']:,} "
+            "packets of the trace; this is a defect of slowpath, please report it",
+        )
+        note(f"note: {record['file']}: --format json has all that it takes to report it")
+        code = ExitCode.INPUT
+    return code
+
+
+def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
+    """Draws what was measured of traces, if there is anything."""
+    from slowpath.measure.traces import draw
+
+    traces = [(record, record["trace"]) for record in records]
+    curves = [
+        (f"{PurePath(record['file']).name}: {record['program']}", trace)
+        for record, trace in traces
+        if trace is not None and trace["mix"] is not None
+    ]
+    if not curves:
+        error(file, "nothing was measured of the trace that could be drawn")
+        return ExitCode.INPUT
+    try:
+        draw(file, curves)
+    except OSError as problem:
+        error(file, f"cannot be written: {problem.strerror}")
+        return ExitCode.INPUT
+    return ExitCode.FINE
+
+
+_CONDITION = re.compile(r"\s*ratio\s*(>=?)\s*(\d+(?:\.\d*)?|\.\d+)\s*")
+
+
+class Gate(NamedTuple):
+    """A ratio from which on a comparison fails."""
+
+    text: str
+    limit: float
+    inclusive: bool
+
+
+class Decision(NamedTuple):
+    """What a gate says of a comparison, and why; no reason where it passes."""
+
+    code: ExitCode
+    reason: str | None
+
+
+def parse_gate(text: str) -> Gate:
+    """Reads `ratio > NUMBER` or `ratio >= NUMBER`.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no condition; write for example 'ratio > 1.05'")
+    return Gate(text, float(found[2]), found[1] == ">=")
+
+
+def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
+    """Whether measuring for longer would tell nothing more."""
+    return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
+
+
+def decide(gate: Gate, row: ComparedPath) -> Decision:
+    """Whether the ratio of the slowest paths is beyond the limit: its interval has to say so."""
+    value, low, high = row["ratio"], row["low"], row["high"]
+    if value is None or low is None or high is None:
+        reason = f"the slowest paths could not be compared, and --fail-on {gate.text!r} needs that"
+        return Decision(ExitCode.FAILED, reason)
+    measured = f"the ratio is {value:.3f} (95 % interval {low:.3f} to {high:.3f})"
+    if low > gate.limit or (gate.inclusive and low == gate.limit):
+        reason = f"{measured}, and --fail-on {gate.text!r} forbids that"
+        return Decision(ExitCode.FAILED, reason)
+    if high < gate.limit or (not gate.inclusive and high == gate.limit):
+        return Decision(ExitCode.FINE, None)
+    reason = (
+        f"{measured}: whether --fail-on {gate.text!r} holds is not decided; measure for longer "
+        "(--seconds) or on a quieter machine"
+    )
+    return Decision(ExitCode.UNDECIDED, reason)
+
+
+VERSIONS = ("old", "new")
+
+
+class Settings(NamedTuple):
+    """How to measure, and how to tell."""
+
+    between: bool  # the slowest, the fastest and some between, not the slowest so many
+    precision: float  # half the intervals, as a share of the times
+    seconds: float
+    cpu: int | None
+    form: str
+    verbose: bool
+    gates: Sequence[Gate] = ()
+    live: int | None = None  # how many live packets at a time; None: test runs
+    pcap: str | None = None  # a trace to run
+    plot: str | None = None  # a file for a picture of it
+    cache: str = "both"  # `hot`, `cold`, or `both`: cold where it differs
+    stretches: bool = True  # whether to say where the time goes
+
+
+def check(settings: Settings, request: Request) -> None:
+    """Finds out before the work whether it can be done.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are, or with the others.
+    """
+    if settings.gates and len(request.files) != len(VERSIONS):
+        raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
+    if settings.gates and settings.live is not None:
+        raise OptionError("--fail-on", "versions are compared without --mode live")
+    if settings.cache == "cold" and settings.live is not None:
+        raise OptionError("--cache", "live packets are measured on hot caches; leave it out")
+    if settings.cache == "cold" and len(request.files) == len(VERSIONS):
+        raise OptionError(
+            "--cache", "two versions are compared on hot caches; leave it out, or name one file"
+        )
+    check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
+
+
+def watched_cpu(station: kernel.Station) -> int:
+    """The CPU that a station is on, as far as is known."""
+    return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

@@ -1,0 +1,332 @@
+"""Traces: the path of each packet and its cost."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath.bound.outcomes import Analysed
+from slowpath.core.engine import kernel, objects
+from slowpath.core.errors import InputError
+from slowpath.core.pictures import picture
+from slowpath.core.schema.derived import is_found
+from slowpath.core.schema.results import PathResult
+from slowpath.measure.conclusions import conclude_trace, notes_of
+from slowpath.measure.documents import (
+    MeasuredPath,
+    MeasuredTrace,
+    TraceDistance,
+    TraceMap,
+    TraceMix,
+    TracePath,
+    action_name,
+)
+from slowpath.measure.programs import PreparedProgram, Together
+from slowpath.measure.sampling import Measured
+from slowpath.measure.statistics import estimate
+
+TIMED = 30
+"""How many paths of a trace are timed, those of most packets; and its slowest besides."""
+_TURN = 100
+"""Milliseconds of running packets before somebody is asked whether to go on."""
+
+
+class AskedTrace(NamedTuple):
+    """A trace that is to run."""
+
+    file: str
+    maps: str | None = None  # the text of `--maps`: what maps hold before the first packet
+
+
+class PreparedTrace(NamedTuple):
+    """A trace that has run, and those of its paths that can be timed."""
+
+    record: MeasuredTrace
+    cases: list[kernel.Case]
+    numbers: list[int]  # of each case, its place in the record's paths
+    known: bool  # whether the analysis has found the slowest path that there is
+
+
+def prepare_trace(
+    station: kernel.Station,
+    analysed: Analysed,
+    asked: AskedTrace,
+    program: PreparedProgram,
+    going: Callable[[str], bool],
+) -> PreparedTrace:
+    """Runs a trace through a program, and finds out how its paths can be timed.
+
+    `going` is told what is being done; when it says no, the rest is left out.
+    """
+    guarantee = analysed.result["guarantee"]
+    known = guarantee is not None and is_found(guarantee)
+    prepared = PreparedTrace(_empty(asked.file), [], [], known)
+    record, task = prepared.record, analysed.task
+    if analysed.result["error"] is not None or task.object is None or task.program is None:
+        record["error"] = "the program cannot be run"
+        return prepared
+    subject = objects.Subject(task.file, task.object, task.program.number, None)
+    try:
+        trace = kernel.open_trace(station, subject, asked.file, asked.maps)
+        left = True
+        while left and going(f"packet {trace.packets + 1:,} of the trace"):
+            left = kernel.advance_trace(station, trace, _TURN)
+        report = kernel.report_trace(trace)
+    except InputError as problem:
+        record["error"] = problem.reason
+        return prepared
+    order = _fill(record, report, analysed.result["paths"])
+    _name_ranks(record, program)
+    if left:
+        record["error"] = f"stopped behind packet {record['count']:,}"
+        return prepared
+    if not record["count"] and record["error"] is None:
+        record["error"] = "it has no packets"
+        return prepared
+    chosen = _chosen(record)
+    for done, place in enumerate(chosen):
+        if not going(f"preparing path {done + 1} of {len(chosen)} of the trace"):
+            break
+        _prepare_path(station, subject, trace.witness(order[place] + 1), place, prepared)
+    return prepared
+
+
+def _empty(file: str) -> MeasuredTrace:
+    return {
+        "file": file,
+        "format": None,
+        "count": 0,
+        "complete": False,
+        "truncated": 0,
+        "refused": 0,
+        "undecided": 0,
+        "disagreements": 0,
+        "uncertain": 0,
+        "maps": [],
+        "paths": [],
+        "mix": None,
+        "slowest": None,
+        "packets": [],
+        "conclusion": None,
+        "warnings": [],
+        "error": None,
+        "report": None,
+    }
+
+
+def _fill(
+    record: MeasuredTrace, report: kernel.TraceReport, found: Sequence[PathResult]
+) -> list[int]:
+    """What the engine says of a trace; of each path in the record, its place in the report."""
+    record["format"], record["count"] = report["format"], report["packets"]
+    record["complete"], record["error"] = report["complete"], report["ended"]
+    record["truncated"], record["uncertain"] = report["truncated"], report["uncertain"]
+    record["refused"] = report["refused"]["packets"]
+    record["undecided"] = report["undecided"]["packets"]
+    record["disagreements"] = report["disagreements"]["packets"]
+    record["report"] = report["disagreements"]["report"]
+    record["maps"] = [_map(each) for each in report["maps"]]
+    paths = report["paths"]
+    known = sum(path["packets"] for path in paths)
+    order = sorted(range(len(paths)), key=lambda at: (-paths[at]["packets"], paths[at]["first"]))
+    places = {old: new for new, old in enumerate(order)}
+    record["packets"] = [
+        None if number is None else places[number - 1] + 1 for number in report["taken"]
+    ]
+    for number, at in enumerate(order, 1):
+        path = paths[at]
+        record["paths"].append(
+            {
+                "number": number,
+                "path": path["path"],
+                "rank": None,
+                "packets": path["packets"],
+                "share": path["packets"] / known,
+                "instructions": path["instructions"],
+                "action": action_name(path["action"]),
+                "first": path["first"],
+                "measured_packet": path["kept"],
+                "measured_ns": None,
+                "spread_ns": None,
+                "low_ns": None,
+                "high_ns": None,
+                "program_ns": None,
+                "runs": 0,
+                "arrangement": None,
+                "drained": False,
+                "error": None,
+            }
+        )
+    record["slowest"] = _slowest(record["paths"], found)
+    record["warnings"] = notes_of(record, report)
+    return order
+
+
+def _map(told: kernel.TraceMap) -> TraceMap:
+    return {"name": told["name"], "entries": told["entries"], "others": told["others"]}
+
+
+def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDistance | None:
+    if not paths:
+        return None
+    most = max(paths, key=lambda path: path["instructions"])
+    return {
+        "path": most["number"],
+        "instructions": most["instructions"],
+        "measured_ns": None,
+        "bound_instructions": int(found[0]["cost"]["instructions"]) if found else None,
+        "bound_ns": None,
+    }
+
+
+def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
+    """Which paths of a trace are those that the analysis found."""
+    ranks = {}
+    for case, number in zip(program.cases, program.numbers, strict=True):
+        if case.path is not None:
+            ranks[case.path] = program.record["paths"][number]["rank"]
+    for path in record["paths"]:
+        path["rank"] = ranks.get(path["path"])
+
+
+def _chosen(record: MeasuredTrace) -> list[int]:
+    """Places of the paths to time; of others nothing is known that could be timed."""
+    kept = [at for at, path in enumerate(record["paths"]) if path["measured_packet"] is not None]
+    chosen = kept[:TIMED]
+    slowest = record["slowest"]
+    if slowest is not None and slowest["path"] - 1 in kept[TIMED:]:
+        chosen.append(slowest["path"] - 1)
+    for at, path in enumerate(record["paths"]):
+        if at not in chosen:
+            path["measured_packet"] = None
+    return chosen
+
+
+def _prepare_path(
+    station: kernel.Station,
+    subject: objects.Subject,
+    witness: str | None,
+    place: int,
+    trace: PreparedTrace,
+) -> None:
+    row = trace.record["paths"][place]
+    if witness is None:
+        return
+    try:
+        case = kernel.prepare_case(station, subject, witness, row["instructions"])
+    except InputError as problem:
+        row["error"], row["measured_packet"] = problem.reason, None
+        return
+    row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
+    row["drained"] = case.drained
+    trace.cases.append(case)
+    trace.numbers.append(place)
+
+
+def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Together) -> None:
+    """Writes into the record of a trace what its paths take; its cases are the extra ones."""
+    record = trace.record
+    timed: list[tuple[TracePath, Measured]] = []
+    for number, (place, measured) in enumerate(zip(trace.numbers, together.extra, strict=True)):
+        row = record["paths"][place]
+        if measured is None:
+            row["error"] = together.why(number)
+            continue
+        run = measured.run
+        row["measured_ns"], row["spread_ns"] = run.value, run.spread
+        row["low_ns"], row["high_ns"] = run.interval.known
+        row["program_ns"], row["runs"] = measured.net.value, measured.runs
+        timed.append((row, measured))
+    record["mix"] = mixed([(row["share"], measured) for row, measured in timed])
+    slowest = record["slowest"]
+    if slowest is not None:
+        slowest["measured_ns"] = record["paths"][slowest["path"] - 1]["measured_ns"]
+        ranked = [path for path in program.record["paths"] if path["rank"] == 1]
+        slowest["bound_ns"] = _time(ranked)
+    record["conclusion"] = conclude_trace(record, known=trace.known)
+    if record["mix"] is not None:
+        program.record["error"] = None
+
+
+def _time(paths: Sequence[MeasuredPath]) -> float | None:
+    return paths[0]["measured_ns"] if paths else None
+
+
+def mixed(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
+    """What packets cost in the mean whose paths have these shares; None where there are none.
+
+    All paths are in every load, so each load has a mean of its own: these are the independent
+    observations. A path that was disturbed in a load counts there as in the mean of its others.
+    """
+    known = sum(share for share, _ in shares)
+    if not known:
+        return None
+    loads = range(len(shares[0][1].loads))
+    means = []
+    for load in loads:
+        times = [(share, measured.loads[load], measured.run.value) for share, measured in shares]
+        if any(time is not None for _, time, _ in times):
+            weighted = sum(s * (usual if time is None else time) for s, time, usual in times)
+            means.append(weighted / known)
+    if not means:
+        return None
+    mean = estimate(means)
+    low, high = mean.interval.known
+    return {
+        "share": known,
+        "mean_ns": mean.value,
+        "low_ns": low,
+        "high_ns": high,
+        "packetrate_pps": 1e9 / mean.value if mean.value > 0 else 0.0,
+    }
+
+
+_WIDTH, _HEIGHT = 7.0, 4.0  # inches
+_MARGIN = 1.08  # of the time axis
+
+
+def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
+    """Nanoseconds, and the share of the packets that take no longer; ascending.
+
+    Packets of paths that were not timed are left out.
+    """
+    timed = sorted(
+        (path["measured_ns"], path["packets"])
+        for path in trace["paths"]
+        if path["measured_ns"] is not None
+    )
+    count, steps, whole = 0, [], sum(packets for _, packets in timed)
+    for time, packets in timed:
+        count += packets
+        steps.append((time, count / whole))
+    return steps
+
+
+def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
+    """Writes the picture of traces, each with the name of its program.
+
+    It is SVG or PNG, by the end of the name; the same data give the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    with picture(file, _WIDTH, _HEIGHT) as figure:
+        axes = figure.add_subplot()
+        longest = 0.0
+        for name, trace in traces:
+            steps = distribution(trace)
+            times = [0.0, *(time for time, _ in steps)]
+            shares = [0.0, *(share for _, share in steps)]
+            (line,) = axes.step(times, shares, where="post", label=name)
+            slowest = trace["slowest"]
+            bound = None if slowest is None else slowest["bound_ns"]
+            if bound is not None:
+                label = f"slowest path, {bound:.0f} ns"
+                axes.axvline(bound, color=line.get_color(), linestyle="--", label=label)
+            longest = max(longest, times[-1], bound or 0.0)
+            # The last step goes on to the edge.
+            axes.plot([times[-1], longest * _MARGIN], [1, 1], color=line.get_color())
+        axes.set_xlim(0, longest * _MARGIN)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("nanoseconds per packet, in the kernel's loop for test runs")
+        axes.set_ylabel("share of packets")
+        axes.legend(loc="lower right")
+        axes.grid(visible=True, alpha=0.3)

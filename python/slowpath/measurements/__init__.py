@@ -1,1 +1,0 @@
-"""Measurements in the running kernel: where they were made, and what disturbed them."""

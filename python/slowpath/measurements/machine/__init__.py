@@ -1,1 +1,0 @@
-"""What the machine says of itself: facts, and counters of what happens on it."""

@@ -1,1 +1,0 @@
-"""Timing: what is timed when, on what, and how sure it is."""

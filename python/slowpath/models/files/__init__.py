@@ -1,1 +1,0 @@
-"""Measurements and models in files."""

@@ -1,1 +1,0 @@
-"""Models for people and for other programs: text, rows, pictures."""

@@ -1,1 +1,0 @@
-"""Where a curve is cut into segments, and which template each gets."""

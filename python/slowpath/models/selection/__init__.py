@@ -1,1 +1,0 @@
-"""Which of the best models of each size is taken: rules, one file each."""

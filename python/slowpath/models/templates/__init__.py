@@ -1,1 +1,0 @@
-"""Function templates, in the order in which the first of equally good ones is taken."""

@@ -1,1 +1,0 @@
-"""Packets of witnesses: bytes, names of headers, packet files."""

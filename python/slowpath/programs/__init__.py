@@ -1,1 +1,0 @@
-"""What program files are: read, compiled, chosen from, and the kernel's types they need."""

@@ -1,1 +1,0 @@
-"""Results as texts and tables, for people and machines."""

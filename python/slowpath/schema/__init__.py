@@ -1,1 +1,0 @@
-"""The shape of results and of other documents, and the quantities in them."""

@@ -1,0 +1,1 @@
+"""The slice `show`: contents of BPF objects."""

@@ -1,0 +1,139 @@
+"""The command `slowpath show`."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from slowpath.core.engine import identity, objects
+from slowpath.core.errors import ExitCode, InputError, worst
+from slowpath.core.jobs.isolated_job import Errand
+from slowpath.core.jobs.job import Message
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.loading import KernelBtf, load_program
+from slowpath.core.printable import json_line
+from slowpath.core.schema.provenance import provenance_lines
+from slowpath.core.schema.shown import BpfObject, failed_object
+from slowpath.core.selection import Selection, list_programs, no_match
+from slowpath.core.sources import Clang, is_c, provenance
+from slowpath.core.terminal import error, note, out, out_lines
+from slowpath.show.report import object_report
+
+
+class ShowOptions(NamedTuple):
+    """What is to be shown of each object."""
+
+    selection: Selection
+    form: Literal["table", "json"]
+    listing: bool
+    deadline: float  # seconds for the loops of one program
+    memory: int | None  # bytes for one object
+    cflags: tuple[str, ...] = ()
+
+
+class _Chosen(NamedTuple):
+    """The programs of one file, or why there are none."""
+
+    file: str
+    object: objects.Object | None
+    programs: list[objects.ProgramInfo]
+    error: str | None
+
+
+def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
+    """Shows every object; a failure does not stop the rest.
+
+    Raises:
+        InputError: when the kernel's type information in the file `btf` cannot be read.
+        OptionError: when no object has a program that is asked for.
+    """
+    types = KernelBtf(btf)
+    chosen = _choose(files, options.selection, Clang(options.cflags, memory_bytes=options.memory))
+    with heeding_signals() as stopping:
+        return _show(chosen, options, types, stopping)
+
+
+def _show(
+    chosen: Sequence[_Chosen], options: ShowOptions, btf: KernelBtf, stopping: Stopping
+) -> ExitCode:
+    codes = list[ExitCode]()
+    made = provenance(compiled=any(is_c(choice.file) for choice in chosen))
+    if options.form == "json":
+        head = {"slowpath": identity.version(), **made}
+        out(f'{json_line(head)[:-1]}, "objects": [')
+    for index, choice in enumerate(chosen):
+        shown = _shown(choice, options, btf, stopping)
+        if options.form == "json":
+            out(("," if index else "") + json_line(shown))
+        elif shown["error"] is None:
+            if ExitCode.FINE in codes:
+                out("")
+            out_lines(object_report(shown, listing=options.listing))
+        codes.append(_judge(choice.file, shown))
+    if options.form == "json":
+        out("]}")
+    else:
+        out_lines(provenance_lines(made))
+    return worst(codes)
+
+
+def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
+    chosen, known = list[_Chosen](), list[str]()
+    for file in files:
+        try:
+            data = load_program(file, clang)
+            found = objects.read_object(file, data)
+        except InputError as problem:
+            chosen.append(_Chosen(file, None, [], problem.reason))
+            continue
+        programs = objects.programs(found)
+        if programs is None:
+            reason = "not an ELF file; pass a file of clang -target bpf -c"
+            chosen.append(_Chosen(file, None, [], reason))
+            continue
+        meant = [p for p in programs if selection.matches(p.section, p.name)]
+        if meant:
+            chosen.append(_Chosen(file, found, meant, None))
+        else:
+            known.append(list_programs(programs))
+            note(f"note: {file}: no program matches {selection}")
+    if known and not any(choice.programs for choice in chosen):
+        raise no_match(selection, known)
+    return chosen
+
+
+def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stopping) -> BpfObject:
+    found = choice.object
+    if found is None:
+        return failed_object(choice.file, choice.error or "cannot be read")
+    if stopping.asked:
+        return failed_object(choice.file, "interrupted before it was looked at")
+    needed = any(program.needs_kernel for program in choice.programs)
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        numbers = [program.number for program in choice.programs]
+        types = btf.for_program(needed=needed)
+        view = objects.View(numbers, types, options.listing, options.deadline, options.memory)
+        yield ("shown", objects.show(choice.file, found, view, stopping))
+
+    shown = list[BpfObject]()
+    try:
+        with Errand(work, options.memory) as errand:
+            stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
+    except InputError as problem:
+        return failed_object(choice.file, problem.reason)
+    return shown[0] if shown else failed_object(choice.file, stopped or "nothing is known of it")
+
+
+def _read(message: Message) -> BpfObject:
+    shown: BpfObject = json.loads(message[1])
+    return shown
+
+
+def _judge(file: str, shown: BpfObject) -> ExitCode:
+    """Says on standard error what went wrong with an object."""
+    problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
+    if shown["error"] is not None:
+        problems.append(shown["error"])
+    for problem in problems:
+        error(file, problem)
+    return ExitCode.INPUT if problems else ExitCode.FINE

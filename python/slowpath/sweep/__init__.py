@@ -1,0 +1,1 @@
+"""The slice `sweep`: guarantees for every value of a definition."""

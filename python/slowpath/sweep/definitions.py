@@ -1,0 +1,191 @@
+"""Definitions to sweep (`-D`), and the request that each target gets."""
+
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from slowpath.bound.default_target import default_target
+from slowpath.bound.flags import written_options
+from slowpath.bound.multi_target import named_targets
+from slowpath.bound.options import (
+    WrittenOptions,
+    check_valid,
+    choose_target,
+    read_option,
+    read_request,
+)
+from slowpath.bound.plan import Request
+from slowpath.core.clang import check_clang
+from slowpath.core.engine.targets import Target
+from slowpath.core.errors import OptionError
+from slowpath.core.inputs import read_program
+from slowpath.core.schema.rates import METRICS
+from slowpath.core.sources import is_c
+
+_NAME = r"[A-Za-z_]\w*"
+_RANGE = r"(?P<first>[+-]?\d+)\.\.(?P<last>[+-]?\d+)(:(?P<step>\d+))?"
+_MOST = 10_000
+"""More programs than anybody waits for."""
+
+
+class Definition(NamedTuple):
+    """A name that the preprocessor replaces, with its values in order."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def numbers(self) -> list[float] | None:
+        """The values as numbers; None where one is none."""
+        try:
+            return [float(value) for value in self.values]
+        except ValueError:
+            return None
+
+
+Point = tuple[tuple[str, str], ...]
+"""Names with one value each."""
+
+
+def parse_definition(text: str) -> Definition:
+    """Reads `NAME=VALUES`; values are `1..20`, `1..20:2`, or any words, with commas between them.
+
+    Raises:
+        ValueError: when it is something else.
+    """
+    name, equals, values = text.partition("=")
+    if not re.fullmatch(_NAME, name, re.ASCII) or not equals:
+        raise ValueError(f"{text!r} is not NAME=VALUES; write for example HASHES=1..20")
+    found = [value for piece in values.split(",") for value in _values(piece.strip(), name)]
+    twice = next((value for value in found if found.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{name} has the value {twice} twice")
+    return Definition(name, tuple(found))
+
+
+def _values(piece: str, name: str) -> list[str]:
+    if not piece:
+        raise ValueError(f"{name} has an empty value; write for example {name}=1,2,4")
+    match = re.fullmatch(_RANGE, piece, re.ASCII)
+    if match is None:
+        if ".." in piece:
+            raise ValueError(f"{piece!r} is not a range; write FIRST..LAST or FIRST..LAST:STEP")
+        return [piece]
+    first, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
+    if step < 1 or last < first:
+        why = "has steps of 0" if step < 1 else "ends before it begins"
+        raise ValueError(f"{piece!r} {why}; write FIRST..LAST:STEP, such as 1..20:2")
+    if (last - first) // step >= _MOST:
+        raise ValueError(f"{piece!r} has more than {_MOST:,} values")
+    return [str(number) for number in range(first, last + 1, step)]
+
+
+def check_definitions(definitions: Sequence[Definition]) -> None:
+    """Each name once, and no more programs than there is time for.
+
+    Raises:
+        ValueError: when that is not so.
+    """
+    names = [one.name for one in definitions]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} is given twice; write all its values with commas")
+    if (count := prod(len(one.values) for one in definitions)) > _MOST:
+        raise ValueError(f"these are {count:,} programs; at most {_MOST:,} are analysed")
+
+
+def points(definitions: Sequence[Definition]) -> Iterator[Point]:
+    """All combinations of values; the last definition changes first."""
+    names = [one.name for one in definitions]
+    for values in product(*(one.values for one in definitions)):
+        yield tuple(zip(names, values, strict=True))
+
+
+def flags(point: Point) -> tuple[str, ...]:
+    """What clang is told."""
+    return tuple(f"-D{name}={value}" for name, value in point)
+
+
+def words(point: Point) -> str:
+    """The same for people."""
+    return ", ".join(f"{name}={value}" for name, value in point)
+
+
+_USUAL = "packetrate"
+"""The metric of targets that have rates, unless another one is named."""
+
+
+class Asked(NamedTuple):
+    """What to compile with which values, and what to ask of the programs."""
+
+    file: str
+    definitions: Sequence[Definition]
+    requests: Sequence[Request]  # one for each target
+    counting: Request  # of the slowest path by BPF instructions
+
+
+def read_asked(given: Namespace) -> Asked:
+    """What the options ask for.
+
+    Raises:
+        OptionError: when one makes no sense.
+        InputError: when the source, or a file that an option names, cannot be read, or there is no
+            clang.
+    """
+    file: str = given.file
+    definitions = [read_option("-D", parse_definition, text) for text in given.define]
+    read_option("-D", check_definitions, definitions)
+    if not is_c(file):
+        raise OptionError("FILE", f"{file} is no C source (*.c); only these have definitions")
+    names = named_targets(given.target or default_target([file]))
+    targets = [read_option("--target", choose_target, name) for name in names]
+    for target, name in zip(targets, names, strict=True):
+        check_valid(target, name)
+    _check_metric(given.metric, targets)
+    _check_cores(given.cores, targets)
+    _check_entries(given.entries, targets)
+    written = written_options(given, [file])
+    read_program(file)
+    pairs = zip(names, targets, strict=True)
+    requests = [read_request([file], _on(written, name, target)) for name, target in pairs]
+    receive = written.receive or "test-run"  # what is measured is measured there
+    counting = written._replace(target="ebpf", metric="instructions", cores=None, receive=receive)
+    check_clang(file, requests[0].clang)
+    # Time for all of it is counted from one moment.
+    until = requests[0].until
+    asked = [*requests, read_request([file], counting)]
+    asked = [one._replace(until=until, clang=one.clang._replace(until=until)) for one in asked]
+    return Asked(file, definitions, asked[:-1], asked[-1])
+
+
+def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
+    """The options for one of the targets: without what only others have."""
+    if target.machine is None:
+        written = written._replace(entries=None)
+    counters = target.counters
+    metric = written.metric if written.metric in (counters or METRICS) else None
+    if counters is None:
+        return written._replace(target=name, metric=metric or _USUAL, receive=None)
+    return written._replace(target=name, metric=metric, cores=None)
+
+
+def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
+    known = list(dict.fromkeys(one for each in targets for one in each.counters or METRICS))
+    if metric is not None and metric not in known:
+        reason = f"{metric!r} is no metric of these targets; they have {', '.join(known)}"
+        raise OptionError("--metric", reason)
+
+
+def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
+    if entries is not None and all(target.machine is None for target in targets):
+        named = ", ".join(target.name for target in targets)
+        raise OptionError("--entries", f"no times are estimated on {named}; linux-xdp has them")
+
+
+def _check_cores(cores: int | None, targets: Sequence[Target]) -> None:
+    if cores is not None and all(target.counters is not None for target in targets):
+        named = ", ".join(target.name for target in targets)
+        raise OptionError("--cores", f"nothing is a throughput on {named}, there are no cores")

@@ -1,0 +1,279 @@
+"""Sweeps as text, CSV and pictures.
+
+A panel for each unit, a line for each target, program and choice of the other values.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING, NamedTuple
+
+from slowpath.bound.report_rates import notes_of
+from slowpath.core.pictures import picture, plain
+from slowpath.core.printable import csv_line
+from slowpath.core.schema.derived import counted, metric_words
+from slowpath.core.schema.rates import as_metric, format_rate
+from slowpath.core.terminal import Line, grid
+from slowpath.sweep.definitions import Definition
+from slowpath.sweep.documents import Sweep, SweptProgram, SweptResult, SweptTime
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_EXACT = {"exact": "yes", "conditional": "if", "bound": "no"}
+_MEASURED = "measured ns"
+_RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
+_REST = ("verdict", "bottleneck", "stopped", "error")
+_TIME = ("ns", "low_ns", "high_ns", "program_ns")
+_ESTIMATED = "estimated ns"
+ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
+"""Keys of what a target estimates, and of the ends of its interval."""
+
+
+def text_report(sweep: Sweep) -> Iterator[Line]:
+    """A row for each program, with what every target says of it and why one says nothing."""
+    programs = sweep["programs"]
+    if not programs:
+        return
+    notes = _Notes()
+    several = len({one["program"] for one in programs if one["program"] is not None}) > 1
+    names = [one["name"] for one in sweep["definitions"]]
+    first = programs[0]
+    estimating = {
+        result["target"]
+        for program in programs
+        for result in program["results"]
+        if result["estimated_ns"] is not None
+    }
+    columns = [*names, *(["program"] if several else []), *_columns(first, estimating), ""]
+    right = {*names, _MEASURED, _ESTIMATED, *(_heading(one) for one in first["results"])}
+    rows = [_row(one, names, notes, estimating, several=several) for one in programs]
+    yield from grid(columns, rows, right=right, margin="")
+    for note in notes_of(notes.texts):
+        yield Line(note)
+
+
+class _Notes:
+    """Assumptions, and the numbers that lead to them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def marks(self, results: Sequence[SweptResult]) -> list[str]:
+        """What leads to the assumptions of these."""
+        found = list(dict.fromkeys(text for one in results for text in one["assumptions"]))
+        self.texts += [text for text in found if text not in self.texts]
+        numbers = sorted(self.texts.index(text) + 1 for text in found)
+        return [f"[{','.join(map(str, numbers))}]"] if numbers else []
+
+
+def _heading(result: SweptResult) -> str:
+    """The name of the column with what a target guarantees."""
+    rate = as_metric(result["metric"])
+    return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
+
+
+def _columns(program: SweptProgram, estimating: Set[str]) -> Iterator[str]:
+    for result in program["results"]:
+        yield _heading(result)
+        yield "exact"
+        if result["target"] in estimating:
+            yield _ESTIMATED
+        if as_metric(result["metric"]) is not None:
+            yield "bottleneck"
+    if program["measured"] is not None:
+        yield _MEASURED
+
+
+def _row(
+    program: SweptProgram,
+    names: Sequence[str],
+    notes: _Notes,
+    estimating: Set[str],
+    *,
+    several: bool,
+) -> list[str]:
+    cells = [program["values"][name] for name in names]
+    if several:
+        cells.append(program["program"] or "")
+    for result in program["results"]:
+        cells += _cells(result, estimating)
+    measured = program["measured"]
+    if measured is not None:
+        cells.append(_time(measured))
+    remarks = [*_remarks(program), *notes.marks(program["results"])]
+    return [*cells, "; ".join(remarks)]
+
+
+def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
+    """What a target guarantees, and what it estimates."""
+    verdict, metric = result["verdict"], result["metric"]
+    yield "not analysed" if verdict is None else guaranteed_text(result)
+    yield "" if verdict is None else _EXACT[verdict]
+    if result["target"] in estimating:
+        yield "" if result["estimated_ns"] is None else f"{result['estimated_ns']:.1f}"
+    if as_metric(metric) is not None:
+        yield result["bottleneck"] or ""
+
+
+def guaranteed(result: SweptResult) -> float | None:
+    """The number that the metric of a result is about."""
+    if result["verdict"] is None:
+        return None
+    if as_metric(result["metric"]) is None:
+        return counted(result["counts"] or {}, result["metric"])[1]
+    return result["packetrate_pps" if result["metric"] == "packetrate" else "bitrate_bps"]
+
+
+def guaranteed_text(result: SweptResult) -> str:
+    """The same as people read it."""
+    value, rate = guaranteed(result), as_metric(result["metric"])
+    if value is None:
+        return ""
+    return f"{int(value):,}" if rate is None else format_rate(value, rate)
+
+
+def _time(measured: SweptTime) -> str:
+    value, low, high = measured["ns"], measured["low_ns"], measured["high_ns"]
+    if value is None:
+        return "-"
+    either = "" if low is None or high is None else f" ± {(high - low) / 2:.1f}"
+    return f"{value:.1f}{either}"
+
+
+def _remarks(program: SweptProgram) -> Iterator[str]:
+    """Why something is not known, each reason once."""
+    results, measured = program["results"], program["measured"]
+    errors = {one["error"] for one in results}
+    if len(errors) == 1 and None not in errors:
+        yield f"{results[0]['error']}"
+    else:
+        for one in results:
+            if one["error"] is not None:
+                yield f"{one['target']}: {one['error']}"
+    for one in results:
+        if one["stopped"] is not None:
+            yield f"{one['target']} stopped: {one['stopped']}"
+    if measured is not None and measured["error"] is not None and measured["error"] not in errors:
+        yield f"not measured: {measured['error']}"
+
+
+def csv_report(sweep: Sweep) -> Iterator[str]:
+    """A line for each program on each target; what was measured is the same on all of them."""
+    names = [one["name"] for one in sweep["definitions"]]
+    counts = dict.fromkeys(
+        name
+        for program in sweep["programs"]
+        for result in program["results"]
+        for name in result["counts"] or ()
+    )
+    columns = ["program", *_RESULT, *(_identifier(name) for name in counts), *_REST]
+    columns += [f"measured_{name}" for name in (*_TIME, "error")]
+    columns += ESTIMATE
+    yield csv_line([*(f"D_{name}" if name in columns else name for name in names), *columns])
+    for program in sweep["programs"]:
+        head = [*(number_or_text(program["values"][name]) for name in names), program["program"]]
+        timed = program["measured"]
+        times = [None] * (len(_TIME) + 1)
+        if timed is not None:
+            times = [timed[name] for name in (*_TIME, "error")]  # type: ignore[literal-required]
+        for result in program["results"]:
+            own = [result[name] for name in _RESULT]  # type: ignore[literal-required]
+            rest = [result[name] for name in _REST]  # type: ignore[literal-required]
+            numbers = [(result["counts"] or {}).get(name) for name in counts]
+            estimate = [result[name] for name in ESTIMATE]  # type: ignore[literal-required]
+            yield csv_line([*head, *own, *numbers, *rest, *times, *estimate])
+
+
+def _identifier(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def number_or_text(value: str) -> int | str:
+    """A value as a cell: whole numbers are such, also below zero."""
+    try:
+        return int(value)
+    except ValueError:
+        return value
+
+
+_WIDTH, _HEIGHT = 7.0, 3.2  # inches, of each panel
+_UNITS = {"packetrate": ("guaranteed Mpps", 1e6), "bitrate": ("guaranteed Gbit/s", 1e9)}
+_MANY = 12
+"""More values than these, that are no numbers, are written aslant."""
+
+
+class _Line(NamedTuple):
+    label: str
+    values: dict[str, tuple[float, float, float]]  # by value of the definition: also from, and to
+
+
+def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptProgram]) -> None:
+    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    panels = _panels(definitions, programs)
+    with picture(file, _WIDTH, _HEIGHT * max(len(panels), 1)) as figure:
+        axes = figure.subplots(max(len(panels), 1), sharex=True, squeeze=False)[:, 0]
+        for one, (unit, lines) in zip(axes, panels.items(), strict=False):
+            _panel(one, definitions[0], lines)
+            one.set_ylabel(unit)
+        axes[-1].set_xlabel(definitions[0].name)
+
+
+def _panels(
+    definitions: Sequence[Definition], programs: Sequence[SweptProgram]
+) -> dict[str, dict[str, _Line]]:
+    """By unit, lines by their labels."""
+    panels: dict[str, dict[str, _Line]] = {}
+    several = len({one["program"] for one in programs if one["program"] is not None}) > 1
+    first, others = definitions[0].name, [one.name for one in definitions[1:]]
+    for program in programs:
+        rest = [f"{name}={program['values'][name]}" for name in others]
+        rest += [program["program"] or ""] if several else []
+        for unit, label, value in _values(program):
+            name = plain(", ".join([label, *rest]))
+            line = panels.setdefault(unit, {}).setdefault(name, _Line(name, {}))
+            line.values[program["values"][first]] = value
+    return panels
+
+
+def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
+    """Unit, label, and value with its interval, of all that is known."""
+    for result in program["results"]:
+        value, rate = guaranteed(result), as_metric(result["metric"])
+        if value is None:
+            continue
+        unit, scale = (metric_words(result["metric"]), 1) if rate is None else _UNITS[rate]
+        yield unit, result["target"], (value / scale,) * 3
+        middle, low, high = (result[name] for name in ESTIMATE)  # type: ignore[literal-required]
+        if middle is not None:
+            yield "ns", f"estimated by {result['target']}", (middle, low, high)
+    measured = program["measured"]
+    if measured is not None and measured["ns"] is not None:
+        value, low, high = measured["ns"], measured["low_ns"], measured["high_ns"]
+        ends = (value if low is None else low, value if high is None else high)
+        yield "ns", "measured in this kernel", (value, *ends)
+
+
+def _panel(axes: "Axes", definition: Definition, lines: dict[str, _Line]) -> None:
+    places = definition.numbers or [float(at) for at in range(len(definition.values))]
+    where = dict(zip(definition.values, places, strict=True))
+    for line in lines.values():
+        known = sorted((where[value], *ends) for value, ends in line.values.items())
+        x, y, low, high = zip(*known, strict=True)
+        (drawn,) = axes.plot(x, y, ".-", markersize=5, linewidth=1, label=line.label)
+        if low != high:
+            axes.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2)
+    if definition.numbers is None:
+        axes.set_xticks(places, [plain(value) for value in definition.values])
+        if len(places) > _MANY:
+            axes.tick_params(axis="x", labelrotation=60)
+    elif all(place.is_integer() for place in places):
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    axes.grid(visible=True, alpha=0.3)

@@ -1,0 +1,211 @@
+"""Compilation of a program for each value of a definition, and its analysis on each target.
+
+What a value does not compile to, or cannot be analysed, is said with it, and the others go on.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowpath.bound.analyst import RunContext, Session
+from slowpath.bound.outcomes import Analysed, Unmatched, code_of, note_remarks
+from slowpath.bound.plan import Plan, Request
+from slowpath.bound.progress import Watch
+from slowpath.core import terminal
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.schema.derived import estimate_notes, is_count
+from slowpath.core.schema.results import Result
+from slowpath.measure.programs import PreparedProgram
+from slowpath.sweep.definitions import Asked, Point, flags, words
+from slowpath.sweep.documents import SweptProgram, SweptResult
+from slowpath.sweep.measuring import Measuring, unmeasured
+
+
+class LiveLine(terminal.LiveLine):
+    """Is there while programs are analysed and measured."""
+
+    def __init__(self, count: int) -> None:
+        """So many programs are to be compiled."""
+        super().__init__()
+        self._count = count
+        self._started = time.monotonic()
+
+    def place(self, done: int) -> str:
+        """Which of them it is about when so many are done, and how long the others may take."""
+        return f"{done + 1} of {self._count}{self._left(done)}"
+
+    def show(self, text: str) -> None:
+        """Shows what is being done."""
+        self.draw(text)
+
+    def _left(self, done: int) -> str:
+        if not done:
+            return ""
+        each = (time.monotonic() - self._started) / done
+        return f", {terminal.about_left(each * (self._count - done))}"
+
+
+class Swept(NamedTuple):
+    """A program of a value, and what is to be measured of it."""
+
+    record: SweptProgram
+    prepared: PreparedProgram | None
+
+
+class Sweeping:
+    """A sweep on its way, and what the exit code says of it by now."""
+
+    def __init__(
+        self, asked: Asked, stopping: Stopping, line: LiveLine, measuring: Measuring | None
+    ) -> None:
+        """Nothing is compiled yet."""
+        self._asked, self._stopping, self._line = asked, stopping, line
+        self._measuring = measuring
+        self._remarks = set[tuple[str, str]]()
+        self._place = ""
+        self.unmatched = Unmatched()
+        self.codes: list[ExitCode] = []
+        self.refusal: OptionError | None = None  # why no program was chosen, for one value at least
+
+    def programs(self, done: int, point: Point) -> Iterator[Swept]:
+        """The programs of a value, which so many are in front of.
+
+        Those that nothing is known of, because the work had to stop, are left out.
+        """
+        self._place = f"{self._line.place(done)}, {words(point)}"
+        self._line.show(f"{self._place}: compiling")
+        try:
+            plan, found = self._found(point)
+        except KeyboardInterrupt:  # while clang was running, which heeds signals by itself
+            if self._stopping.asked:
+                raise  # a second one
+            self._stopping.ask()
+            return
+        except OptionError as refusal:
+            if refusal.option not in {"--section", "--prog-name"}:
+                raise
+            self.refusal = refusal
+            self.codes.append(ExitCode.INPUT)
+            yield Swept(self._nothing(point, refusal.reason), None)
+            return
+        prepared = list(self._prepared(point, plan))
+        for number, task in enumerate(plan.tasks):
+            results = [one[number] for one in found]
+            self._count(results)
+            if self._stopping.asked and not any(r.result["guarantee"] for r in results):
+                return
+            program = task.program
+            record: SweptProgram = {
+                "values": dict(point),
+                "section": None if program is None else program.section,
+                "program": None if program is None else program.name,
+                "results": [swept_result(each.result) for each in results],
+                "measured": None,
+            }
+            yield Swept(record, prepared[number] if prepared else None)
+
+    def _found(self, point: Point) -> tuple[Plan, list[list[Analysed]]]:
+        """The programs of a value, and what each target says of each; compiled once."""
+        plan: Plan | None = None
+        found = []
+        for request in self._asked.requests:
+            session = Session(self._defined(request, point), plan)
+            if plan is None:
+                self._remark(session.plan)
+            plan = session.plan
+            found.append(list(session.analyse(self._audience(request))))
+        assert plan is not None  # noqa: S101 - there is a target
+        return plan, found
+
+    def _defined(self, request: Request, point: Point) -> Request:
+        clang = request.clang
+        return request._replace(clang=clang._replace(flags=(*clang.flags, *flags(point))))
+
+    def _audience(self, request: Request) -> RunContext:
+        subject = f"{self._place} on {request.target.name}"
+        return RunContext(
+            self._stopping, lambda _label, metric, seconds: Watch(subject, metric, seconds)
+        )
+
+    def _prepared(self, point: Point, plan: Plan) -> Iterator[PreparedProgram]:
+        """The programs, such that they can be measured."""
+        if self._measuring is None or self._stopping.asked:
+            return
+        request = self._asked.counting
+        session = Session(self._defined(request, point), plan)
+        for analysed in session.analyse(self._audience(request)):
+            self._line.show(f"{self._place}: preparing to measure")
+            yield self._measuring.prepare(analysed, request.options.maps)
+
+    def _count(self, results: list[Analysed]) -> None:
+        for each in results:
+            self.unmatched.add(each)
+            failure = each.detail["failure"]
+            if failure is not None:
+                self.codes.append(code_of(failure))
+
+    def _remark(self, plan: Plan) -> None:
+        """Says which programs are left out, each once."""
+        new = [remark for remark in plan.remarks if remark not in self._remarks]
+        self._remarks.update(new)
+        note_remarks(plan._replace(remarks=new))
+
+    def _nothing(self, point: Point, reason: str) -> SweptProgram:
+        requests = self._asked.requests
+        known = [unknown(one.target.name, one.metric, reason) for one in requests]
+        timed = None if self._measuring is None else unmeasured(reason)
+        head = {"values": dict(point), "section": None, "program": None}
+        return {**head, "results": known, "measured": timed}  # type: ignore[typeddict-item]
+
+
+def swept_result(result: Result) -> SweptResult:
+    """What is told of a result."""
+    guarantee = result["guarantee"]
+    known = unknown(result["target"], result["metric"], _reasons(result))
+    if guarantee is None:
+        return known
+    rates = not is_count(result)
+    known["packetrate_pps"] = guarantee["packetrate_pps"] if rates else None
+    known["bitrate_bps"] = guarantee["bitrate_bps"] if rates else None
+    known["counts"] = guarantee["counts"]
+    known["verdict"], known["stopped"] = guarantee["verdict"], guarantee["stopped"]
+    known["bottleneck"] = guarantee["bottleneck"]
+    known["assumptions"] = list(result["assumptions"])
+    estimate, notes = result["estimate"], estimate_notes(result)
+    if estimate is None:
+        known["stopped"] = known["stopped"] or next((f"estimates: {text}" for text in notes), None)
+    else:
+        known["stopped"] = known["stopped"] or estimate["stopped"]
+        known["assumptions"] += [f"the estimate holds although {text}" for text in notes]
+        known["estimated_ns"] = estimate["ns"]
+        known["estimated_low_ns"] = estimate["low_ns"]
+        known["estimated_high_ns"] = estimate["high_ns"]
+    return known
+
+
+def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
+    """A result of which nothing is known, for this reason."""
+    return {
+        "target": target,
+        "metric": metric,
+        "packetrate_pps": None,
+        "bitrate_bps": None,
+        "counts": None,
+        "verdict": None,
+        "bottleneck": None,
+        "stopped": None,
+        "assumptions": [],
+        "estimated_ns": None,
+        "estimated_low_ns": None,
+        "estimated_high_ns": None,
+        "error": reason,
+    }
+
+
+def _reasons(result: Result) -> str | None:
+    """Why there is no result, and how many reasons more there are."""
+    more = len(result["refusals"] or []) - 1
+    if result["error"] is None or more < 1:
+        return result["error"]
+    return f"{result['error']} (and {more} more reason{'s'[: more > 1]})"

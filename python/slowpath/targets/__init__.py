@@ -1,0 +1,1 @@
+"""The slice `targets`: device descriptions."""

@@ -1,0 +1,88 @@
+"""The commands `slowpath targets list`, `show`, `models` and `check`."""
+
+import tomllib
+from collections.abc import Sequence
+
+from slowpath.bound.options import check_valid, choose_target, read_option
+from slowpath.core.engine import targets
+from slowpath.core.errors import ExitCode, InputError, OptionError, worst
+from slowpath.core.inputs import read_text
+from slowpath.core.printable import one_line
+from slowpath.core.terminal import error, grid, out, out_lines
+
+
+def list_targets() -> ExitCode:
+    """Writes the name and description of every built-in target."""
+    names = targets.target_names()
+    width = max(map(len, names), default=0)
+    for name in names:
+        description = tomllib.loads(targets.target_text(name) or "").get("description", "")
+        out(f"{name:<{width}}  {description}".rstrip())
+    return ExitCode.FINE
+
+
+def show_target(name: str) -> ExitCode:
+    """Writes the description of a built-in target, a starting point for one's own.
+
+    Raises:
+        OptionError: when there is none of that name.
+    """
+    text = targets.target_text(name)
+    if text is None:
+        known = ", ".join(targets.target_names())
+        raise OptionError("NAME", f"{name!r} is not a built-in target; known are {known}")
+    out_lines(text.splitlines())
+    return ExitCode.FINE
+
+
+def list_models(name: str) -> ExitCode:
+    """Writes what is known of the components of a target: one line for each model.
+
+    Raises:
+        OptionError: when it is no target.
+        InputError: when its file cannot be read, or is no valid description.
+    """
+    target = read_option("NAME", choose_target, name)
+    check_valid(target, name)
+    if target.machine is not None:
+        out(one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}"))
+    models = target.models
+    if not models:
+        out(f"{target.name} has no models of components")
+        return ExitCode.FINE
+    out_lines(line.text for line in grid(_COLUMNS, [_model_row(model) for model in models]))
+    return ExitCode.FINE
+
+
+_COLUMNS = ("component", "by", "from", "to", "ns there", "segments", "error", "grows")
+
+
+def _model_row(model: targets.Model) -> tuple[str, ...]:
+    first, last = (model.at(end) for end in model.range)
+    costs = ["-" if cost is None else f"{cost:z.1f}" for cost in (first, last)]
+    error = model.error if model.held_out is None else model.held_out
+    return (
+        one_line(model.name),
+        one_line(model.parameter),
+        *(f"{end:,.0f}" for end in model.range),
+        " to ".join(costs),
+        str(model.segments),
+        f"{100 * error:.1f} %",
+        one_line(model.calls[0]) if model.calls else "",
+    )
+
+
+def check_targets(files: Sequence[str]) -> ExitCode:
+    """Says of each file whether it is a valid target description, and what is wrong if not."""
+    codes = []
+    for file in files:
+        try:
+            problems = targets.described_target(file, read_text(file)).problems()
+        except InputError as problem:
+            problems = [problem.reason]
+        for problem_text in problems:
+            error(file, problem_text)
+        if not problems:
+            out(f"{file}: fine")
+        codes.append(ExitCode.INPUT if problems else ExitCode.FINE)
+    return worst(codes)

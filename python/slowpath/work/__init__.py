@@ -1,1 +1,0 @@
-"""Watched work: where the engine works, what ends it, what becomes of it."""
