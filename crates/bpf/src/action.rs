@@ -1,4 +1,4 @@
-//! What XDP programs return.
+//! Return codes of XDP programs.
 
 /// The names of `enum xdp_action` (`include/uapi/linux/bpf.h`), by number.
 pub const XDP_ACTIONS: [&str; 5] =

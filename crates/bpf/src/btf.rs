@@ -1,8 +1,8 @@
 //! BTF, the type information of BPF objects and of the kernel.
 //!
-//! [`Btf::parse`] reads the section `.BTF` or a file such as `/sys/kernel/btf/vmlinux`; malformed
-//! input is an error or gives "unknown" later, never a panic or an endless walk. Split BTF of
-//! modules is not read. [`Btf::encode`] writes such a section.
+//! [`Btf::parse`] reads the section `.BTF` or a file such as `/sys/kernel/btf/vmlinux`. Malformed
+//! input gives an error, or a later query finds nothing; it never causes a panic or an endless
+//! loop. Split BTF of modules is not supported. [`Btf::encode`] writes a section `.BTF`.
 //!
 //! Source: the kernel's `Documentation/bpf/btf.rst`.
 

@@ -1,8 +1,8 @@
-//! CO-RE relocations: instructions that depend on how the running kernel lays out its types.
+//! CO-RE relocations: adaptation of instructions to the type layouts of the running kernel.
 //!
 //! [`apply`] finds the kernel's counterpart of the type, field or constant that an instruction was
-//! compiled for, and puts the kernel's offset, size or number into the instruction. What has no
-//! counterpart is an error that the caller turns into an unresolved instruction, as libbpf does.
+//! compiled for, and puts the kernel's offset, size or number into the instruction. A missing
+//! counterpart is an error, which the caller turns into an unresolved instruction, as libbpf does.
 //!
 //! Source: the behaviour of libbpf (`relo_core.c`), and its documentation of the macros in
 //! `bpf_core_read.h`.
@@ -22,7 +22,7 @@ use kind::RelocationKind;
 use spec::Spec;
 use value::Value;
 
-/// Applies a relocation to the instruction at slot `at`. The error says in words what has no
+/// Applies a relocation to the instruction at slot `at`. The error describes the missing
 /// counterpart.
 pub(crate) fn apply(
     insns: &mut [Insn],
@@ -37,7 +37,7 @@ pub(crate) fn apply(
         .ok_or_else(|| "a CO-RE relocation that its types do not explain".to_owned())?;
     let fault = |what: &str| format!("{}: {what}", spec.describe(local));
     let original = value::of(local, kind, Some(&spec)).map_err(fault)?;
-    // The number of a type in the object itself needs no kernel.
+    // A local type number does not depend on the kernel.
     let resolved = if kind == RelocationKind::TypeIdLocal {
         original
     } else {
@@ -50,7 +50,8 @@ pub(crate) fn apply(
     patch::apply(insns, at, &original, &resolved, sizes).map_err(fault)
 }
 
-/// The value in the kernel's types. All candidates that have the field must agree on it.
+/// Returns the value for the kernel's types. All candidate types that have the field must agree on
+/// the value.
 fn find(
     local: &Btf,
     kernel: &Btf,
@@ -71,7 +72,7 @@ fn find(
         let value = value::of(kernel, kind, Some(&there))?;
         match &found {
             None => found = Some((there, value)),
-            // libbpf refuses these as well (`bpf_core_calc_relo_insn`): nothing says which is meant.
+            // libbpf rejects such an ambiguity as well (`bpf_core_calc_relo_insn`).
             Some((first, known)) => {
                 if first.bit_offset != there.bit_offset || known.number != value.number {
                     return Err("the kernel has several types of this name, which differ");
@@ -81,7 +82,7 @@ fn find(
     }
     match found {
         Some((_, value)) => Ok(value),
-        // That there is no such field can be an answer (`bpf_core_field_exists`).
+        // A missing field can be a valid result (`bpf_core_field_exists`).
         None => value::of(kernel, kind, None),
     }
 }

@@ -1,7 +1,7 @@
-//! ELF: sections, symbols and relocations of an object, checked and copied into plain tables.
+//! ELF: sections, symbols and relocations of an object, validated and copied into plain tables.
 //!
-//! Knows which ELF files are BPF objects; knows nothing of what BPF tools put into sections.
-//! Source: the ELF specification, by way of the `object` crate; relocation types from the kernel's
+//! Recognises BPF object files, but does not interpret the content of sections. Source: the ELF
+//! specification, by way of the `object` crate; relocation types from the kernel's
 //! `Documentation/bpf/llvm_reloc.rst`.
 
 use ::object::elf::{self, FileHeader64};
@@ -11,10 +11,10 @@ use ::object::{LittleEndian, SectionIndex};
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
 
-/// `EM_BPF`, and 0 as old compilers wrote it.
+/// `EM_BPF`, and 0, which old compilers wrote.
 const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
 
-/// Longest name that is read, in bytes.
+/// Maximum length of a name, in bytes.
 const NAME: usize = 4096;
 
 /// A relocatable BPF file.
@@ -24,57 +24,57 @@ pub(crate) struct Elf<'data> {
     pub symbols: Vec<Symbol>,
 }
 
-/// A section; its number is its place in the table.
+/// A section; its number is its index in [`Elf::sections`].
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'data> {
     pub name: String,
     pub executable: bool,
-    /// Content; empty for sections without any (`.bss`).
+    /// Content; empty for a section without content (`.bss`).
     pub data: &'data [u8],
-    /// Size in bytes, also of sections without content.
+    /// Size in bytes, also of a section without content.
     pub size: u64,
-    /// Relocations of this section, by offset.
+    /// Relocations of this section, sorted by offset.
     pub relocations: Vec<Relocation>,
 }
 
 /// One relocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relocation {
-    /// In bytes, from the start of the section.
+    /// Offset from the start of the section, in bytes.
     pub offset: u64,
-    /// Number in the table of symbols.
+    /// Index into the symbol table.
     pub symbol: usize,
-    /// `R_BPF_*`.
+    /// Relocation type, `R_BPF_*`.
     pub kind: u32,
-    /// Zero for the usual relocations without addend.
+    /// Addend; 0 for relocations without one, the usual case.
     pub addend: i64,
 }
 
-/// What a symbol names.
+/// Type of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
     /// A function.
     Function,
-    /// A section as a whole.
+    /// A whole section.
     Section,
     /// A variable or a map.
     Object,
-    /// Untyped: labels, and functions in old objects.
+    /// Untyped: a label, or a function of an old object.
     Untyped,
-    /// A file name and the like.
+    /// Any other symbol, such as a file name.
     Other,
 }
 
-/// Where a symbol is.
+/// Section of a symbol, or the reason why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolPlace {
     /// In the section with this number.
     Section(usize),
-    /// Defined elsewhere.
+    /// Defined in another file.
     Undefined,
     /// A tentative definition without a section.
     Common,
-    /// No address.
+    /// Without an address.
     Other,
 }
 
@@ -84,16 +84,16 @@ pub(crate) struct Symbol {
     pub name: String,
     pub kind: SymbolKind,
     pub place: SymbolPlace,
-    /// Offset in its section, in bytes.
+    /// Offset in the section, in bytes.
     pub value: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Visible outside of its file.
+    /// True if the symbol is visible outside its file.
     pub global: bool,
 }
 
 impl Symbol {
-    /// The number of the section it is in.
+    /// Returns the index of the section that contains the symbol.
     pub fn section(&self) -> Option<usize> {
         match self.place {
             SymbolPlace::Section(index) => Some(index),
@@ -161,7 +161,8 @@ impl<'data> Elf<'data> {
                 global: symbol.st_bind() != elf::STB_LOCAL,
             });
         }
-        // Relocations are in sections of their own, which name the one that they are for (`sh_info`).
+        // Relocations have their own sections; the header field `sh_info` names the section that
+        // they apply to.
         for header in table.iter() {
             let target = header.sh_info(endian) as usize;
             let mut found: Vec<Relocation> = Vec::new();
@@ -181,7 +182,7 @@ impl<'data> Elf<'data> {
                     addend: rel.r_addend.get(endian),
                 }));
             }
-            // Sections of other types have other things there.
+            // In other types of sections, `sh_info` has another meaning.
             let Some(section) = sections.get_mut(target) else { continue };
             if let Some(bad) = found.iter().find(|rel| rel.symbol >= symbols.len()) {
                 let what = format!("a relocation names symbol {}, which is none", bad.symbol);
@@ -199,7 +200,7 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// Refuses what is no 64-bit little-endian relocatable ELF file.
+/// Rejects any file that is not a 64-bit little-endian relocatable ELF file.
 fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     if data.is_empty() {
         return Err(ObjectError::file("an empty file", "pass a BPF object file"));
@@ -230,7 +231,7 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     }
 }
 
-/// A name, unless it is so long that a table of them would not fit into memory.
+/// Reads a name. Rejects long names: a table of them could exceed the memory.
 fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     if bytes.len() > NAME {
         let what = format!("a name of {} bytes", bytes.len());
@@ -239,7 +240,7 @@ fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     Ok(printable(bytes))
 }
 
-/// Starts a library's message in lower case, and keeps it on one line.
+/// Converts a library's error message to one line that starts in lower case.
 fn lower(message: &str) -> String {
     let message = printable(message.as_bytes());
     let mut chars = message.chars();

@@ -1,10 +1,11 @@
-//! Names of error numbers, and the numbers that helpers return: `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel, which all
-//! architectures that run BPF on network cards and hosts share, but for MIPS, PA-RISC and SPARC.
+//! Names of error numbers, and the numbers that helpers return. Source:
+//! `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel. All architectures that run BPF on
+//! network cards and hosts share these numbers, except MIPS, PA-RISC and SPARC.
 
 use crate::names::position;
 
-/// The name of an error number, such as `E2BIG`; none for numbers that programs never see, or that
-/// do not exist.
+/// Returns the name of an error number, such as `E2BIG`; `None` if the number does not exist or
+/// programs never see it.
 pub fn errno_name(number: u64) -> Option<&'static str> {
     if number == ENOTSUPP as u64 {
         return Some("ENOTSUPP");
@@ -13,7 +14,7 @@ pub fn errno_name(number: u64) -> Option<&'static str> {
     NAMES.get(index).copied().filter(|name| !name.is_empty())
 }
 
-/// Of the kernel's own numbers, the one that helpers return (`include/linux/errno.h`).
+/// The only kernel-internal error number that helpers return (`include/linux/errno.h`).
 pub(crate) const ENOTSUPP: i64 = 524;
 
 pub(crate) const EPERM: i64 = number("EPERM");
@@ -34,12 +35,12 @@ pub(crate) const EPROTONOSUPPORT: i64 = number("EPROTONOSUPPORT");
 pub(crate) const EOPNOTSUPP: i64 = number("EOPNOTSUPP");
 pub(crate) const EAFNOSUPPORT: i64 = number("EAFNOSUPPORT");
 
-/// The number of this name in the table.
+/// Returns the error number with this name.
 const fn number(name: &str) -> i64 {
     position(&NAMES, name) as i64 + 1
 }
 
-/// From 1; 41 and 58 are other names of 11 and 35.
+/// Names of error numbers, from 1. 41 and 58 are empty: their names are aliases of 11 and 35.
 #[rustfmt::skip]
 const NAMES: [&str; 133] = [
     "EPERM",
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The kernel's headers as C compilers, and so the linker of Rust, come with.
+    /// Compares with the kernel headers that a C compiler, and so every Rust linker, installs.
     #[test]
     fn names_are_those_of_the_kernel() {
         let mut numbers = BTreeMap::new();

@@ -1,27 +1,26 @@
-//! Errors of reading objects. Each is one line that names the place, what is wrong there, and a way
-//! out.
+//! Errors of reading objects. Each message is one line with the place, the fault and a remedy.
 
 use thiserror::Error;
 
-/// Why an object, or one program of it, cannot be used.
+/// Reason why an object, or one of its programs, cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ObjectError {
-    /// The file is no BPF object that this crate reads.
+    /// The file is not a BPF object that this crate supports.
     #[error("{what}; {hint}")]
     File {
-        /// What it is instead, or what is damaged.
+        /// Description of the file or of the damage.
         what: String,
-        /// What may help.
+        /// Possible remedy.
         hint: &'static str,
     },
     /// A section cannot be read.
     #[error("section {section}: {what}; {hint}")]
     Section {
-        /// Its name.
+        /// Name of the section.
         section: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
-        /// What may help.
+        /// Possible remedy.
         hint: &'static str,
     },
     /// An instruction cannot be read or resolved.
@@ -31,35 +30,35 @@ pub enum ObjectError {
         section: String,
         /// 8-byte slot in the section, from 0.
         insn: usize,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
-        /// What may help.
+        /// Possible remedy.
         hint: &'static str,
     },
     /// A map definition cannot be read.
     #[error("map {map}: {what}; {hint}")]
     Map {
-        /// Its name.
+        /// Name of the map.
         map: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
-        /// What may help.
+        /// Possible remedy.
         hint: &'static str,
     },
     /// BTF type information is malformed.
     #[error("BTF: {what}; {hint}")]
     Btf {
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
-        /// What may help.
+        /// Possible remedy.
         hint: &'static str,
     },
-    /// The object has no such program.
+    /// The object has no program with this number.
     #[error("no program number {number}; the object has {available}")]
     NoProgram {
-        /// What was asked for.
+        /// Requested program number.
         number: usize,
-        /// How many there are.
+        /// Number of programs in the object.
         available: usize,
     },
 }
@@ -95,15 +94,15 @@ impl ObjectError {
     }
 }
 
-/// Names from files can hold anything; messages are one line.
+/// Escapes control characters: names in a file can contain anything, but a message is one line.
 fn one_line(text: impl Into<String>) -> String {
     printable(text.into().as_bytes())
 }
 
-/// Hint for contents that no compiler writes.
+/// Hint for content that no compiler writes.
 pub(crate) const DAMAGED: &str = "the file may be damaged or truncated";
 
-/// A name from a file as it can be printed on one line.
+/// Converts bytes from a file to text that can be printed on one line.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.chars().any(char::is_control) {

@@ -1,13 +1,14 @@
-//! The eBPF instruction set, version 4: typed instructions.
+//! The eBPF instruction set, version 4, as typed instructions.
 //!
-//! [`decode()`] reads 8-byte words, [`encode()`] writes them back byte for byte, and `Display` prints an
-//! instruction as the kernel's verifier log does. What an instruction means is not known here.
+//! [`decode()`] reads 8-byte words, [`encode()`] writes them back byte for byte, and `Display`
+//! prints an instruction as the kernel's verifier log does. The semantics of instructions are
+//! defined in [`crate::lift`].
 //!
-//! Positions count 8-byte *slots*, as the kernel does: a [`Insn::LoadImm64`] takes two, and the
-//! second is [`Insn::SecondSlot`] in every list of instructions.
+//! Positions count 8-byte *slots*, as in the kernel. A [`Insn::LoadImm64`] takes two slots; the
+//! second one is [`Insn::SecondSlot`] in every list of instructions.
 //!
-//! Source: RFC 9669 and the kernel's `Documentation/bpf/standardization/instruction-set.rst`; which
-//! unused fields must be zero is as the kernel's verifier demands.
+//! Source: RFC 9669 and the kernel's `Documentation/bpf/standardization/instruction-set.rst`.
+//! Unused fields must be zero, by the rules of the kernel's verifier.
 
 mod code;
 mod decode;
@@ -24,8 +25,8 @@ pub use fields::{AluOp, AtomicOp, Condition, Register, Size, Source, SwapKind, W
 pub use helper::helper_name;
 pub use print::{Names, NoNames};
 
-/// Number of the helper that stands for an instruction that could not be resolved. No kernel has
-/// it: a program that can reach such a call is refused, one that cannot is not. The number is
+/// Helper number that marks an instruction whose relocation could not be resolved. No kernel has
+/// this helper: the verifier rejects a program only if it can reach the call. The number is
 /// libbpf's.
 pub const POISON: i32 = 0x0bad_2310;
 
@@ -34,7 +35,7 @@ pub const POISON: i32 = 0x0bad_2310;
 pub enum Insn {
     /// `dst op= src`, or `dst = src` for [`AluOp::Mov`].
     Alu {
-        /// 32-bit operations clear the upper half of `dst`.
+        /// Width of the operation; 32-bit operations clear the upper half of `dst`.
         width: Width,
         /// The operator.
         op: AluOp,
@@ -63,9 +64,9 @@ pub enum Insn {
     },
     /// Reordering of the low bytes of `dst`; the bits above are cleared.
     Swap {
-        /// Towards which order.
+        /// Target byte order.
         kind: SwapKind,
-        /// How much: 2, 4 or 8 bytes.
+        /// Number of bytes to reorder: 2, 4 or 8.
         size: Size,
         /// Operand and destination.
         dst: Register,
@@ -74,22 +75,23 @@ pub enum Insn {
     LoadImm64 {
         /// Destination.
         dst: Register,
-        /// What is loaded.
+        /// Value to load.
         value: Imm64,
     },
-    /// The second slot of the [`Insn::LoadImm64`] before it. Never executed; a jump here is invalid.
+    /// The second slot of the preceding [`Insn::LoadImm64`]. Never executed; a jump to it is
+    /// invalid.
     SecondSlot,
     /// `dst = *(size *)(base + offset)`.
     Load {
         /// Bytes read.
         size: Size,
-        /// Whether the value is sign-extended (never for 8 bytes); else it is zero-extended.
+        /// True for sign extension (never for 8 bytes), false for zero extension.
         signed: bool,
         /// Destination.
         dst: Register,
         /// Base address.
         base: Register,
-        /// Added to the base, in bytes.
+        /// Offset from the base, in bytes.
         offset: i16,
     },
     /// `*(size *)(base + offset) = src`.
@@ -98,23 +100,23 @@ pub enum Insn {
         size: Size,
         /// Base address.
         base: Register,
-        /// Added to the base, in bytes.
+        /// Offset from the base, in bytes.
         offset: i16,
-        /// What is written: the low bytes of a register, or a sign-extended immediate.
+        /// Value to write: the low bytes of a register, or a sign-extended immediate.
         src: Source,
     },
     /// An atomic read-modify-write of 4 or 8 bytes.
     Atomic {
-        /// The operation and whether it returns the old value.
+        /// Operation, and whether it returns the old value.
         op: AtomicOp,
         /// 4 or 8 bytes.
         width: Width,
         /// Base address.
         base: Register,
-        /// Added to the base, in bytes.
+        /// Offset from the base, in bytes.
         offset: i16,
-        /// Operand, and destination of the old value for all but compare-and-exchange, which
-        /// compares with `r0` and returns there.
+        /// Operand. Also receives the old value, except for compare-and-exchange, which compares
+        /// with `r0` and returns the old value in `r0`.
         src: Register,
     },
     /// A load with acquire semantics (kernel 6.15).
@@ -125,7 +127,7 @@ pub enum Insn {
         dst: Register,
         /// Base address.
         base: Register,
-        /// Added to the base, in bytes.
+        /// Offset from the base, in bytes.
         offset: i16,
     },
     /// A store with release semantics (kernel 6.15).
@@ -134,43 +136,43 @@ pub enum Insn {
         size: Size,
         /// Base address.
         base: Register,
-        /// Added to the base, in bytes.
+        /// Offset from the base, in bytes.
         offset: i16,
-        /// What is written.
+        /// Register to write.
         src: Register,
     },
     /// Legacy packet access of classic BPF: `r0 = *(size *)skb[index + offset]`.
     LoadPacket {
         /// Bytes read, in network byte order; never 8.
         size: Size,
-        /// Added to the offset (`IND`), or nothing (`ABS`).
+        /// Register added to the offset (`IND`); `None` for `ABS`.
         index: Option<Register>,
         /// Offset into the packet, in bytes.
         offset: i32,
     },
     /// Unconditional jump.
     Jump {
-        /// In slots, from the next instruction.
+        /// Distance in slots, from the next instruction.
         offset: i32,
-        /// Whether it is the form with a 32-bit offset, `gotol`.
+        /// True for `gotol`, the form with a 32-bit offset.
         long: bool,
     },
     /// Conditional jump.
     Branch {
         /// Width of the comparison.
         width: Width,
-        /// When it is taken.
+        /// Condition under which the jump is taken.
         cond: Condition,
         /// Left operand.
         dst: Register,
         /// Right operand.
         src: Source,
-        /// In slots, from the next instruction.
+        /// Distance in slots, from the next instruction.
         offset: i16,
     },
-    /// A jump that the kernel takes when its loop budget is used up.
+    /// A jump that the kernel takes once the loop budget is exhausted.
     MayGoto {
-        /// In slots, from the next instruction.
+        /// Distance in slots, from the next instruction.
         offset: i16,
     },
     /// A call; arguments in `r1` to `r5`, result in `r0`.
@@ -179,26 +181,26 @@ pub enum Insn {
     Exit,
 }
 
-/// What a call calls.
+/// Callee of a call instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// A helper function, by its number.
     Helper(i32),
     /// A function of the same program.
     Subprogram {
-        /// In slots, from the next instruction.
+        /// Distance in slots, from the next instruction.
         offset: i32,
     },
     /// A kernel function.
     Kfunc {
-        /// Its BTF type number; in a [`crate::BpfProgram`] an index into its `kfuncs`.
+        /// BTF type number of the function; in a [`crate::BpfProgram`], index into its `kfuncs`.
         id: i32,
-        /// Which module's BTF: 0 for the kernel itself.
+        /// BTF of the module that contains the function; 0 for the kernel itself.
         module: i16,
     },
 }
 
-/// What a 64-bit immediate load loads.
+/// Operand of a 64-bit immediate load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Imm64 {
     /// A number.
@@ -214,17 +216,17 @@ pub enum Imm64 {
     },
     /// A kernel variable.
     Variable {
-        /// BTF type number.
+        /// BTF type number of the variable.
         id: i32,
         /// File descriptor of a module's BTF; 0 for the kernel itself.
         module: i32,
     },
-    /// A function of the same program, for helpers that call back.
+    /// A function of the same program, as callback for a helper.
     Function {
-        /// In slots, from the next slot (as for calls: target = this slot + 1 + offset).
+        /// Distance in slots, from the next slot (as for calls: target = this slot + 1 + offset).
         offset: i32,
     },
-    /// A map, by its index; in a [`crate::BpfProgram`] into [`crate::Object::maps`].
+    /// A map, by index; in a [`crate::BpfProgram`], into [`crate::Object::maps`].
     Map(u32),
     /// An address inside the value of a map of one element.
     MapValue {
@@ -236,8 +238,8 @@ pub enum Imm64 {
 }
 
 impl Insn {
-    /// How many 8-byte slots the instruction takes: 2 for a 64-bit immediate, 0 for the second slot
-    /// itself, else 1.
+    /// Returns the number of 8-byte slots of the instruction: 2 for a 64-bit immediate, 0 for its
+    /// second slot, otherwise 1.
     pub fn slots(&self) -> usize {
         match self {
             Insn::LoadImm64 { .. } => 2,
@@ -246,7 +248,8 @@ impl Insn {
         }
     }
 
-    /// The offset of a jump of any kind, in slots from the next instruction; calls have none.
+    /// Returns the offset of any kind of jump, in slots from the next instruction; `None` for calls
+    /// and other instructions.
     pub fn jump_offset(&self) -> Option<i64> {
         match *self {
             Insn::Jump { offset, .. } => Some(offset.into()),
@@ -255,14 +258,15 @@ impl Insn {
         }
     }
 
-    /// Where a jump of any kind leads, for an instruction at slot `at`; `None` if it is none, or
-    /// leads before the program.
+    /// Returns the target slot of any kind of jump at slot `at`; `None` for other instructions and
+    /// for targets before the program.
     pub fn jump_target(&self, at: usize) -> Option<usize> {
         relative(at, self.jump_offset()?)
     }
 
-    /// The function of the same program that is called or whose address is taken, for an
-    /// instruction at slot `at`; `None` if there is none, or it lies before the program.
+    /// Returns the start slot of the function that the instruction at slot `at` calls or takes the
+    /// address of. `None` if the instruction does neither, or if the function lies before the
+    /// program.
     pub fn function_target(&self, at: usize) -> Option<usize> {
         match *self {
             Insn::Call(Call::Subprogram { offset })
@@ -274,7 +278,7 @@ impl Insn {
     }
 }
 
-/// `at + 1 + offset`.
+/// Computes `at + 1 + offset`.
 fn relative(at: usize, offset: i64) -> Option<usize> {
     usize::try_from(i64::try_from(at).ok()?.checked_add(1)?.checked_add(offset)?).ok()
 }

@@ -1,18 +1,18 @@
-//! Licenses as the kernel reads them, and the calls that it keeps for programs under the GPL.
+//! Licenses and the calls that the kernel reserves for GPL-compatible programs.
 //!
 //! Sources: `license_is_gpl_compatible` in `include/linux/license.h`; `gpl_only` in `struct
-//! bpf_func_proto` of each helper that XDP programs can call; `add_kfunc_call` in
-//! `kernel/bpf/verifier.c` (Linux 6.18). A test asks the running kernel for each helper.
+//! bpf_func_proto` of each helper for XDP programs; `add_kfunc_call` in `kernel/bpf/verifier.c`
+//! (Linux 6.18). A test compares each helper with the running kernel.
 
 use crate::BpfProgram;
 use crate::insn::helper::{helper_name, number};
 use crate::insn::{Call, Insn};
 
-/// Licenses that the kernel takes for compatible with the GPL.
+/// Licenses that the kernel accepts as GPL-compatible.
 pub const GPL_COMPATIBLE: [&str; 6] =
     ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
-/// Helpers of XDP programs that only programs under such a license can call.
+/// Helpers for XDP that require a GPL-compatible license.
 #[rustfmt::skip]
 pub const GPL_ONLY: [i32; 27] = [
     number("bpf_trace_printk"),
@@ -44,13 +44,13 @@ pub const GPL_ONLY: [i32; 27] = [
     number("bpf_tcp_raw_check_syncookie_ipv6"),
 ];
 
-/// Whether the kernel takes a license for compatible with the GPL.
+/// Returns true if the kernel accepts a license as GPL-compatible.
 pub fn is_gpl_compatible(license: &str) -> bool {
     GPL_COMPATIBLE.contains(&license)
 }
 
-/// Name of the first function that a program calls and that is kept for programs under the GPL: a
-/// helper, or any kernel function.
+/// Returns the name of the first called function that requires a GPL-compatible license: a helper,
+/// or any kernel function.
 pub fn gpl_only_call(program: &BpfProgram) -> Option<&str> {
     program.insns.iter().find_map(|insn| match insn {
         Insn::Call(Call::Helper(helper)) if GPL_ONLY.contains(helper) => helper_name(*helper),

@@ -1,17 +1,22 @@
-//! Meaning of programs: from instructions to blocks of micro-operations.
+//! Semantics of programs: translation of instructions to blocks of micro-operations.
 //!
 //! Functions are inlined: a block of the result is an instruction together with the calls that lead
-//! to it. Code that constant conditions exclude is left out, as the kernel's verifier does it.
-//! Costs are named here (one event an instruction) and priced elsewhere.
+//! to it. Code that constant conditions exclude is skipped, as in the kernel's verifier. This
+//! module names the cost class of each instruction; the target sets the prices.
 //!
-//! From the bottom: `frame` says what a place of the lifted program is; `state` what is known
-//! there; `ir` makes operations, registers and regions; `layout` says what these regions mean.
-//! `lifter` holds what lifting a block works with. On it stand `maps`, `insns`, `calls` and
-//! `helpers`, then `block`, which lifts one block, and `walk`, which decides which blocks. No
-//! file uses one that stands above it.
+//! Submodules in ascending order; each uses only those before it:
 //!
-//! Where a new thing goes: an instruction into `insns`, a helper into the table of `helpers`, a
-//! map type into the table of `maps`.
+//! - `frame`: the points of the lifted program
+//! - `state`: the abstract state at a point
+//! - `ir`: operations, registers and regions
+//! - `layout`: the meaning of the regions
+//! - `lifter`: the data for lifting a block
+//! - `maps`, `insns`, `calls` and `helpers`: lifting of instructions
+//! - `block`: lifting of one block
+//! - `walk`: selection of the blocks to lift
+//!
+//! To add support for an instruction, extend `insns`; for a helper, the table of `helpers`; for a
+//! map type, the table of `maps`.
 
 mod block;
 mod bytes;
@@ -78,36 +83,37 @@ use walk::{explore::explore, fixpoint};
 /// A lifted program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The program. Instructions are numbered by slot; those of programs that tail calls and
-    /// handovers lead to follow.
+    /// The lifted program. Instructions are numbered by slot; the programs reached by tail calls
+    /// and handovers follow.
     pub program: Program,
-    /// Which programs of the object these instructions are of, in order.
+    /// Programs of the object that the instructions belong to, in order.
     pub placed: Vec<Placed>,
-    /// The instructions by their numbers.
+    /// Instructions by number.
     pub code: Vec<Insn>,
-    /// Source line of each instruction, as far as known.
+    /// Source line of each instruction, if known.
     pub lines: Vec<Option<LineInfo>>,
-    /// What its memory means.
+    /// Meaning of the memory regions.
     pub layout: Layout,
-    /// How many calls are around each block.
+    /// Number of calls around each block.
     pub depths: Vec<u8>,
-    /// Of [`Program::reliances`], those of runs that may be impossible while none that is possible is
-    /// missing: what holds for all runs of the program holds for all of the device.
+    /// Subset of [`Program::reliances`] that only over-approximates. A run with such a reliance may
+    /// be impossible, but no possible run is missing. So a property of all runs of the program
+    /// holds on the device.
     pub wider: BTreeSet<RelianceId>,
-    /// Of [`Program::reliances`], those that do not matter while nobody has written to the packet, or
-    /// moved its ends.
+    /// Subset of [`Program::reliances`] that matters only after the packet was written to or its
+    /// ends were moved.
     pub of_packet: BTreeSet<RelianceId>,
-    /// Runs that there are, and that it does not have.
+    /// Possible runs that the lifted program does not contain.
     pub unseen: Unseen,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
 }
 
-/// Gives a program its meaning. Instructions that cannot be reached have none.
+/// Lifts a program. Unreachable instructions are not lifted.
 ///
 /// # Errors
-/// [`LiftError`] for helpers, map types and instructions that are not supported, and for what the
-/// kernel's verifier refuses as well; [`LiftError::stopped`] when it is time to give up.
+/// [`LiftError`] for unsupported helpers, map types and instructions, and for code that the
+/// kernel's verifier rejects. [`LiftError::stopped`] is set when the budget is exhausted.
 pub fn lift(
     object: &Object,
     program: &BpfProgram,
@@ -122,11 +128,11 @@ pub fn lift(
     lift_with(object, program, options, findings)
 }
 
-/// Gives two programs over the same maps a meaning in which the same is tracked of these, so that
-/// their memory can be compared.
+/// Lifts two programs over the same maps so that their memory can be compared: both track the same
+/// properties of the maps.
 ///
 /// # Errors
-/// As [`lift`], of either.
+/// [`LiftError`] of either program, as for [`lift`].
 pub fn lift_alike(
     object: &Object,
     programs: [&BpfProgram; 2],
@@ -155,7 +161,7 @@ fn lift_with(
     finish(object, program, options, lifter, lifted)
 }
 
-/// The program that blocks are.
+/// Assembles the lifted program from its blocks.
 fn finish(
     object: &Object,
     program: &BpfProgram,
@@ -227,7 +233,7 @@ fn finish(
     })
 }
 
-/// The text and the source line of each instruction.
+/// Returns the text and the source line of each instruction.
 fn instructions(
     object: &Object,
     code: &LinkedCode,
@@ -249,10 +255,10 @@ fn instructions(
     Ok((insns, lines))
 }
 
-/// What is known of the registers of a program before each instruction.
+/// Computes the abstract values of a program's registers before each instruction.
 ///
 /// # Errors
-/// [`LiftError`], as [`lift`].
+/// [`LiftError`], as for [`lift`].
 pub fn registers(
     object: &Object,
     program: &BpfProgram,

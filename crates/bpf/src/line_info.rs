@@ -1,6 +1,6 @@
 //! Source lines of instructions, from the records of `.BTF.ext`.
 //!
-//! A record holds from its instruction to the next record. DWARF is not read.
+//! A record is valid from its instruction up to the next record. DWARF is not supported.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use crate::Btf;
 use crate::btf::{BtfExt, LineRecord, StringId};
 use crate::error::printable;
 
-/// Where in its source an instruction comes from.
+/// Source position of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LineInfo {
-    /// Source file as the compiler was given it.
+    /// Source file, by the path given to the compiler.
     pub file: Arc<str>,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// From 1; 0 if unknown.
+    /// Column, from 1; 0 if unknown.
     pub column: u32,
-    /// The text of the line; empty if the object does not contain it.
+    /// Text of the line; empty if the object does not contain it.
     pub text: Arc<str>,
 }
 
-/// Source lines of one section.
+/// Line records of one section.
 pub(crate) struct Lines<'a> {
     btf: &'a Btf,
     records: &'a [LineRecord],
@@ -36,7 +36,7 @@ impl<'a> Lines<'a> {
         Lines { btf, records, strings: HashMap::new() }
     }
 
-    /// The lines of `len` slots of a function that starts at slot `first` of the section.
+    /// Returns the source lines of `len` slots, from slot `first` of the section.
     pub fn of_function(&mut self, first: usize, len: usize) -> Vec<Option<LineInfo>> {
         let byte = |slot: usize| slot as u64 * 8;
         let start = self.records.partition_point(|r| u64::from(r.offset) < byte(first));

@@ -1,7 +1,7 @@
-//! Maps that an object defines, from any of the three places where objects define them: BTF types
-//! of the section `.maps`, structures in a section `maps`, and sections of global data.
+//! Map definitions of an object, from all three forms: BTF types of the section `.maps`, structures
+//! in a section `maps`, and sections of global data.
 //!
-//! What a map does is not known here.
+//! The semantics of maps are defined in [`crate::lift`].
 
 mod btf_defined;
 mod data;
@@ -47,8 +47,8 @@ impl MapTable {
         Ok(MapTable { maps })
     }
 
-    /// Fills in the slots that relocations and section names give; `program` says which program
-    /// starts at an offset of a section.
+    /// Fills in the slots that relocations and section names initialise. `program` returns the
+    /// number of the program that starts at an offset of a section.
     pub fn fill_slots(
         &mut self,
         elf: &Elf,

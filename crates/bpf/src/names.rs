@@ -1,10 +1,10 @@
-//! Tables of names in which numbers are places: each number is written down once, and what compares
-//! with one looks it up when this crate is compiled.
+//! Tables of names in which the position is the number. Each number is written once; code that
+//! needs one looks it up at compile time.
 
-/// The place of a name in a table.
+/// Returns the position of a name in a table.
 ///
 /// # Panics
-/// If it is not there: in constants, an error of compilation.
+/// Panics if the table lacks the name: in a constant, a compile-time error.
 pub(crate) const fn position(table: &[&str], name: &str) -> usize {
     let mut index = 0;
     while index < table.len() {
@@ -16,7 +16,7 @@ pub(crate) const fn position(table: &[&str], name: &str) -> usize {
     panic!("the table lacks this name")
 }
 
-/// Whether two texts are the same; `==` is not for constants.
+/// Compares two texts; `==` is not available in constants.
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

@@ -1,11 +1,11 @@
 //! BPF objects: from the bytes of an ELF file to programs with resolved instructions.
 //!
-//! [`Object::parse`] reads everything that does not depend on a kernel; [`Object::link`] builds one
-//! program, with CO-RE relocations against a given kernel's types. A fault in one program does not
-//! keep the others from being linked. [`Object::join`] makes one object of several;
-//! [`Object::write`] gives the bytes of a file with linked programs. No file is read here.
+//! [`Object::parse`] reads everything that does not depend on a kernel. [`Object::link`] builds one
+//! program, with CO-RE relocations against the types of a given kernel. A faulty program does not
+//! prevent linking the others. [`Object::join`] merges several objects into one; [`Object::write`]
+//! returns the bytes of an object file with linked programs. This module accesses no files.
 //!
-//! Source: the behaviour of libbpf 1.x, and of the loaders before it for legacy objects.
+//! Source: the behaviour of libbpf 1.x, and of older loaders for legacy objects.
 
 mod check;
 mod entry;

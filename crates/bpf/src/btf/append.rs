@@ -1,11 +1,11 @@
-//! One table of types behind another, as linkers of objects have it.
+//! Concatenation of two BTF type tables, as a static linker does it.
 
 use super::{
     Btf, BtfExt, CoreRecord, FuncRecord, Kind, LineRecord, Param, RawMember, SecVar, StringId,
     Type, TypeId, Variant,
 };
 
-/// How far numbers of a table are moved that stands behind another one.
+/// Offsets added to type and string numbers of a table that is appended to another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shift {
     types: u32,
@@ -13,7 +13,7 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
-    /// The number that a type has now; `void` stays what it is.
+    /// Returns the new number of a type; `void` keeps its number.
     pub fn ty(self, id: TypeId) -> TypeId {
         if id == TypeId::VOID { id } else { TypeId(id.0.saturating_add(self.types)) }
     }
@@ -73,7 +73,7 @@ impl Shift {
         }
     }
 
-    /// What is said about instructions, in terms of the table as it is now.
+    /// Renumbers the types and strings in the records of `.BTF.ext`.
     pub fn ext(self, ext: &BtfExt) -> BtfExt {
         let line = |line: &LineRecord| LineRecord {
             file: self.string(line.file),
@@ -99,8 +99,8 @@ fn sections<T>(of: &[(String, Vec<T>)], shifted: impl Fn(&T) -> T) -> Vec<(Strin
 }
 
 impl Btf {
-    /// Adds all types of another table behind those of this one; says where they are. What both
-    /// have is there twice.
+    /// Appends all types of another table and returns their offsets. Types that both tables have
+    /// are not merged.
     pub(crate) fn append(&mut self, other: &Btf) -> Shift {
         let shift =
             Shift { types: (self.types.len() - 1) as u32, strings: self.strings.len() as u32 };

@@ -1,15 +1,15 @@
-//! Changes to a table of types, for those who write objects.
+//! Changes to a BTF type table, for writing objects.
 
 use super::{Btf, Kind, StringId, Type, TypeId};
 
 impl Btf {
-    /// A table with nothing but `void`.
+    /// Returns a table that contains only `void`.
     pub(crate) fn empty() -> Btf {
         let void = Type { name: StringId(0), kind: Kind::Void };
         Btf { types: vec![void], strings: vec![0], by_name: Vec::new() }
     }
 
-    /// A string that types to be added can use.
+    /// Adds a string, for the name of a new type.
     pub(crate) fn add_string(&mut self, text: &str) -> StringId {
         if text.is_empty() {
             return StringId(0);
@@ -20,7 +20,7 @@ impl Btf {
         StringId(offset)
     }
 
-    /// Adds a type at the end. Searches by name do not find it.
+    /// Adds a type at the end. Lookups by name do not find it.
     pub(crate) fn add(&mut self, name: &str, kind: Kind) -> TypeId {
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(0));
         let name = self.add_string(name);
@@ -28,12 +28,12 @@ impl Btf {
         id
     }
 
-    /// What the type with this number is, to be changed.
+    /// Returns the kind of a type, to modify it.
     pub(crate) fn kind_mut(&mut self, id: TypeId) -> Option<&mut Kind> {
         self.types.get_mut(id.0 as usize).map(|ty| &mut ty.kind)
     }
 
-    /// Leaves out a type that nothing needs: a pointer takes its number.
+    /// Overwrites an unused type with a pointer to `void`; later types keep their numbers.
     pub(crate) fn drop_type(&mut self, id: TypeId) {
         if let Some(ty) = self.types.get_mut(id.0 as usize) {
             *ty = Type { name: StringId(0), kind: Kind::Ptr(TypeId::VOID) };

@@ -9,7 +9,7 @@ pub(super) const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 /// Size of the header in bytes.
 const HEADER: u32 = 24;
 
-/// A table of strings, each once.
+/// A string table without duplicates.
 #[derive(Debug)]
 pub(crate) struct Strings {
     bytes: Vec<u8>,
@@ -23,7 +23,8 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// The offset of a string. What follows a 0 in it is left out.
+    /// Returns the offset of a string, adding it if it is new. Ignores a NUL byte and everything
+    /// after it.
     pub fn offset(&mut self, text: &str) -> u32 {
         let text = text.split('\0').next().unwrap_or_default();
         if let Some(known) = self.known.get(text) {
@@ -37,26 +38,26 @@ impl Strings {
     }
 }
 
-/// A length as the format has it.
+/// Length in bytes as a 32-bit field of the format.
 pub(super) fn len(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// Words as bytes.
+/// Converts words to little-endian bytes.
 pub(super) fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 impl Btf {
-    /// The bytes of a section `.BTF` with these types, in which each type has the number that it has
-    /// here. Strings that no type uses are left out.
+    /// Encodes the types as a section `.BTF`. Types keep their numbers; strings that no type uses
+    /// are dropped.
     pub fn encode(&self) -> Vec<u8> {
         let mut strings = Strings::default();
         let types = self.encode_types(&mut strings);
         section(&types, &strings)
     }
 
-    /// The types without `void`; their names go into `strings`.
+    /// Encodes all types but `void`; adds their names to `strings`.
     pub(crate) fn encode_types(&self, strings: &mut Strings) -> Vec<u8> {
         let mut writer = Writer { btf: self, strings, out: Vec::new() };
         self.types.iter().skip(1).for_each(|ty| writer.ty(ty));
@@ -64,7 +65,7 @@ impl Btf {
     }
 }
 
-/// The section with these types and these strings.
+/// Builds a section `.BTF` from encoded types and a string table.
 pub(crate) fn section(types: &[u8], strings: &Strings) -> Vec<u8> {
     let sizes = [HEADER, 0, len(types), len(types), len(&strings.bytes)];
     [&MAGIC[..], &words(&sizes), types, &strings.bytes].concat()
@@ -81,10 +82,11 @@ impl Writer<'_> {
         self.strings.offset(self.btf.string(id))
     }
 
-    /// The three words that every type starts with; `flag` is the highest bit of the second.
+    /// Writes the three words that every type starts with; `flag` is the highest bit of the second
+    /// word.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, parts: usize, third: u32) {
         let name = self.string(name);
-        // A type has at most 65,535 parts, or it would not have been read.
+        // A type has at most 65,535 parts: the parser rejects larger ones.
         let info = u32::from(flag) << 31 | kind << 24 | (parts as u32 & 0xffff);
         self.out.extend([name, info, third]);
     }
@@ -160,7 +162,7 @@ impl Writer<'_> {
     }
 
     fn enumeration(&mut self, name: StringId, of: &EnumType) {
-        // Values of more than 32 bits are a kind of their own.
+        // Values of more than 32 bits need another kind (`BTF_KIND_ENUM64`).
         let narrow = |value: u64| match of.signed {
             true => i64::from(value as i32) as u64 == value,
             false => u64::from(value as u32) == value,

@@ -1,5 +1,4 @@
-//! `.BTF.ext`: what BTF says about instructions: types of functions, source lines and CO-RE
-//! relocations.
+//! `.BTF.ext`: function types, source lines and CO-RE relocations of instructions.
 
 use super::encode::{MAGIC, len, words};
 use super::parse::{Reader, header_len, part};
@@ -7,19 +6,19 @@ use super::{Btf, StringId, Strings, TypeId};
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
 
-/// Size of the header in bytes, as it is written.
+/// Size of the written header in bytes.
 const HEADER: u32 = 32;
 
-/// A function that starts at an instruction.
+/// Type of the function that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FuncRecord {
     /// In bytes, from the start of the section.
     pub offset: u32,
-    /// Its [`super::Kind::Func`].
+    /// The function's [`super::Kind::Func`].
     pub ty: TypeId,
 }
 
-/// A source line that starts at an instruction.
+/// Source line of the code that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRecord {
     /// In bytes, from the start of the section.
@@ -37,11 +36,11 @@ pub(crate) struct CoreRecord {
     pub offset: u32,
     pub ty: TypeId,
     pub access: StringId,
-    /// `enum bpf_core_relo_kind`.
+    /// Number in `enum bpf_core_relo_kind`.
     pub kind: u32,
 }
 
-/// Records by name of section, in the order of their offsets.
+/// Records by section name, sorted by offset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BtfExt {
     pub functions: Vec<(String, Vec<FuncRecord>)>,
@@ -63,7 +62,8 @@ impl BtfExt {
         let functions = part(data, header_len, functions.0, functions.1);
         let lines = part(data, header_len, line_info.0, line_info.1).ok_or_else(cut)?;
         let core = part(data, header_len, core.0, core.1).ok_or_else(cut)?;
-        // Only those who write objects want the types of functions: without, they have names.
+        // Only writing an object needs the types of functions. A damaged part is therefore not an
+        // error.
         let functions = functions.and_then(|part| records(part, btf, 8, func_record));
         let mut functions = functions.unwrap_or_default();
         let mut lines = records(lines, btf, 16, line_record).ok_or_else(cut)?;
@@ -74,7 +74,7 @@ impl BtfExt {
         Ok(BtfExt { functions, lines, core })
     }
 
-    /// The type of the function that starts at this slot of a section.
+    /// Returns the type of the function that starts at a slot of a section.
     pub fn function_type(&self, section: &str, slot: usize) -> Option<TypeId> {
         let (_, records) = self.functions.iter().find(|(name, _)| name == section)?;
         let at = |record: &FuncRecord| u64::from(record.offset);
@@ -83,8 +83,8 @@ impl BtfExt {
     }
 }
 
-/// The bytes of a section `.BTF.ext` without CO-RE relocations. Texts of records are offsets in
-/// `strings`; records are in the order of their offsets.
+/// Encodes a section `.BTF.ext` without CO-RE relocations. Adds section names to `strings`; the
+/// records hold offsets into `strings` already. Records are sorted by offset.
 pub(crate) fn encode(
     functions: &[(String, Vec<FuncRecord>)],
     lines: &[(String, Vec<LineRecord>)],
@@ -92,7 +92,7 @@ pub(crate) fn encode(
 ) -> Vec<u8> {
     let functions = encode_part(functions, 8, strings, |f| vec![f.offset, f.ty.0]);
     let lines = encode_part(lines, 16, strings, |line| {
-        // 22 bits of lines and 10 of columns.
+        // The line number has 22 bits, the column 10.
         let position = line.line << 10 | line.column.min(0x3ff);
         vec![line.offset, line.file.0, line.text.0, position]
     });
@@ -101,7 +101,8 @@ pub(crate) fn encode(
     [&MAGIC[..], &header, &functions, &lines].concat()
 }
 
-/// Nothing, or the size of a record and, by section, name, count and records.
+/// Encodes the record size, then name, record count and records of each section. Returns nothing if
+/// all sections are empty.
 fn encode_part<T>(
     sections: &[(String, Vec<T>)],
     size: u32,
@@ -116,8 +117,8 @@ fn encode_part<T>(
     if out.len() == 1 { Vec::new() } else { words(&out) }
 }
 
-/// Reads a part: the size of a record, then for each section its name, a count, and the records,
-/// of which only the first `known` bytes are understood.
+/// Reads a part: the record size, then name, record count and records of each section. Each
+/// record's bytes after the first `known` ones are skipped.
 fn records<T>(
     data: &[u8],
     btf: &Btf,

@@ -1,4 +1,4 @@
-//! Reads the BTF format.
+//! Parser of the BTF format.
 
 use super::{
     Btf, EnumType, FuncLinkage, IntType, Kind, Param, RawMember, SecVar, StringId, Type, TypeId,
@@ -9,7 +9,7 @@ use crate::error::DAMAGED;
 
 const MAGIC: u16 = 0xeb9f;
 
-/// Reads little-endian numbers, front to back.
+/// A reader of little-endian numbers.
 pub(super) struct Reader<'data> {
     data: &'data [u8],
 }
@@ -36,13 +36,14 @@ impl<'data> Reader<'data> {
     }
 }
 
-/// The part of a section that a header describes by offset and length.
+/// Returns the part of a section that a header describes by offset and length.
 pub(super) fn part(data: &[u8], base: u32, offset: u32, len: u32) -> Option<&[u8]> {
     let start = (base as usize).checked_add(offset as usize)?;
     data.get(start..start.checked_add(len as usize)?)
 }
 
-/// Checks the start that BTF and BTF extensions share; returns the header's length.
+/// Checks the start of the header, which `.BTF` and `.BTF.ext` share; returns the header's length
+/// in bytes.
 pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
     let short = || ObjectError::btf(format!("{what} is shorter than its header"), DAMAGED);
     let (magic, rest) = data.split_first_chunk::<2>().ok_or_else(short)?;
@@ -63,7 +64,7 @@ pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
 }
 
 impl Btf {
-    /// Reads BTF from the bytes of a section or file.
+    /// Parses the bytes of a section or file.
     pub fn parse(data: &[u8]) -> Result<Btf, ObjectError> {
         let header_len = header_len(data, "the section")?;
         let cut = || ObjectError::btf("its parts reach beyond its end", DAMAGED);
@@ -92,7 +93,7 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Types with a name, by essential name.
+    /// Returns the numbers of all named types, sorted by essential name.
     pub(super) fn index(&self) -> Vec<TypeId> {
         let mut named: Vec<(&str, TypeId)> = self
             .types()
@@ -139,7 +140,7 @@ fn read_type(reader: &mut Reader) -> Result<Type, &'static str> {
                 };
                 variants.push(Variant { name, value });
             }
-            // Before kernel 6.0, 4-byte enumerations did not say whether they are signed.
+            // Before kernel 6.0, BTF did not record the signedness of 4-byte enumerations.
             Kind::Enum(EnumType { size: third, signed: flag, variants })
         }
         7 => Kind::Fwd { union: flag },

@@ -1,62 +1,64 @@
-//! Questions about types: names, sizes, members.
+//! Queries on types: names, sizes, members.
 
 use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 
-/// Longest chain of typedefs, qualifiers, arrays or nested structures that is followed.
+/// Maximum number of typedefs, qualifiers, arrays or nested structures to follow.
 const DEPTH: u32 = 64;
 
-/// Longer strings are not read: names may share one, and lists of them would be slow.
+/// Limit on the length of a string in bytes. Several names can share one long string, which would
+/// make lookups slow.
 const STRING: usize = 4096;
 
 /// A member of a structure or union, found by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// From the start of the outermost structure, in bits.
+    /// Offset from the start of the outermost structure, in bits.
     pub bit_offset: u32,
-    /// Its type.
+    /// The member's type.
     pub ty: TypeId,
     /// Width in bits of a bit field; 0 for other members.
     pub bitfield: u8,
 }
 
-/// A name without its flavour: `task_struct___old` means `task_struct`.
+/// Strips the flavour from a name: `task_struct___old` becomes `task_struct`.
 pub fn essential_name(name: &str) -> &str {
     match name.rfind("___") {
-        // The suffix starts after a name and is not empty.
+        // A flavour needs a name before it and at least one character after `___`.
         Some(at) if at > 0 && at + 3 < name.len() => name.get(..at).unwrap_or(name),
         _ => name,
     }
 }
 
 impl Btf {
-    /// The type with this number.
+    /// Returns the type with this number.
     pub fn get(&self, id: TypeId) -> Option<&Type> {
         self.types.get(id.0 as usize)
     }
 
-    /// What the type with this number is; `void` if there is none.
+    /// Returns the kind of a type; `void` if the number is unknown.
     pub fn kind(&self, id: TypeId) -> &Kind {
         self.get(id).map_or(&Kind::Void, |ty| &ty.kind)
     }
 
-    /// All types with their numbers, `void` first.
+    /// Returns all types with their numbers, `void` first.
     pub fn types(&self) -> impl Iterator<Item = (TypeId, &Type)> {
         (0u32..).map(TypeId).zip(&self.types)
     }
 
-    /// The string at this offset; empty if there is none, it is not UTF-8 or has 4096 bytes or more.
+    /// Returns the string at an offset; empty if the offset is invalid, the string is not UTF-8 or
+    /// has 4096 bytes or more.
     pub fn string(&self, id: StringId) -> &str {
         let tail = self.strings.get(id.0 as usize..).unwrap_or_default();
         let len = tail.iter().take(STRING).position(|b| *b == 0).unwrap_or(0);
         tail.get(..len).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
-    /// Name of a type; empty if it has none.
+    /// Returns the name of a type; empty for an unnamed type.
     pub fn type_name(&self, id: TypeId) -> &str {
         self.get(id).map_or("", |ty| self.string(ty.name))
     }
 
-    /// The types with this essential name, in order of their numbers.
+    /// Returns the types with this essential name, by ascending number.
     pub fn with_essential_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TypeId> + 'a {
         let key = |id: &TypeId| essential_name(self.type_name(*id));
         let start = self.by_name.partition_point(|id| key(id) < name);
@@ -68,13 +70,14 @@ impl Btf {
             .take_while(move |id| essential_name(self.type_name(*id)) == name)
     }
 
-    /// The first type of exactly this name that `wanted` accepts.
+    /// Returns the first type of exactly this name that `wanted` accepts.
     pub fn find(&self, name: &str, wanted: impl Fn(&Kind) -> bool) -> Option<TypeId> {
         self.with_essential_name(essential_name(name))
             .find(|id| self.type_name(*id) == name && wanted(self.kind(*id)))
     }
 
-    /// The type behind typedefs, qualifiers and tags; `void` if the chain has no end.
+    /// Follows typedefs, qualifiers and tags to the underlying type; `void` if the chain does not
+    /// end.
     pub fn resolve(&self, mut id: TypeId) -> TypeId {
         for _ in 0..DEPTH {
             match self.kind(id) {
@@ -89,7 +92,7 @@ impl Btf {
         TypeId::VOID
     }
 
-    /// Size of a value of the type in bytes, if it has one.
+    /// Returns the size of a value of the type in bytes, if the type has a size.
     pub fn size(&self, id: TypeId) -> Option<u32> {
         let (mut id, mut count) = (id, 1u32);
         for _ in 0..DEPTH {
@@ -118,7 +121,7 @@ impl Btf {
         None
     }
 
-    /// The members of a structure or union; none for other types.
+    /// Returns the members of a structure or union; nothing for other types.
     pub fn members(&self, id: TypeId) -> &[RawMember] {
         match self.kind(self.resolve(id)) {
             Kind::Struct { members, .. } | Kind::Union { members, .. } => members,
@@ -126,12 +129,12 @@ impl Btf {
         }
     }
 
-    /// The member with this name, also inside anonymous structures and unions.
+    /// Finds a member by name, also inside anonymous structures and unions.
     pub fn member(&self, id: TypeId, name: &str) -> Option<Member> {
         self.member_within(id, name, &mut 4096, DEPTH)
     }
 
-    /// `budget` members are looked at in all: nesting that refers to itself must end.
+    /// Visits at most `budget` members in all: a malformed structure can contain itself.
     fn member_within(
         &self,
         id: TypeId,

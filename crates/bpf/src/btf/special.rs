@@ -1,8 +1,8 @@
-//! Fields of map values that the kernel keeps for itself, such as locks and timers.
+//! Fields of map values that only the kernel may access, such as locks and timers.
 //!
-//! The kernel leaves them out when it copies a value from or to user space, and shows zeros in their
-//! place (`copy_map_value` and `check_and_init_map_value` of `include/linux/bpf.h`). The list of
-//! types is that of `btf_get_field_type` of `kernel/bpf/btf.c`.
+//! The kernel skips these fields when it copies a value from or to user space, and shows zeros in
+//! their place (`copy_map_value` and `check_and_init_map_value` of `include/linux/bpf.h`). The list
+//! of types is that of `btf_get_field_type` of `kernel/bpf/btf.c`.
 
 use std::ops::Range;
 
@@ -22,20 +22,20 @@ const STRUCTURES: [&str; 10] = [
     "bpf_refcount",
 ];
 
-/// Tags of pointers that only `bpf_kptr_xchg` writes, or that the kernel translates.
+/// Type tags of pointers that only `bpf_kptr_xchg` writes or that the kernel translates.
 const POINTERS: [&str; 4] = ["kptr", "kptr_untrusted", "percpu_kptr", "uptr"];
 
-/// Deepest nesting of types; the kernel looks into 32 levels.
+/// Maximum nesting of types; the kernel's limit is 32 as well.
 const DEPTH: u32 = 32;
 
-/// Most fields of one type; the kernel takes 11 (`BTF_FIELDS_MAX`).
+/// Maximum number of fields of one type; the kernel's limit is 11 (`BTF_FIELDS_MAX`).
 const FIELDS: usize = 64;
 
-/// Most members and elements that are visited.
+/// Maximum number of members and array elements to visit.
 const BUDGET: u32 = 1 << 16;
 
 impl Btf {
-    /// Byte ranges of the special fields in a value of a type, in order of their offsets.
+    /// Returns the byte ranges of the special fields in a value of a type, sorted by offset.
     pub fn special_fields(&self, ty: TypeId) -> Vec<Range<u32>> {
         let mut fields = Vec::new();
         let mut budget = BUDGET;
@@ -89,7 +89,7 @@ impl Btf {
         }
     }
 
-    /// Whether a pointer to this type is special. The tag stands in front of qualifiers and the type.
+    /// Returns true if a pointer to this type is special. The tag precedes the qualifiers.
     fn is_special_pointer(&self, mut to: TypeId) -> bool {
         for _ in 0..DEPTH {
             match self.kind(to) {

@@ -1,4 +1,4 @@
-//! The types that BTF describes, and the table of them.
+//! BTF types and the table that holds them.
 
 /// Number of a type in its [`Btf`]; 0 is `void`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -18,20 +18,20 @@ pub struct StringId(pub u32);
 pub struct Btf {
     pub(super) types: Vec<Type>,
     pub(super) strings: Vec<u8>,
-    /// Types with a name, by essential name.
+    /// Named types, sorted by essential name.
     pub(super) by_name: Vec<TypeId>,
 }
 
-/// One type.
+/// A BTF type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// Its name; empty for many kinds.
+    /// Name of the type; empty for many kinds.
     pub name: StringId,
-    /// What it is.
+    /// Kind of the type, with the data of this kind.
     pub kind: Kind,
 }
 
-/// What a type is.
+/// Kind of a type, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// No type.
@@ -42,35 +42,35 @@ pub enum Kind {
     Ptr(TypeId),
     /// An array.
     Array {
-        /// Type of its elements.
+        /// Type of the elements.
         element: TypeId,
-        /// Type of its index.
+        /// Type of the index.
         index: TypeId,
-        /// How many elements.
+        /// Number of elements.
         len: u32,
     },
     /// A structure.
     Struct {
-        /// In bytes.
+        /// Size in bytes.
         size: u32,
-        /// Its members, in order.
+        /// Members, in order.
         members: Vec<RawMember>,
     },
     /// A union.
     Union {
-        /// In bytes.
+        /// Size in bytes.
         size: u32,
-        /// Its members, in order.
+        /// Members, in order.
         members: Vec<RawMember>,
     },
     /// An enumeration of any size.
     Enum(EnumType),
-    /// A structure or union that is declared only.
+    /// A forward declaration of a structure or union.
     Fwd {
-        /// Whether it is a union.
+        /// True for a union, false for a structure.
         union: bool,
     },
-    /// A second name of a type.
+    /// A typedef.
     Typedef(TypeId),
     /// `volatile`.
     Volatile(TypeId),
@@ -80,93 +80,93 @@ pub enum Kind {
     Restrict(TypeId),
     /// A function.
     Func {
-        /// Its [`Kind::FuncProto`].
+        /// The function's prototype, a [`Kind::FuncProto`].
         proto: TypeId,
-        /// Whether other files see it.
+        /// Visibility outside the source file.
         linkage: FuncLinkage,
     },
-    /// The type of a function.
+    /// A function prototype.
     FuncProto {
-        /// What it returns.
+        /// Type of the return value.
         ret: TypeId,
-        /// Its parameters; a last one without type stands for `...`.
+        /// Parameters; a last one without type stands for `...`.
         params: Vec<Param>,
     },
     /// A variable.
     Var {
-        /// Its type.
+        /// Type of the variable.
         ty: TypeId,
-        /// Whether other files see it.
+        /// Visibility outside the source file.
         linkage: VarLinkage,
     },
-    /// The variables of a section.
+    /// The variables of an ELF section.
     DataSec {
-        /// In bytes; 0 in compiler output.
+        /// Size in bytes; 0 in compiler output.
         size: u32,
-        /// Its variables.
+        /// Variables of the section.
         vars: Vec<SecVar>,
     },
     /// A floating-point number.
     Float {
-        /// In bytes.
+        /// Size in bytes.
         size: u32,
     },
-    /// An attribute of a declaration; its text is the type's name.
+    /// An attribute of a declaration; its text is the name of this type.
     DeclTag {
-        /// What has the attribute.
+        /// Declaration that has the attribute.
         ty: TypeId,
-        /// Number of a member or parameter; -1 for the whole.
+        /// Index of the member or parameter; -1 for the declaration as a whole.
         component: i32,
     },
-    /// An attribute of a type; its text is the type's name.
+    /// An attribute of a type; its text is the name of this type.
     TypeTag(TypeId),
 }
 
 /// An integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntType {
-    /// In bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// How many bits count.
+    /// Number of bits that hold the value.
     pub bits: u8,
-    /// The first bit that counts.
+    /// Offset of the value, in bits.
     pub offset: u8,
-    /// Whether it is signed.
+    /// True for a signed type.
     pub signed: bool,
-    /// Whether it is a character type.
+    /// True for a character type.
     pub char: bool,
-    /// Whether it is `_Bool`.
+    /// True for `_Bool`.
     pub bool: bool,
 }
 
 /// An enumeration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnumType {
-    /// In bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Whether its values are signed.
+    /// True if the values are signed.
     pub signed: bool,
-    /// Its constants.
+    /// Constants of the enumeration.
     pub variants: Vec<Variant>,
 }
 
 /// One constant of an enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// Its name.
+    /// Name of the constant.
     pub name: StringId,
-    /// Its value, sign-extended to 64 bits where it is signed.
+    /// Value, sign-extended to 64 bits if the enumeration is signed.
     pub value: u64,
 }
 
-/// A member of a structure or union as it is stored.
+/// A member of a structure or union as BTF stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawMember {
-    /// Its name; empty for anonymous structures and unions.
+    /// Name; empty for an anonymous structure or union.
     pub name: StringId,
-    /// Its type.
+    /// Type of the member.
     pub ty: TypeId,
-    /// From the start of the structure, in bits.
+    /// Offset from the start of the structure, in bits.
     pub bit_offset: u32,
     /// Width in bits of a bit field; 0 for other members.
     pub bitfield: u8,
@@ -175,41 +175,41 @@ pub struct RawMember {
 /// A parameter of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Its name.
+    /// Name of the parameter.
     pub name: StringId,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: TypeId,
 }
 
-/// A variable in a section.
+/// A variable of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecVar {
-    /// Its [`Kind::Var`].
+    /// The variable's [`Kind::Var`].
     pub ty: TypeId,
-    /// From the start of the section, in bytes; 0 in compiler output.
+    /// Offset from the start of the section, in bytes; 0 in compiler output.
     pub offset: u32,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u32,
 }
 
-/// Who sees a function.
+/// Linkage of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FuncLinkage {
-    /// Its own file.
+    /// Visible in its own file only.
     Static,
-    /// Everybody; verified on its own.
+    /// Visible in all files; the kernel verifies the function separately.
     Global,
-    /// Defined elsewhere.
+    /// Defined in another file or in the kernel.
     Extern,
 }
 
-/// Who sees a variable.
+/// Linkage of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarLinkage {
-    /// Its own file.
+    /// Visible in its own file only.
     Static,
-    /// Everybody.
+    /// Visible in all files.
     Global,
-    /// Defined elsewhere.
+    /// Defined in another file or in the kernel.
     Extern,
 }

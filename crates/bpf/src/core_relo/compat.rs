@@ -1,19 +1,20 @@
-//! When a type of the object and a type of the kernel stand for the same thing.
+//! Comparison of a type of the object with a type of the kernel.
 
 use crate::Btf;
 use crate::btf::{Kind, TypeId, essential_name};
 
-/// Deepest nesting that is compared; beyond it types are taken for different.
+/// Maximum nesting of a comparison; more deeply nested types count as different.
 const DEPTH: u32 = 32;
-/// How many types and members one comparison may look at.
+/// Maximum number of types and members that one comparison visits.
 const BUDGET: u32 = 1 << 16;
 
-/// Whether two types are of the same kind.
+/// Returns true if two types are of the same kind.
 pub(super) fn same_kind(a: &Kind, b: &Kind) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-/// Whether two fields may be accessed alike. Structures are not looked into: the path does that.
+/// Returns true if the same instruction can access both fields. Does not descend into structures:
+/// the access path does that.
 pub(super) fn fields_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     let (mut a, mut b) = (a, b);
     for _ in 0..DEPTH {
@@ -26,7 +27,7 @@ pub(super) fn fields_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId)
                 let (x, y) = names(local, a, kernel, b);
                 return x.is_empty() || y.is_empty() || x == y;
             }
-            // Integers that describe bit fields by their offset are a form of the past.
+            // Integers with a bit offset are the old encoding of bit fields.
             (Kind::Int(x), Kind::Int(y)) => return x.offset == 0 && y.offset == 0,
             (Kind::Array { element: x, .. }, Kind::Array { element: y, .. }) => (a, b) = (*x, *y),
             _ => return false,
@@ -39,12 +40,12 @@ fn names<'a>(local: &'a Btf, a: TypeId, kernel: &'a Btf, b: TypeId) -> (&'a str,
     (essential_name(local.type_name(a)), essential_name(kernel.type_name(b)))
 }
 
-/// Whether two types of the same name are of the same form, structures not looked into.
+/// Returns true if two types of the same name have the same form. Does not descend into structures.
 pub(super) fn types_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     Comparison { local, kernel, budget: BUDGET }.compatible(a, b, DEPTH)
 }
 
-/// Whether the kernel's type has everything that the object's type has.
+/// Returns true if the kernel's type has every member that the object's type has.
 pub(super) fn types_match(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     Comparison { local, kernel, budget: BUDGET }.matches(a, b, false, DEPTH)
 }

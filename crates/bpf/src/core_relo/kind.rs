@@ -1,6 +1,6 @@
 //! Kinds of CO-RE relocations (`enum bpf_core_relo_kind` of the kernel's `uapi/linux/bpf.h`).
 
-/// What a relocation asks for.
+/// Kind of value that a relocation puts into the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelocationKind {
     FieldByteOffset,

@@ -1,5 +1,5 @@
-//! Puts a number into an instruction: the immediate of arithmetic and 64-bit immediates, the offset
-//! of loads and stores.
+//! Writes a relocated number into an instruction: into the immediate of arithmetic and 64-bit
+//! loads, or into the offset of loads and stores.
 
 use super::value::{Sizes, Value};
 use crate::insn::{Imm64, Insn, Size, Source};
@@ -59,7 +59,7 @@ fn access(offset: &mut i16, there: &Value, expected: bool) -> Result<(), &'stati
     Ok(())
 }
 
-/// The size of an access to a field that has another size in the kernel.
+/// Returns the access size for a field whose size differs in the kernel.
 fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
         return Err("the field has another size in the kernel, and is not an unsigned number");

@@ -1,35 +1,36 @@
-//! What an instruction accesses: a type, and a path through its members.
+//! Access path of a CO-RE relocation: a type, and a path through its members.
 
 use super::compat;
 use super::kind::RelocationKind;
 use crate::Btf;
 use crate::btf::{Kind, RawMember, TypeId, essential_name};
 
-/// Longest path; compilers write a few parts.
+/// Maximum length of a path; compilers write a few parts.
 const MAX_ACCESSORS: usize = 64;
 
-/// One part of a path that matters, as libbpf has it (`struct bpf_core_accessor`): a named member, or an element of an array.
+/// A significant part of a path, as in libbpf (`struct bpf_core_accessor`): a named member or an
+/// array element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Accessor {
-    /// The structure for a member, the type of the element for an element.
+    /// For a member, the structure that contains it; for an array element, the type of the element.
     pub ty: TypeId,
-    /// Number of the member or element.
+    /// Index of the member or element.
     pub index: u32,
-    /// Whether it is a member (or a constant of an enumeration) and has a name.
+    /// True for a named member and for a constant of an enumeration.
     pub named: bool,
 }
 
-/// A type and a path.
+/// A type and an access path through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
     pub root: TypeId,
     pub accessors: Vec<Accessor>,
-    /// From the start of the root type, in bits.
+    /// Offset from the start of the root type, in bits.
     pub bit_offset: u64,
 }
 
 impl Spec {
-    /// Reads the path `access`, numbers with colons between them, of an object's relocation.
+    /// Parses the path `access` (numbers separated by colons) of a relocation in the object.
     pub fn local(btf: &Btf, root: TypeId, access: &str, kind: RelocationKind) -> Option<Spec> {
         let mut spec = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
@@ -65,7 +66,7 @@ impl Spec {
                     ty = member.ty;
                 }
                 Kind::Array { element, len, .. } => {
-                    // A last array of length 0 or 1 may be a flexible one.
+                    // A last array of length 0 or 1 may be a flexible array.
                     if *index >= *len && *len > 1 {
                         return None;
                     }
@@ -91,13 +92,13 @@ impl Spec {
         Some(())
     }
 
-    /// The member that the last accessor enters, if it is one.
+    /// Returns the member that the last accessor selects, if it selects a named member.
     pub fn last_member<'b>(&self, btf: &'b Btf) -> Option<&'b RawMember> {
         let accessor = self.accessors.last().filter(|accessor| accessor.named)?;
         btf.members(accessor.ty).get(accessor.index as usize)
     }
 
-    /// The same path through a type of the kernel.
+    /// Finds the same path in a type of the kernel.
     pub fn counterpart(
         &self,
         local: &Btf,
@@ -149,7 +150,7 @@ impl Spec {
         Some(there)
     }
 
-    /// Steps into the member `name`, looking into anonymous members too; its type.
+    /// Steps into the member `name`, also inside anonymous members; returns the member's type.
     fn enter_member(
         &mut self,
         btf: &Btf,
@@ -186,7 +187,7 @@ impl Spec {
         Some(essential_name(btf.string(e.variants.get(accessor.index as usize)?.name)))
     }
 
-    /// The path in words: ``CO-RE relocation of `task_struct.pid` ``.
+    /// Describes the path for messages: ``CO-RE relocation of `task_struct.pid` ``.
     pub fn describe(&self, btf: &Btf) -> String {
         let mut text = btf.type_name(self.root).to_owned();
         if text.is_empty() {

@@ -1,17 +1,17 @@
-//! The number that a relocation asks for, in the object's types or in the kernel's.
+//! Value of a relocation, for the object's types or for the kernel's.
 
 use super::kind::RelocationKind;
 use super::spec::Spec;
 use crate::Btf;
 use crate::btf::{Kind, TypeId};
 
-/// A number, and what is needed to check and adapt the instruction that holds it.
+/// A relocated number, with the data needed to check and adapt the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub number: u64,
-    /// Whether the compiler has left the object's own value in the instruction.
+    /// True if the compiler put the value for the object's own types into the instruction.
     pub checked: bool,
-    /// For offsets of fields that are no bit fields: the field's type and its size in bytes.
+    /// Type of the field and its size in bytes; only for offsets of fields other than bit fields.
     pub field: Option<(TypeId, u32)>,
 }
 
@@ -21,7 +21,7 @@ impl Value {
     }
 }
 
-/// The number for a path; `None` is a path that does not exist.
+/// Computes the number for a path; `None` stands for a path that does not exist.
 pub(super) fn of(
     btf: &Btf,
     kind: RelocationKind,
@@ -75,7 +75,7 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
     }
     let bitfield = member.bitfield > 0;
     let size = btf.size(ty);
-    // Flexible arrays and incomplete types have an offset all the same.
+    // Flexible arrays and incomplete types have an offset but no size.
     let mut bytes = match (size, kind) {
         (Some(size), _) => u64::from(size),
         (None, FieldByteOffset) if !bitfield => 0,
@@ -103,7 +103,8 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
             Ok(Value { number: offset, checked, field })
         }
         FieldByteSize => Ok(Value { checked, ..Value::new(bytes) }),
-        // In a little-endian word the field ends this far below the top.
+        // Distance in bits from the end of the field to the top of the 64-bit register that a
+        // little-endian load fills.
         FieldShiftLeft => {
             let end = spec.bit_offset + bits - offset * 8;
             let number = 64u64.checked_sub(end).ok_or("a field of more than 8 bytes")?;
@@ -113,12 +114,12 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
     }
 }
 
-/// The sizes of a field here and there, in bytes, where they differ.
+/// Sizes of a field in the object and in the kernel, in bytes, if they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     pub here: u32,
     pub there: u32,
-    /// Whether a load or store can simply be made larger or smaller.
+    /// True if changing the size of the load or store keeps its meaning.
     pub adaptable: bool,
 }
 

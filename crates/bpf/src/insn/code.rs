@@ -1,4 +1,4 @@
-//! Numbers of the encoding, and the tables that decoder and encoder share.
+//! Opcode numbers, and the tables that decoder and encoder share.
 
 use super::{AluOp, AtomicOp, Condition, Size};
 
@@ -40,7 +40,7 @@ pub(super) const JMP: u8 = 5;
 pub(super) const JMP32: u8 = 6;
 pub(super) const ALU64: u8 = 7;
 
-/// The source is a register (bit 3 of arithmetic and jumps).
+/// Flag for a register as source operand (bit 3 of arithmetic and jump opcodes).
 pub(super) const X: u8 = 8;
 
 pub(super) const NEG: u8 = 0x80;
@@ -64,7 +64,7 @@ pub(super) const CALL_KFUNC: u8 = 2;
 pub(super) const LOAD_ACQUIRE: i32 = 0x100;
 pub(super) const STORE_RELEASE: i32 = 0x110;
 
-/// Operator, bits 4 to 7 of the code, and the offset field that goes with it.
+/// Operator, bits 4 to 7 of the opcode, and value of the offset field.
 pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Add, 0x00, 0),
     (AluOp::Sub, 0x10, 0),
@@ -82,7 +82,7 @@ pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Arsh, 0xc0, 0),
 ];
 
-/// Condition and bits 4 to 7 of the code.
+/// Condition, and bits 4 to 7 of the opcode.
 pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Eq, 0x10),
     (Condition::Gt, 0x20),
@@ -97,11 +97,11 @@ pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Sle, 0xd0),
 ];
 
-/// Size and bits 3 and 4 of the code.
+/// Size, and bits 3 and 4 of the opcode.
 pub(super) const SIZES: [(Size, u8); 4] =
     [(Size::W, 0x00), (Size::H, 0x08), (Size::B, 0x10), (Size::DW, 0x18)];
 
-/// Atomic operation and the immediate that selects it.
+/// Atomic operation, and its value of the immediate field.
 pub(super) const ATOMICS: [(AtomicOp, i32); 10] = [
     (AtomicOp::Add { fetch: false }, 0x00),
     (AtomicOp::Add { fetch: true }, 0x01),
@@ -115,7 +115,7 @@ pub(super) const ATOMICS: [(AtomicOp, i32); 10] = [
     (AtomicOp::Cmpxchg, 0xf1),
 ];
 
-/// The code of a size.
+/// Returns the opcode bits of a size.
 pub(super) fn size_code(size: Size) -> u8 {
     SIZES.iter().find(|(s, _)| *s == size).map_or(0, |(_, code)| *code)
 }

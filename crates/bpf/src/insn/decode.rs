@@ -1,22 +1,22 @@
-//! Bytes to instructions.
+//! Decoder: bytes to instructions.
 //!
-//! Strict: a field that an instruction does not use must be zero, as the kernel's verifier demands,
-//! so that every accepted word is encoded back to the same bytes.
+//! The decoder is strict: a field that an instruction does not use must be zero, as the kernel's
+//! verifier demands. So every accepted word is encoded back to the same bytes.
 
 use thiserror::Error;
 
 use super::code::{self, Word};
 use super::{Call, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 
-/// Why a word is no instruction.
+/// Reason why a word is not a valid instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{what}; {hint}")]
 pub struct DecodeError {
     /// Slot of the word, from the start of the bytes.
     pub slot: usize,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: &'static str,
-    /// What may help.
+    /// Possible remedy.
     pub hint: &'static str,
 }
 
@@ -28,7 +28,7 @@ const RESERVED: Fault =
     ("a field that this instruction does not use is not zero", "the object may be damaged");
 const REGISTER: Fault = ("no such register", "there are r0 to r10; the object may be damaged");
 
-/// The instructions in `bytes`, one for each 8-byte slot.
+/// Decodes `bytes`; returns one instruction for each 8-byte slot.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Insn>, DecodeError> {
     let mut insns = Vec::with_capacity(bytes.len() / 8);
     let (chunks, rest) = bytes.as_chunks::<8>();
@@ -59,8 +59,8 @@ fn register(number: u8) -> Result<Register, Fault> {
     Register::new(number).ok_or(REGISTER)
 }
 
-/// Fails unless the unused fields given are zero (the kernel: "uses reserved fields", in
-/// `check_alu_op`, `check_ld_imm` and `do_check` of `kernel/bpf/verifier.c`).
+/// Fails unless `zero`, the test of all unused fields, holds. The kernel reports "uses reserved
+/// fields" (`check_alu_op`, `check_ld_imm` and `do_check` of `kernel/bpf/verifier.c`).
 fn unused(zero: bool) -> Result<(), Fault> {
     if zero { Ok(()) } else { Err(RESERVED) }
 }
@@ -80,7 +80,7 @@ fn load_imm64(first: Word, second: Word) -> Result<Insn, Fault> {
         6 => Imm64::MapValue { map: low as u32, offset: high as u32 },
         _ => return Err(("unknown kind of 64-bit immediate", UNKNOWN.1)),
     };
-    // Of these, the second word says nothing.
+    // These kinds do not use the immediate of the second word.
     if matches!(value, Imm64::MapFd(_) | Imm64::Function { .. } | Imm64::Map(_)) {
         unused(high == 0)?;
     }
@@ -105,7 +105,8 @@ fn size(word: Word) -> Size {
     code::SIZES.iter().find(|(_, code)| *code == bits).map_or(Size::B, |(size, _)| *size)
 }
 
-/// The right operand of arithmetic and branches; the other of its two fields must be zero.
+/// Reads the right operand of arithmetic and branches. The field of the other operand form must be
+/// zero.
 fn source(word: Word) -> Result<Source, Fault> {
     if word.code & code::X != 0 {
         unused(word.imm == 0)?;
@@ -131,8 +132,8 @@ fn alu(word: Word, width: Width) -> Result<Insn, Fault> {
     if mov && word.code & code::X != 0 && word.off != 0 {
         return move_signed(word, width, dst);
     }
-    // Signed division has the code of the unsigned one, and 1 in the offset (version 4): an offset
-    // that no operator of this code has is a fault of the field, not of the code.
+    // Signed division has the opcode of unsigned division, and 1 in the offset field (version 4).
+    // For a known opcode, an unexpected offset is therefore a fault of the field.
     let mut ops = code::ALU_OPS.iter().filter(|(_, b, _)| *b == bits).peekable();
     if ops.peek().is_none() {
         return Err(UNKNOWN);
@@ -220,7 +221,7 @@ fn store(word: Word) -> Result<Insn, Fault> {
             unused(word.imm == 0)?;
             Ok(Insn::Store { size, base: dst, offset, src: Source::Reg(src) })
         }
-        // Atomic operations are told by their immediate; of some, loads and stores that order others.
+        // The immediate selects the atomic operation, including load-acquire and store-release.
         code::MODE_ATOMIC => match word.imm {
             code::LOAD_ACQUIRE => Ok(Insn::LoadAcquire { size, dst, base: src, offset }),
             code::STORE_RELEASE => Ok(Insn::StoreRelease { size, base: dst, offset, src }),
@@ -247,7 +248,7 @@ fn jump(word: Word, width: Width) -> Result<Insn, Fault> {
         }
         (code::JA, width) => {
             unused(word.dst == 0 && word.src == 0)?;
-            // `gotol` (version 4) has its distance in the field of 32 bits.
+            // `gotol` (version 4) has its distance in the 32-bit field.
             let long = width == Width::W32;
             unused(if long { word.off == 0 } else { word.imm == 0 })?;
             let offset = if long { word.imm } else { word.off.into() };

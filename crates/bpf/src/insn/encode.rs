@@ -1,11 +1,11 @@
-//! Instructions to bytes: the exact inverse of the decoder.
+//! Encoder: instructions to bytes, the exact inverse of the decoder.
 
 use super::code::{self, Word};
 use super::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
 };
 
-/// The bytes of a list of instructions, 8 for each slot.
+/// Encodes a list of instructions, 8 bytes for each slot.
 pub fn encode(insns: &[Insn]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(insns.len() * 8);
     for insn in insns {
@@ -74,7 +74,7 @@ fn words(insn: &Insn) -> (Option<Word>, Option<Word>) {
             one(word(code::LD | mode | code::size_code(size), None, index, 0, offset))
         }
         Insn::Jump { offset, long: true } => one(word(code::JMP32, None, None, 0, offset)),
-        // A short jump holds 16 bits; the decoder makes no others.
+        // The decoder produces no short jump with an offset of more than 16 bits.
         Insn::Jump { offset, long: false } => one(word(code::JMP, None, None, offset as i16, 0)),
         Insn::Branch { width, cond, dst, src, offset } => {
             let class = if width == Width::W64 { code::JMP } else { code::JMP32 };
@@ -110,7 +110,7 @@ fn atomic(size: Size, dst: Register, src: Register, offset: i16, imm: i32) -> Wo
     word(code, Some(dst), Some(src), offset, imm)
 }
 
-/// Source field and the two immediates.
+/// Returns the source field and the two immediates.
 fn imm64(value: Imm64) -> (u8, i32, i32) {
     match value {
         Imm64::Value(value) => (0, value as i32, (value >> 32) as i32),

@@ -1,13 +1,13 @@
-//! The parts of instructions: registers, sizes, operators, conditions.
+//! Operands and fields of instructions: registers, sizes, operators, conditions.
 
 /// A register, `r0` to `r10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(u8);
 
 impl Register {
-    /// Result of calls and of the program.
+    /// Return value of calls and of the program.
     pub const R0: Register = Register(0);
-    /// Context at the start, first argument of calls.
+    /// Context at program start; first argument of calls.
     pub const R1: Register = Register(1);
     /// Second argument of calls.
     pub const R2: Register = Register(2);
@@ -28,12 +28,12 @@ impl Register {
     /// The frame pointer; read-only.
     pub const FRAME: Register = Register(10);
 
-    /// The register with this number, if there is one.
+    /// Returns the register with this number; `None` above 10.
     pub fn new(number: u8) -> Option<Self> {
         (number <= 10).then_some(Register(number))
     }
 
-    /// Its number, 0 to 10.
+    /// Returns the register number, 0 to 10.
     pub fn number(self) -> u8 {
         self.0
     }
@@ -49,7 +49,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// In bits.
+    /// Returns the width in bits.
     pub fn bits(self) -> u8 {
         match self {
             Width::W32 => 32,
@@ -72,7 +72,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// In bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u8 {
         match self {
             Size::B => 1,
@@ -82,12 +82,12 @@ impl Size {
         }
     }
 
-    /// In bits.
+    /// Returns the size in bits.
     pub fn bits(self) -> u8 {
         self.bytes() * 8
     }
 
-    /// The size of so many bytes, if there is one.
+    /// Returns the size for a number of bytes; `None` unless it is 1, 2, 4 or 8.
     pub fn from_bytes(bytes: u32) -> Option<Self> {
         [Size::B, Size::H, Size::W, Size::DW].into_iter().find(|s| u32::from(s.bytes()) == bytes)
     }
@@ -102,7 +102,7 @@ pub enum Source {
     Imm(i32),
 }
 
-/// Operators of arithmetic instructions.
+/// Operator of an arithmetic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AluOp {
     /// Sum.
@@ -125,7 +125,7 @@ pub enum AluOp {
     Mod,
     /// Bitwise exclusive or.
     Xor,
-    /// The right operand.
+    /// Move: the result is the right operand.
     Mov,
     /// Arithmetic right shift; the amount is taken modulo the width.
     Arsh,
@@ -135,18 +135,18 @@ pub enum AluOp {
     Smod,
 }
 
-/// Ways of swapping bytes.
+/// Byte order conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapKind {
-    /// Host order to little-endian and back: on little-endian hosts, truncation.
+    /// Host order to or from little-endian: truncation on little-endian hosts.
     Le,
-    /// Host order to big-endian and back: on little-endian hosts, a swap.
+    /// Host order to or from big-endian: a byte swap on little-endian hosts.
     Be,
-    /// A swap on any host.
+    /// A byte swap on any host.
     Always,
 }
 
-/// Conditions of jumps.
+/// Condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// `==`
@@ -173,31 +173,31 @@ pub enum Condition {
     Sle,
 }
 
-/// Atomic operations; `fetch` says that the old value is returned in the source register.
+/// Atomic operation. With `fetch`, the source register receives the old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Sum.
     Add {
-        /// Whether the old value is returned.
+        /// True if the old value is returned.
         fetch: bool,
     },
     /// Bitwise or.
     Or {
-        /// Whether the old value is returned.
+        /// True if the old value is returned.
         fetch: bool,
     },
     /// Bitwise and.
     And {
-        /// Whether the old value is returned.
+        /// True if the old value is returned.
         fetch: bool,
     },
     /// Bitwise exclusive or.
     Xor {
-        /// Whether the old value is returned.
+        /// True if the old value is returned.
         fetch: bool,
     },
     /// Exchange with the source register.
     Xchg,
-    /// Exchange with the source register if memory equals `r0`; `r0` becomes the old value.
+    /// Exchange with the source register if memory equals `r0`; `r0` receives the old value.
     Cmpxchg,
 }

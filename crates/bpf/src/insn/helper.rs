@@ -1,34 +1,34 @@
-//! Helper functions of the kernel: their numbers and names, `enum bpf_func_id` of the kernel's
-//! `uapi/linux/bpf.h`. The list is complete: no helper was added after number 211.
+//! Helper functions of the kernel, with the numbers and names of `enum bpf_func_id` of
+//! `uapi/linux/bpf.h`. The list is complete: the kernel has added no helper after number 211.
 //!
-//! Numbers are written down once, as places in the table of names. [`number`] finds them when this
-//! crate is compiled; those that code compares with have a constant, called as in the kernel without
-//! `BPF_FUNC_`.
+//! A helper's number is its position in the table of names. [`number`] looks it up at compile time.
+//! Helpers that the code compares with have a constant, named as in the kernel without `BPF_FUNC_`.
 
 use crate::names::position;
 
-/// The name of a helper, if there is one with this number.
+/// Returns the name of the helper with this number; `None` if there is no such helper.
 pub fn helper_name(number: i32) -> Option<&'static str> {
     let index = usize::try_from(number.checked_sub(1)?).ok()?;
     NAMES.get(index).copied()
 }
 
-/// The number of the helper of this name.
+/// Returns the number of the helper with this name.
 ///
 /// # Panics
-/// If there is none: in constants, an error of compilation.
+/// Panics if no helper has this name: in a constant, a compile-time error.
 pub const fn number(name: &str) -> i32 {
     position(&NAMES, name) as i32 + 1
 }
 
-/// The register of the map that a helper works on, if it works on one: the first argument, or the
-/// second behind the context (`struct bpf_func_proto` of each, Linux 6.18).
+/// Returns the argument register of a helper's map pointer: 1, or 2 if the first argument is the
+/// context. Meaningful only for helpers that take a map (`struct bpf_func_proto` of each helper,
+/// Linux 6.18).
 pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
-/// Returns the registers in which a helper takes memory: of helpers that are not named here, all that
-/// have arguments (`struct bpf_func_proto` of each, Linux 6.18).
+/// Returns the argument registers that point to memory. For helpers without an entry, these are all
+/// five argument registers (`struct bpf_func_proto` of each helper, Linux 6.18).
 pub fn memory_registers(number: i32) -> &'static [usize] {
     match number {
         MAP_LOOKUP_ELEM | MAP_DELETE_ELEM | MAP_PUSH_ELEM | MAP_POP_ELEM | MAP_PEEK_ELEM => &[2],

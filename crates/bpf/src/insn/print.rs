@@ -1,4 +1,4 @@
-//! Instructions as text, in the style of the kernel's verifier log and of `bpftool prog dump`.
+//! Instructions as text, in the style of the kernel's verifier log and `bpftool prog dump`.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use super::{
     helper_name,
 };
 
-/// Names for the numbers in instructions.
+/// Names for the numbers in printed instructions.
 pub trait Names {
-    /// Name of the map with this index.
+    /// Returns the name of the map with this index.
     fn map(&self, index: u32) -> Option<&str>;
-    /// Name of the function that starts at this distance from the instruction printed.
+    /// Returns the name of the function that starts at this distance from the printed instruction.
     fn function(&self, offset: i32) -> Option<&str>;
-    /// Name of the kernel function with this number.
+    /// Returns the name of the kernel function with this number.
     fn kfunc(&self, id: i32) -> Option<&str>;
 }
 
-/// No names but those of helpers.
+/// A source of names that knows no maps and no functions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
@@ -47,7 +47,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// A register as an operation of this width names it.
+/// Formats a register for an operation of this width: `r3` or `w3`.
 fn reg(width: Width, reg: Register) -> String {
     let letter = if width == Width::W64 { 'r' } else { 'w' };
     format!("{letter}{}", reg.number())
@@ -58,7 +58,7 @@ fn unsigned(size: Size) -> String {
 }
 
 impl Insn {
-    /// Writes the instruction, with names where there are any.
+    /// Writes the instruction as text, with the names that `names` knows.
     pub fn print(&self, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
         match *self {
             Insn::Alu { width, op, dst, src } => {

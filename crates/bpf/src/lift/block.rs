@@ -1,9 +1,9 @@
-//! Lifting a block: its instructions, one after the other, to operations, costs and the ways on.
+//! Lifting of a block: instructions to operations, costs and exits.
 //!
-//! This is all that a walk over the program needs of the lifter: [`Lifter::entry`] says where the
-//! program begins, [`Lifter::lift_block`] gives the block at a point, as it is when so much is known
-//! there, and [`Exits`] say which points it leads to. The same block may be lifted again with less
-//! known; only what came of the last time counts.
+//! This is the interface between a walk over the program and the lifter. [`Lifter::entry`] returns
+//! the start of the program. [`Lifter::lift_block`] lifts the block at a point for a given abstract
+//! state. [`Exits`] contain the successor points. A block may be lifted again for a less precise
+//! state; only the last result counts.
 
 use slowpath_ir::{BlockId, InsnIdx, Reg};
 
@@ -18,32 +18,33 @@ use crate::lift::state::value::AbstractValue;
 #[derive(Clone, Copy)]
 pub(super) enum Exits {
     To(ProgramPoint),
-    /// To the first point if the register, of one bit, is set, else to the second.
+    /// Goes to the first point if the 1-bit register is set, otherwise to the second.
     Either(Reg, ProgramPoint, ProgramPoint),
-    /// To the point if the register is set; else the run contradicts what the kernel guarantees.
+    /// Goes to the point if the register is set; otherwise the run contradicts a guarantee of the
+    /// kernel.
     Only(Reg, ProgramPoint),
     /// The program ends.
     End,
-    /// The program ends if the register is set, else goes on at the point.
+    /// Ends the program if the register is set, otherwise goes to the point.
     EndOr(Reg, ProgramPoint),
 }
 
-/// A block as lifted from what was known where it begins.
+/// A block lifted for a given abstract state at its start.
 pub(super) struct LiftedBlock {
-    /// The number of the instruction that it begins with, and of all that begin in it.
+    /// Number of the block's first instruction.
     pub first: InsnIdx,
     pub insns: Vec<InsnIdx>,
     pub exits: Exits,
-    /// What is known where it ends.
+    /// Abstract state at the end of the block.
     pub state: AbstractState,
 }
 
 impl Lifter<'_> {
-    /// Lifts the block at a point, from what is known there. `observe` is told what is known of `r0`
-    /// to `r10` before each instruction of the program itself, not of those that tail calls lead to.
+    /// Lifts the block at a point for the abstract state at its start. Calls `observe` with the
+    /// values of `r0` to `r10` before each instruction of the program itself, not of programs
+    /// reached by tail calls.
     ///
-    /// Operations and costs stay here until the next block, for walks that want them
-    /// ([`Lifter::take_work`]).
+    /// Operations and costs remain available until the next block ([`Lifter::take_work`]).
     pub fn lift_block(
         &mut self,
         block: BlockId,
@@ -82,7 +83,7 @@ impl Lifter<'_> {
         })
     }
 
-    /// The ways on, with their conditions in registers.
+    /// Converts the successor points, with their conditions in registers.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,
@@ -94,7 +95,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts one instruction, or one step of it.
+    /// Lifts one instruction, or one step of an instruction.
     fn step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));
@@ -145,7 +146,7 @@ impl Lifter<'_> {
                 })
             }
             (Insn::MayGoto { .. }, _) => {
-                // The kernel's budget for such loops is part of no contract: either way is possible.
+                // The kernel does not document the loop budget: the jump may or may not be taken.
                 self.cost(at, "jump");
                 self.limit_may_goto(at);
                 let taken = self.jump_target(at, insn)?;

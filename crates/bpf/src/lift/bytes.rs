@@ -1,4 +1,4 @@
-//! Several bytes of memory at once: copied, or become anything.
+//! Operations on several bytes of memory: copying, and assigning unknown values.
 
 use slowpath_ir::{Emit, Operand, Reading};
 
@@ -18,7 +18,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Bytes, which the current instruction writes to what is called so, become anything.
+    /// Assigns unknown values to bytes; `what` is the name in reports of the object that the
+    /// current instruction writes.
     pub(super) fn havoc(&mut self, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
             let last = offset + u64::from(size) - 1;
@@ -31,8 +32,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// At most 8 bytes, which the current instruction writes to what is called so, become anything,
-    /// which is written so in reports.
+    /// Assigns an unknown value to at most 8 bytes; `what` is its name in reports, `reading` its
+    /// format.
     pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, reading: Reading) {
         let max = u64::MAX >> (64 - 8 * u32::from(size));
         let any = self.ir.emit.draw(what, reading, 8 * size, max);

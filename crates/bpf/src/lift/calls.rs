@@ -1,4 +1,4 @@
-//! Calls and where they lead: arguments, functions, callbacks, tail calls.
+//! Calls: arguments, functions, callbacks, tail calls.
 
 pub(super) mod arguments;
 pub(super) mod functions;

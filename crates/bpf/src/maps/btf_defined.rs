@@ -1,8 +1,8 @@
-//! Maps of the section `.maps`: each is a variable whose BTF type spells out its parameters.
+//! Maps of the section `.maps`: variables whose BTF types encode the map parameters.
 //!
 //! `__uint(max_entries, 8)` is a pointer to an array of 8 elements, `__type(key, T)` a pointer to
-//! `T`, `__ulong` an enumeration, `__array(values, T)` an array of pointers to `T`. Source: libbpf's
-//! `bpf_helpers.h` and its documentation of these macros.
+//! `T`, `__ulong` an enumeration, `__array(values, T)` an array of pointers to `T`. Source:
+//! libbpf's `bpf_helpers.h` and its documentation of these macros.
 
 use super::def::MapDef;
 use super::kind::MapKind;
@@ -13,7 +13,7 @@ use crate::{Btf, ObjectError};
 
 const HINT: &str = "define it as libbpf's bpf_helpers.h shows (SEC(\".maps\"))";
 
-/// Appends the maps of the section with this number.
+/// Appends the maps of the section with this number to `maps`.
 pub(super) fn read(
     elf: &Elf,
     index: usize,
@@ -52,7 +52,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The definition that a variable of this type is, and the offset of its `values` in bytes.
+/// Reads the map definition of a variable of type `ty`. Returns it with the offset of its `values`
+/// in bytes, if it has any.
 pub(crate) fn definition(
     btf: &Btf,
     name: &str,
@@ -71,7 +72,8 @@ impl Reader<'_> {
         ObjectError::map(self.name, what, HINT)
     }
 
-    /// The definition, and the offset of its `values` in bytes. Inner maps have none of their own.
+    /// Reads a definition; returns it with the offset of its `values` in bytes. Only an outer map
+    /// can have `values`.
     fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
         let btf = self.btf;
         let ty = btf.resolve(ty);
@@ -86,7 +88,7 @@ impl Reader<'_> {
                 u32::try_from(value)
                     .map_err(|_| self.fault(format!("{field} = {value} does not fit in 32 bits")))
             };
-            // The parameters of libbpf (`parse_btf_map_def`); what it does not know, it refuses.
+            // The parameters of libbpf (`parse_btf_map_def`), which rejects all others as well.
             match field {
                 "type" => def.kind = MapKind(small(self.number(member)?)?),
                 "max_entries" => def.max_entries = small(self.number(member)?)?,
@@ -111,7 +113,8 @@ impl Reader<'_> {
         if def.kind == MapKind(0) {
             return Err(self.fault("its definition has no type"));
         }
-        // Values are file descriptors to user space, whatever type the definition gives them.
+        // User space reads and writes these values as 4-byte file descriptors, whatever type the
+        // definition states.
         if def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY {
             def.value_size = 4;
             def.key_size = if def.key_size == 0 { 4 } else { def.key_size };
@@ -120,15 +123,15 @@ impl Reader<'_> {
         Ok((def, values))
     }
 
-    /// A number, written as the length of an array or as the value of an enumeration.
+    /// Reads a number, which is the length of an array or the value of an enumeration constant.
     fn number(&self, member: &RawMember) -> Result<u64, ObjectError> {
         let btf = self.btf;
         let pointee = |ty| match btf.kind(btf.resolve(ty)) {
             Kind::Ptr(to) => btf.kind(btf.resolve(*to)),
             other => other,
         };
-        // `__uint(name, number)` is a pointer to an array of that length, `__ulong` an enumeration:
-        // BTF has no values but in types.
+        // BTF stores numbers only in types: `__uint(name, number)` is a pointer to an array of that
+        // length, `__ulong` an enumeration.
         match pointee(member.ty) {
             Kind::Array { len, .. } => Ok((*len).into()),
             Kind::Enum(e) if e.variants.len() == 1 => Ok(e.variants[0].value),
@@ -136,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The type that a member points to, and its size.
+    /// Returns the type that a member points to, and its size in bytes.
     fn pointee(&self, member: &RawMember) -> Result<(Option<TypeId>, u32), ObjectError> {
         let field = self.btf.string(member.name);
         let Kind::Ptr(to) = *self.btf.kind(self.btf.resolve(member.ty)) else {
@@ -147,7 +150,7 @@ impl Reader<'_> {
         Ok((Some(to), size))
     }
 
-    /// What `values` holds: the definition of inner maps, or nothing for programs.
+    /// Reads the element type of `values`: the definition of inner maps, or `None` for programs.
     fn values(
         &self,
         member: &RawMember,

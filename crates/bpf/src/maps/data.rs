@@ -1,4 +1,4 @@
-//! Global data: a section of variables becomes a map of one element, as libbpf does it.
+//! Global data: a section of variables becomes a map with one element, as in libbpf.
 
 use super::def::{MAPPABLE, MapDef, READ_ONLY};
 use super::kind::MapKind;
@@ -9,27 +9,27 @@ use crate::elf::Section;
 /// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
-    /// Number of the map that holds it, in [`crate::Object::maps`].
+    /// Index of the map that contains the variable, in [`crate::Object::maps`].
     pub map: usize,
     /// Offset in the map's value, in bytes.
     pub offset: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// More data is refused, in all sections together: their content must fit into memory.
+/// Limit on the size of all data sections together, in bytes: their content must fit into memory.
 const LIMIT: u64 = 64 << 20;
 
-/// Whether a section of this name holds global data.
+/// Returns true if a section of this name contains global data.
 pub(crate) fn is_data_section(name: &str) -> bool {
     [".data", ".rodata", ".bss"]
         .iter()
         .any(|base| name.strip_prefix(base).is_some_and(|r| r.is_empty() || r.starts_with('.')))
 }
 
-/// The map of a section; `before` is the size of the sections read before, in bytes.
+/// Creates the map of a section. `before` is the total size of the sections read before, in bytes.
 pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<PlacedMap, ObjectError> {
     let name = section.name.as_str();
     let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);

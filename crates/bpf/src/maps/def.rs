@@ -1,78 +1,81 @@
-//! The definition of a map.
+//! Map definitions.
 
 use std::ops::Range;
 
 use super::kind::MapKind;
 use crate::btf::TypeId;
 
-/// Flag of maps that programs cannot write (`BPF_F_RDONLY_PROG`).
+/// Flag of maps that programs cannot write to (`BPF_F_RDONLY_PROG`).
 pub const READ_ONLY: u32 = 1 << 7;
 
 /// Flag of maps that user space can map into its memory (`BPF_F_MMAPABLE`).
 pub const MAPPABLE: u32 = 1 << 10;
 
-/// The map is pinned under its own name (`LIBBPF_PIN_BY_NAME`), so that objects with the same pin
-/// have one map.
+/// Pinning of the map under its own name (`LIBBPF_PIN_BY_NAME`): objects with the same pin share
+/// one map.
 pub const PIN_BY_NAME: u32 = 1;
 
-/// The same in the words of iproute2 (`PIN_GLOBAL_NS`).
+/// Value of iproute2 with the same effect as [`PIN_BY_NAME`] (`PIN_GLOBAL_NS`).
 const IPROUTE2_GLOBAL: u32 = 2;
 
-/// A map.
+/// A map definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapDef {
-    /// Its name; for global data the section's.
+    /// Name of the map; for global data, name of the section.
     pub name: String,
-    /// Its type.
+    /// Map type.
     pub kind: MapKind,
-    /// In bytes.
+    /// Key size in bytes.
     pub key_size: u32,
-    /// In bytes.
+    /// Value size in bytes.
     pub value_size: u32,
-    /// How many elements it can hold; 0 where the loader chooses (perf event arrays).
+    /// Maximum number of elements; 0 if the loader chooses it (perf event arrays).
     pub max_entries: u32,
-    /// `BPF_F_*`.
+    /// Map flags, `BPF_F_*`.
     pub flags: u32,
-    /// Extra parameter of some types, such as the number of hash functions of a bloom filter.
+    /// Extra parameter of some map types, such as the number of hash functions of a bloom filter.
     pub extra: u64,
-    /// Where the loader pins it: 0 nowhere, [`PIN_BY_NAME`]; other values are the producer's.
+    /// Pinning: 0 for none, [`PIN_BY_NAME`]; other values are specific to a loader.
     pub pinning: u32,
-    /// BTF type of the keys, if the definition has one.
+    /// BTF type of the keys, if the definition states it.
     pub key_type: Option<TypeId>,
-    /// BTF type of the values, if the definition has one.
+    /// BTF type of the values, if the definition states it.
     pub value_type: Option<TypeId>,
-    /// Bytes of values that the kernel keeps for itself ([`crate::Btf::special_fields`]): user space
-    /// reads zeros there, and its writes leave them as they are.
+    /// Byte ranges of values that only the kernel may access ([`crate::Btf::special_fields`]). User
+    /// space reads zeros there, and its writes do not change these bytes.
     pub special: Vec<Range<u32>>,
-    /// Content of the only element, for global data.
+    /// Initial content of the only element, for global data.
     pub initial: Option<Vec<u8>>,
-    /// Whether nobody writes it once the program runs, so that [`MapDef::initial`] is its content.
+    /// True if neither program nor user space writes the map at run time: [`MapDef::initial`] stays
+    /// valid.
     pub read_only: bool,
-    /// Values that a user states for bytes of [`MapDef::initial`], in order: the last counts.
+    /// Values that the user states for bytes of [`MapDef::initial`]; of overlapping ones, the last
+    /// takes effect.
     pub stated: Vec<Stated>,
-    /// For maps of maps: what the inner maps look like.
+    /// Definition of the inner maps, for maps of maps.
     pub inner: Option<Box<MapDef>>,
-    /// For program arrays and maps of maps: the slots that the object fills.
+    /// Slots that the object initialises, for program arrays and maps of maps.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
-/// The value of a variable, or of a part of one, that a user states.
+/// A value that the user states for a variable or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated {
-    /// The variable or the part of it, as the user wrote it.
+    /// The variable or its part, in the user's notation.
     pub name: String,
-    /// Its first byte in the section.
+    /// Offset of the first byte in the section.
     pub offset: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// The value, for messages; `None` where it can have any.
+    /// Value, for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// The greatest value of each of its numbers, where it can have any.
+    /// Upper bound of each number, if any value is possible.
     pub most: u64,
 }
 
 impl Stated {
-    /// The numbers that it consists of: offset in the section and bytes, 1, 2, 4 or 8, of each.
+    /// Splits the bytes into numbers; returns the offset in the section and the size (1, 2, 4 or 8
+    /// bytes) of each.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
         let (mut numbers, mut at) = (Vec::new(), 0);
         while at < self.size {
@@ -84,7 +87,8 @@ impl Stated {
         numbers
     }
 
-    /// The name of such a number, in a section of this name, where it can be any.
+    /// Returns the input name of a number whose value is not fixed; `section` is the name of its
+    /// section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
         let which = match u64::from(bytes) == self.size {
@@ -99,18 +103,18 @@ impl Stated {
     }
 }
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotRef {
-    /// A program, by its number in [`crate::Object::programs`].
+    /// A program, by index in [`crate::Object::programs`].
     Program(usize),
-    /// A map, by its number in [`crate::Object::maps`].
+    /// A map, by index in [`crate::Object::maps`].
     Map(usize),
 }
 
 impl MapDef {
-    /// Fixes what can be any: each number has the value that `value` yields for its name, else the one
-    /// that the object has.
+    /// Fixes the numbers that can have any value: each gets the value that `value` returns for its
+    /// input name, or else keeps the object's initial value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {
@@ -124,14 +128,14 @@ impl MapDef {
         }
     }
 
-    /// The bytes of read-only data that every run finds, where all of them are known.
+    /// Returns the read-only data if all its bytes have the same value in every run.
     pub fn constant(&self) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
         let open = self.stated.iter().any(|stated| stated.value.is_none());
         (!open).then_some(initial)
     }
 
-    /// Some bytes of read-only data, where every run finds the same.
+    /// Returns a range of the read-only data if its bytes have the same value in every run.
     pub fn constant_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
         let open = |stated: &Stated| stated.value.is_none() && stated.overlaps(offset, size);
@@ -142,12 +146,12 @@ impl MapDef {
         initial.get(start..start.checked_add(usize::try_from(size).ok()?)?)
     }
 
-    /// The name that it is pinned under for all objects of a loader, if it is.
+    /// Returns the pin name that all objects of a loader share, if the map is pinned.
     pub fn pin(&self) -> Option<&str> {
         matches!(self.pinning, PIN_BY_NAME | IPROUTE2_GLOBAL).then_some(self.name.as_str())
     }
 
-    /// A map of this name, of which nothing else is said.
+    /// Returns a map definition with this name; all other fields are empty.
     pub fn new(name: &str) -> Self {
         MapDef {
             name: name.to_owned(),
@@ -169,7 +173,7 @@ impl MapDef {
         }
     }
 
-    /// Sets the special bytes of a value to zero, as user space reads them.
+    /// Zeroes the special fields of a value, as user space reads it.
     pub fn clear_special(&self, value: &mut [u8]) {
         for field in &self.special {
             if let Some(bytes) = value.get_mut(field.start as usize..field.end as usize) {

@@ -1,8 +1,8 @@
-//! Types of maps: `enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`.
+//! Map types: `enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`.
 
 use std::fmt;
 
-/// The type of a map, by the kernel's number.
+/// Map type, by the kernel's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapKind(pub u32);
 
@@ -11,7 +11,7 @@ macro_rules! kinds {
         impl MapKind {
             $(#[doc = concat!("`", $text, "`")] pub const $name: MapKind = MapKind($number);)*
 
-            /// Its name as `bpftool` prints it, if it is known.
+            /// Returns the name that `bpftool` prints; `None` for an unknown type.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($number => Some($text),)*
@@ -59,12 +59,12 @@ kinds! {
 }
 
 impl MapKind {
-    /// Whether elements make room for others.
+    /// Returns true if a full map evicts elements to make room for new ones.
     pub fn evicts(self) -> bool {
         matches!(self, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 
-    /// Whether its elements, by key, are bytes that user space can read.
+    /// Returns true if user space can read the elements as bytes, by key.
     pub fn is_readable(self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl MapKind {
         )
     }
 
-    /// Whether its values are other maps.
+    /// Returns true for maps of maps.
     pub fn holds_maps(self) -> bool {
         matches!(self, MapKind::ARRAY_OF_MAPS | MapKind::HASH_OF_MAPS)
     }

@@ -1,9 +1,9 @@
-//! Maps defined by structures in a section `maps`, as written before BTF.
+//! Maps defined by structures in a section `maps`, the form used before BTF.
 //!
-//! Every producer has a structure of its own (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf
-//! 276); all start with type, key size, value size and number of elements, nearly all go on with
-//! flags. What follows is understood for iproute2 (id, pinning, inner id, inner index) and, for maps
-//! of maps, for the kernel samples (index of the inner map).
+//! Every producer has its own structure (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf
+//! 276). All start with type, key size, value size and number of elements; nearly all continue with
+//! flags. The rest is supported for iproute2 (id, pinning, inner id, inner index) and, for maps of
+//! maps, for the kernel samples (index of the inner map).
 
 use super::def::MapDef;
 use super::kind::MapKind;
@@ -12,15 +12,16 @@ use crate::ObjectError;
 use crate::elf::{Elf, SymbolKind};
 use crate::error::DAMAGED;
 
-/// Size of iproute2's `struct bpf_elf_map`.
+/// Size of iproute2's `struct bpf_elf_map` in bytes.
 const IPROUTE2: u64 = 36;
 
-/// iproute2's number for maps that only programs of one object share.
+/// Pinning value of iproute2 for maps that only programs of one object share.
 const PIN_OBJECT_NS: u32 = 1;
-/// The same here, where 1 is a name for all objects: a number that no loader has.
+/// Pinning value that replaces [`PIN_OBJECT_NS`], because 1 means [`super::PIN_BY_NAME`] here. No
+/// loader uses this number.
 const OWN_PIN: u32 = u32::MAX;
 
-/// Appends the maps of a section.
+/// Appends the maps of a section to `maps`.
 pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
     let section = &elf.sections[index];
     let mut symbols: Vec<_> = elf
@@ -28,7 +29,8 @@ pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result
         .iter()
         .filter(|s| s.section() == Some(index) && !s.name.is_empty())
         .filter(|s| matches!(s.kind, SymbolKind::Object | SymbolKind::Untyped))
-        // Sizes are missing in old objects, whose compilers also left labels; those are local.
+        // Old objects lack symbol sizes, and their compilers left labels in the symbol table;
+        // labels are local.
         .filter(|s| s.size > 0 || s.global)
         .collect();
     symbols.sort_by_key(|s| s.value);
@@ -75,7 +77,7 @@ fn words(data: &[u8], offset: u64, size: u64) -> Option<Vec<u32>> {
     Some(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
 }
 
-/// Gives maps of maps the definition of their inner maps.
+/// Sets the inner map definition of maps of maps.
 pub(super) fn connect(maps: &mut [PlacedMap]) {
     for i in 0..maps.len() {
         let map = &maps[i];

@@ -1,4 +1,4 @@
-//! Slots that objects fill in themselves: initialisers of program arrays and of maps of maps
+//! Map slots that the object initialises: initialisers of program arrays and of maps of maps
 //! (relocations in `.maps`), and iproute2's sections named `MAP/SLOT`.
 
 use super::def::SlotRef;
@@ -6,7 +6,7 @@ use super::table::{MapTable, Numbers};
 use crate::ObjectError;
 use crate::elf::Elf;
 
-/// Size of a pointer in the list of values.
+/// Size in bytes of a pointer in the list of values.
 const POINTER: u64 = 8;
 
 pub(super) fn from_relocations(
@@ -52,7 +52,7 @@ pub(super) fn from_relocations(
     Ok(())
 }
 
-/// `programs` are the names of the sections of all programs, in order.
+/// Fills slots from the section names of all programs, `programs`.
 pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     for (program, section) in programs.iter().enumerate() {
         let Some((map, slot)) = section.split_once('/') else { continue };
@@ -67,7 +67,7 @@ pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     }
 }
 
-/// Puts the slots in order; of two values for one slot the first stays.
+/// Sorts the slots; the first of several values for one slot wins.
 pub(super) fn sort(table: &mut MapTable) {
     for map in &mut table.maps {
         map.def.slots.sort_by_key(|(slot, _)| *slot);

@@ -1,25 +1,25 @@
-//! The maps of an object, and where they are defined in its file.
+//! Maps of an object, with the position of their definitions in the file.
 
 use super::def::MapDef;
 
-/// How a numbered map refers to others.
+/// Reference of a numbered map to its inner map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// iproute2: own number, number of the inner map (0 for none).
+    /// iproute2: number of this map, number of the inner map (0 for none).
     Id { id: u32, inner: u32 },
-    /// Kernel samples: position of the inner map among the maps of such sections.
+    /// Kernel samples: position of the inner map among all maps of legacy sections.
     Index { inner: u32 },
 }
 
-/// A map and where its definition is.
+/// A map and the position of its definition.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedMap {
     pub def: MapDef,
-    /// Number of the section.
+    /// Index of the section.
     pub section: usize,
     /// Offset of the definition in the section, in bytes; 0 for global data.
     pub offset: u64,
-    /// Where the list of slots starts in the section, if it has one, and where it ends.
+    /// Start and end of the list of slots in the section, in bytes, if the map has one.
     pub values: Option<(u64, u64)>,
     /// `id` and `inner_id` or `inner_idx` of producers that number their maps.
     pub numbered: Option<Numbers>,
@@ -32,19 +32,19 @@ pub(crate) struct MapTable {
 }
 
 impl MapTable {
-    /// The map whose definition starts here.
+    /// Returns the map whose definition starts at an offset of a section.
     pub fn defined_at(&self, section: usize, offset: u64) -> Option<usize> {
         self.maps.iter().position(|map| {
             map.section == section && map.offset == offset && map.def.initial.is_none()
         })
     }
 
-    /// The map that holds this section's data.
+    /// Returns the map that contains the data of a section.
     pub fn data_of(&self, section: usize) -> Option<usize> {
         self.maps.iter().position(|map| map.section == section && map.def.initial.is_some())
     }
 
-    /// Whether the section defines maps.
+    /// Returns true if the section contains map definitions.
     pub fn defines_maps(&self, section: usize) -> bool {
         self.maps.iter().any(|map| map.section == section && map.def.initial.is_none())
     }

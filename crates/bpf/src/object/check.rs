@@ -1,4 +1,4 @@
-//! What the kernel demands of the control flow of every function, reachable or not.
+//! Checks of control flow that the kernel makes for every function, reachable or not.
 
 use super::functions::Function;
 use super::references::{Reference, References};
@@ -6,10 +6,11 @@ use crate::ObjectError;
 use crate::error::DAMAGED;
 use crate::insn::{Call, Insn};
 
-/// Functions of the kernel that do not return.
+/// Kernel functions that do not return.
 const NO_RETURN: [&str; 2] = ["bpf_throw", "__bpf_trap"];
 
-/// Jumps stay inside the function and hit instructions; control does not fall off its end.
+/// Checks that jumps stay inside the function and hit the start of an instruction, and that control
+/// cannot fall off the end.
 pub(super) fn function(
     function: &Function,
     code: &[Insn],

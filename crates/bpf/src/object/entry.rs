@@ -1,15 +1,15 @@
-//! Programs of an object before they are linked.
+//! Programs of an object before linking.
 
 use super::kind::ProgramKind;
 
-/// A program that an object contains, before it is linked.
+/// A program of an object, before linking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEntry {
-    /// Name of its entry function.
+    /// Name of the entry function.
     pub name: String,
-    /// Name of its section.
+    /// Name of the section.
     pub section: String,
-    /// Its type.
+    /// Program type.
     pub kind: ProgramKind,
     pub(crate) function: usize,
 }

@@ -1,9 +1,12 @@
-//! Functions: which symbols name them, and which of them are programs.
+//! Functions of an object: their symbols, and the selection of programs among them.
 //!
-//! As libbpf has it, a global function outside of `.text` is a program and everything else a
-//! subprogram. Beyond libbpf: an object with code in `.text` only has its programs there, a section
-//! without a global function has static ones as programs, untyped symbols count where there are no
-//! typed ones, and code without any symbol is a program named by its section.
+//! As in libbpf, a global function outside `.text` is a program and every other function a
+//! subprogram. Beyond libbpf:
+//!
+//! - If all code is in `.text`, its functions are the programs.
+//! - In a section without a global function, the static functions are the programs.
+//! - Untyped symbols name functions if a section has no typed ones.
+//! - Code without any symbol is a program named after its section.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +15,24 @@ use crate::elf::{Elf, Symbol, SymbolKind};
 use crate::error::DAMAGED;
 use crate::insn::{Insn, decode};
 
-/// More instructions are refused, in all functions together.
+/// Maximum number of instructions in all functions together.
 const LIMIT: usize = 1 << 22;
 
 /// A function of the object.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub name: String,
-    /// Number of its section.
+    /// Index of the section.
     pub section: usize,
     pub section_name: String,
-    /// First slot in the section.
+    /// First slot of the function in its section.
     pub first: usize,
     pub global: bool,
-    /// Its instructions, or why they cannot be read.
+    /// Instructions, or the decoding error.
     pub code: Result<Vec<Insn>, ObjectError>,
 }
 
-/// All functions, by section and place.
+/// Returns all functions, sorted by section and position.
 pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     let mut functions = Vec::new();
     let mut slots = 0;
@@ -97,7 +100,7 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     Ok(functions)
 }
 
-/// The symbols that name the functions of a section, by place, one for each place.
+/// Returns the symbols of the functions of a section, sorted by position; one for each position.
 fn symbols<'a>(elf: &'a Elf, section: usize) -> Vec<&'a Symbol> {
     let of_kind = |kind: SymbolKind| {
         let here = elf.symbols.iter().filter(move |s| s.section() == Some(section));
@@ -116,7 +119,7 @@ fn decoded(code: &[u8], section: &str, first: usize) -> Result<Vec<Insn>, Object
     decode(code).map_err(|e| ObjectError::insn(section, first + e.slot, e.what, e.hint))
 }
 
-/// Numbers of the functions that are programs.
+/// Returns the indices of the functions that are programs.
 pub(super) fn programs(functions: &[Function]) -> Vec<usize> {
     let in_text = |f: &Function| f.section_name == ".text";
     let only_text = functions.iter().all(in_text);

@@ -1,7 +1,7 @@
-//! Several objects as one: their programs, maps, functions and types one behind the other.
+//! Concatenation of several objects: their programs, maps, functions and types.
 //!
-//! What chains of programs are analysed as, and what runs where several programs become one. Maps
-//! stay apart, unless it is said that they are the same.
+//! Used to analyse chains of programs and to merge several programs into one. Maps stay separate,
+//! unless the caller declares them shared.
 
 use std::collections::HashMap;
 
@@ -12,31 +12,31 @@ use super::references::Reference;
 use crate::btf::{BtfExt, Shift};
 use crate::maps::{MapDef, SlotRef, Variable};
 
-/// An object that becomes part of another one.
+/// An object to be joined with others.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// What tells its sections, and maps of the same name, from those of other parts.
+    /// Prefix that distinguishes sections, and maps of the same name, from those of other parts.
     pub name: &'a str,
     /// The object.
     pub object: &'a Object,
 }
 
-/// An object that several others were joined to.
+/// Result of joining several objects.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// Everything; its sections are named `PART:SECTION`.
+    /// The joined object; its sections are named `PART:SECTION`.
     pub object: Object,
-    /// Of each part, the number of its first program in [`Object::programs`].
+    /// For each part, index of its first program in [`Object::programs`].
     pub programs: Vec<usize>,
-    /// Of each part, the numbers of its maps in [`Object::maps`].
+    /// For each part, indices of its maps in [`Object::maps`].
     pub maps: Vec<Vec<usize>>,
 }
 
 impl Object {
-    /// Joins objects. `shared` says of two maps, each by the number of its part and its own number
-    /// there, whether the loader makes them one.
+    /// Joins objects. `shared` takes two maps, each as the index of its part and its index in that
+    /// part; it returns true if the loader creates one map for both.
     ///
-    /// Maps whose names several parts have are called `PART:MAP`.
+    /// A map whose name occurs in several parts is renamed to `PART:MAP`.
     pub fn join(
         parts: &[Part<'_>],
         shared: impl Fn((usize, usize), (usize, usize)) -> bool,
@@ -56,7 +56,7 @@ impl Object {
 
 struct Joiner {
     joined: Joined,
-    /// Which map of which part each map was.
+    /// Part and index in that part, for each joined map.
     origins: Vec<(usize, usize)>,
 }
 
@@ -80,7 +80,7 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Where the maps of a part come to be: at those that they are the same as, else at the end.
+    /// Assigns an index to each map of a part: that of a shared map, or a new one.
     fn place_maps(
         &mut self,
         number: usize,
@@ -99,8 +99,8 @@ impl Joiner {
         places
     }
 
-    /// Adds a part, whose maps come to be at `maps`. `ambiguous` says whether several parts have a
-    /// map of a name.
+    /// Adds a part. `maps` has the new indices of its maps; `ambiguous` returns true if several
+    /// parts have a map of this name.
     fn add(&mut self, part: &Part<'_>, maps: Vec<usize>, ambiguous: impl Fn(&str) -> bool) {
         let Object { license, programs, variables, btf, ext, functions, references, .. } =
             part.object;

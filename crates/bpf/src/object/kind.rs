@@ -1,5 +1,5 @@
-//! What type of program a function is: from the name of its section, else from its parameter's BTF
-//! type, else from its name.
+//! Type of a program, derived from the section name, else from the BTF type of the parameter, else
+//! from the function name.
 //!
 //! Source: libbpf's documentation of section names (`program_types.rst`), and the names that older
 //! tools used.
@@ -9,16 +9,16 @@ use std::fmt;
 use crate::Btf;
 use crate::btf::Kind;
 
-/// The type of a program.
+/// Program type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKind {
     /// XDP, on a device, a devmap or a cpumap.
     Xdp,
-    /// A classifier or action of traffic control.
+    /// A traffic control classifier or action.
     SchedCls,
     /// Any other type, by its name.
     Other(&'static str),
-    /// Nothing tells.
+    /// Not recognised.
     Unknown,
 }
 
@@ -33,7 +33,8 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// The first part of section names, up to one of `/ . _ -` or a digit, and what it means.
+/// First part of section names, up to the first character that is not a letter, and the program
+/// type it stands for.
 const SECTIONS: &[(&str, ProgramKind)] = &[
     ("xdp", ProgramKind::Xdp),
     ("tc", ProgramKind::SchedCls),
@@ -72,11 +73,11 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netfilter", ProgramKind::Other("netfilter")),
 ];
 
-/// Context types, and what they mean.
+/// Context types and the program types they stand for.
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
 
-/// The type of the function `name` in `section`.
+/// Guesses the type of the function `name` in `section`.
 pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind {
     by_section(section)
         .or_else(|| btf.and_then(|btf| by_context(btf, name)))
@@ -86,7 +87,7 @@ pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind
 }
 
 fn by_section(section: &str) -> Option<ProgramKind> {
-    // "?" in front: libbpf does not load it unless told to.
+    // libbpf loads programs of sections that start with `?` only on request.
     let section = section.strip_prefix('?').unwrap_or(section);
     let end = section.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(section.len());
     let (first, _) = section.split_at(end);

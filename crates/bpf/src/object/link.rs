@@ -1,8 +1,8 @@
-//! Builds one program: its entry function, then every function it calls, in the order in which
-//! libbpf hands them to the kernel, with all references resolved.
+//! Linking of one program: the entry function and every function that it calls, in the order of
+//! libbpf, with all references resolved.
 //!
-//! What cannot be resolved becomes a call of [`POISON`] with an entry in
-//! [`BpfProgram::unresolved`]: only a program that can get there is at fault.
+//! An instruction that cannot be resolved becomes a call of [`POISON`] with an entry in
+//! [`BpfProgram::unresolved`]. This is a fault only if the program can reach the call.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ use crate::insn::{Call, Imm64, Insn, POISON};
 use crate::line_info::Lines;
 use crate::{Btf, ObjectError};
 
-/// Larger programs are refused; the kernel takes a million instructions.
+/// Maximum size of a program in slots; the kernel's limit is a million instructions.
 const LIMIT: usize = 1 << 20;
 
-/// For numbers that a loader has put in.
+/// Error and hint for numbers that only a loader can have inserted.
 const RUNNING: (&str, &str) = (
     "a number that only a running kernel understands",
     "pass the compiler's output, not code taken from a kernel",
 );
 
 impl Object {
-    /// Builds the program with this number in [`Object::programs`]. `kernel` are the types of the
-    /// kernel that it is to run on; without them, what depends on them is left unresolved.
+    /// Builds the program with this index in [`Object::programs`]. `kernel` has the types of the
+    /// target kernel; without it, references that depend on these types stay unresolved.
     pub fn link(&self, program: usize, kernel: Option<&Btf>) -> Result<BpfProgram, ObjectError> {
         let available = self.programs.len();
         let entry = self
@@ -40,17 +40,17 @@ impl Object {
     }
 }
 
-/// A program under construction.
+/// State of linking a program.
 struct Linker<'a> {
     object: &'a Object,
     kernel: Option<&'a Btf>,
     insns: Vec<Insn>,
     unresolved: Vec<Unresolved>,
     kfuncs: Vec<String>,
-    /// The functions of the program, in order, with their first slot.
+    /// Functions placed so far, in order, each with its first slot.
     placed: Vec<(usize, usize)>,
     starts: HashMap<usize, usize>,
-    /// Calls to be given their target: slot, number of the function.
+    /// Calls whose target is still missing: slot, index of the function.
     calls: Vec<(usize, usize)>,
 }
 
@@ -68,10 +68,11 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// Links the program that starts with this function.
+    /// Links the program that starts with the function `entry`.
     pub fn link(mut self, entry: usize) -> Result<LinkedCode, ObjectError> {
         self.place(entry)?;
-        // A function's callees come after it, each with its own callees before the next one.
+        // Depth-first order: a callee is followed by its own callees, then by the caller's next
+        // callee.
         let mut work = vec![(entry, 0)];
         while let Some((function, slot)) = work.pop() {
             let len = self.function(function).code.as_ref().map_or(0, Vec::len);
@@ -110,7 +111,7 @@ impl<'a> Linker<'a> {
         &self.object.functions[index]
     }
 
-    /// Appends a function's code, CO-RE relocations applied.
+    /// Appends the code of a function and applies its CO-RE relocations.
     fn place(&mut self, index: usize) -> Result<(), ObjectError> {
         let function = self.function(index);
         let code = function.code.as_ref().map_err(Clone::clone)?;
@@ -141,7 +142,7 @@ impl<'a> Linker<'a> {
     }
 
     fn poison(&mut self, at: usize, what: String) {
-        // A 64-bit immediate goes as a whole, whichever half is meant.
+        // Replaces both halves of a 64-bit immediate, whichever half the fault is in.
         let at = if self.insns[at] == Insn::SecondSlot { at.saturating_sub(1) } else { at };
         let poison = Insn::Call(Call::Helper(POISON));
         if matches!(self.insns[at], Insn::LoadImm64 { .. }) {
@@ -151,8 +152,8 @@ impl<'a> Linker<'a> {
         self.unresolved.push(Unresolved { insn: at, what });
     }
 
-    /// Resolves what the instruction at this slot of a placed function refers to; the number of the
-    /// function that it calls or takes the address of.
+    /// Resolves the reference of the instruction at this slot of a placed function. Returns the
+    /// index of the function that the instruction calls or takes the address of.
     fn resolve(&mut self, index: usize, slot: usize) -> Result<Option<usize>, ObjectError> {
         let function = self.function(index);
         let at = self.starts.get(&index).copied().unwrap_or(0) + slot;
@@ -203,7 +204,7 @@ impl<'a> Linker<'a> {
             }
             (_, None) => return Ok(None),
         };
-        // The compiler leaves what is to be added to the symbol in the immediate.
+        // The compiler stores the addend in the immediate.
         let added = match value {
             Imm64::Value(value) => i64::from(value as u32 as i32),
             Imm64::Function { offset } => i64::from(offset),
@@ -269,7 +270,7 @@ impl<'a> Linker<'a> {
     }
 }
 
-/// The code of a program.
+/// Linked code of a program.
 pub(super) struct LinkedCode {
     pub insns: Vec<Insn>,
     pub lines: Vec<Option<crate::LineInfo>>,

@@ -1,4 +1,4 @@
-//! An object as read: everything in it that does not depend on a kernel.
+//! A parsed object: all parts that do not depend on a kernel.
 
 use super::entry::ProgramEntry;
 use super::functions::{self, Function};
@@ -15,13 +15,13 @@ use crate::{Btf, ObjectError};
 pub struct Object {
     /// Content of the section `license`.
     pub license: Option<String>,
-    /// The programs, in the order of their sections.
+    /// Programs, in the order of their sections.
     pub programs: Vec<ProgramEntry>,
-    /// The maps: those of legacy sections, of `.maps`, then global data.
+    /// Maps: those of legacy sections, those of `.maps`, then global data.
     pub maps: Vec<MapDef>,
-    /// The global variables.
+    /// Global variables.
     pub variables: Vec<Variable>,
-    /// The object's own types.
+    /// Types of the object.
     pub btf: Option<Btf>,
     pub(crate) ext: Option<BtfExt>,
     pub(crate) functions: Vec<Function>,
@@ -29,7 +29,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Reads an object from the bytes of its file.
+    /// Parses the bytes of an object file.
     pub fn parse(data: &[u8]) -> Result<Object, ObjectError> {
         let elf = Elf::parse(data)?;
         let btf = elf.section(".BTF").map(|section| Btf::parse(section.data)).transpose()?;
@@ -81,7 +81,7 @@ impl Object {
         })
     }
 
-    /// The number of the function that starts at this slot of a section.
+    /// Returns the index of the function that starts at a slot of a section.
     pub(crate) fn function_at(&self, section: usize, slot: i64) -> Option<usize> {
         let slot = usize::try_from(slot).ok()?;
         let found = self.functions.binary_search_by_key(&(section, slot), |f| (f.section, f.first));

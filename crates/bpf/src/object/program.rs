@@ -1,4 +1,4 @@
-//! Programs as they are handed on: instructions with everything resolved, and where they come from.
+//! Linked programs: resolved instructions with their origin.
 
 use std::fmt;
 
@@ -7,81 +7,83 @@ use super::parsed::Object;
 use crate::insn::{Insn, Names};
 use crate::line_info::LineInfo;
 
-/// A program with everything resolved.
+/// A program with all references resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BpfProgram {
-    /// Its number in [`Object::programs`].
+    /// Index in [`Object::programs`].
     pub number: usize,
-    /// Name of its entry function.
+    /// Name of the entry function.
     pub name: String,
-    /// Name of its section.
+    /// Name of the section.
     pub section: String,
-    /// Its type.
+    /// Program type.
     pub kind: ProgramKind,
-    /// The instructions by slot, as the kernel sees and numbers them: the entry function, then the
-    /// functions that it can call. Maps are indices into [`Object::maps`].
+    /// Instructions by slot, as the kernel numbers them: the entry function, then the functions
+    /// that it can call. Maps are indices into [`Object::maps`].
     pub insns: Vec<Insn>,
-    /// Source line of each slot, as far as known.
+    /// Source line of each slot, if known.
     pub lines: Vec<Option<LineInfo>>,
-    /// The functions, in the order of their first slots; the first is the entry function.
+    /// Functions by ascending first slot; the first one is the entry function.
     pub subprograms: Vec<Subprogram>,
     /// Names of the kernel functions that [`crate::insn::Call::Kfunc`] refers to by index.
     pub kfuncs: Vec<String>,
-    /// The instructions that could not be resolved, by slot. Each is a call of
-    /// [`crate::insn::POISON`]; a program is at fault only if it can get there.
+    /// Unresolved instructions, sorted by slot. Each is a call of [`crate::insn::POISON`], a fault
+    /// only if the program can reach it.
     pub unresolved: Vec<Unresolved>,
 }
 
 /// A function of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subprogram {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// Its first slot in the program.
+    /// First slot of the function in the program.
     pub first: usize,
-    /// Whether it is global, so that the kernel verifies it on its own.
+    /// True for a global function, which the kernel verifies separately.
     pub global: bool,
-    /// Name of the section it comes from.
+    /// Name of the section that contains the function.
     pub section: String,
-    /// Its first slot in that section.
+    /// First slot of the function in that section.
     pub section_slot: usize,
 }
 
 /// An instruction that could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// Its slot.
+    /// Slot of the instruction.
     pub insn: usize,
-    /// What it refers to and why that is not known.
+    /// Reference of the instruction, and the reason why it is unresolved.
     pub what: String,
 }
 
 impl BpfProgram {
-    /// Whether it is for packets in fragments, of which it sees the first one.
+    /// Returns true if the program accepts fragmented packets (`xdp.frags`); it sees the first
+    /// fragment.
     pub fn takes_fragments(&self) -> bool {
         self.section.contains("xdp.frags")
     }
 
-    /// Whether it runs on the way through a cpumap or devmap, behind another program.
+    /// Returns true if the program runs on a cpumap or devmap entry, after another program
+    /// redirected the packet.
     pub fn runs_behind_a_map(&self) -> bool {
         let kinds = ["/cpumap", "/devmap", "_cpumap", "_devmap"];
         kinds.iter().any(|kind| self.section.contains(kind))
     }
 
-    /// The function that the instruction at this slot belongs to.
+    /// Returns the function that contains the instruction at this slot.
     pub fn function_of(&self, slot: usize) -> Option<&Subprogram> {
         let after = self.subprograms.partition_point(|s| s.first <= slot);
         self.subprograms.get(after.checked_sub(1)?)
     }
 
-    /// Section and slot in it of the instruction at this slot of the program: where disassemblers
-    /// of the object show it.
+    /// Returns the section of the instruction at this slot, and its slot in that section, as
+    /// disassemblers of the object show it.
     pub fn place(&self, slot: usize) -> Option<(&str, usize)> {
         let function = self.function_of(slot)?;
         Some((&function.section, slot - function.first + function.section_slot))
     }
 
-    /// Section, instruction and source line of a slot, for messages.
+    /// Describes a slot for messages: section, instruction and source line.
     pub fn place_text(&self, slot: usize) -> String {
         let mut text = match self.place(slot) {
             Some((section, slot)) => format!("section {section}, instruction {slot}"),
@@ -93,18 +95,18 @@ impl BpfProgram {
         text
     }
 
-    /// Why the instruction at this slot could not be resolved, if so.
+    /// Returns the reason why the instruction at this slot is unresolved; `None` if it is resolved.
     pub fn unresolved(&self, slot: usize) -> Option<&str> {
         let found = self.unresolved.binary_search_by_key(&slot, |u| u.insn).ok()?;
         Some(&self.unresolved[found].what)
     }
 
-    /// The instruction at this slot as text, with the names of maps and functions; empty for a
-    /// second slot and beyond the end.
+    /// Disassembles the instruction at this slot, with the names of maps and functions. Returns an
+    /// empty text for a second slot and beyond the end.
     pub fn disassemble(&self, object: &Object, slot: usize) -> String {
         let mut text = String::new();
         if let Some(insn) = self.insns.get(slot).filter(|insn| **insn != Insn::SecondSlot) {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _: fmt::Result =
                 insn.print(&mut text, &ProgramNames { program: self, object, slot });
         }

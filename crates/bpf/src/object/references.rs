@@ -1,7 +1,7 @@
-//! Relocations of code: what each refers to, in terms of the object's maps, data and functions.
+//! Relocations of code, resolved to the object's maps, data and functions.
 //!
-//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. What a relocation means follows from
-//! the instruction it is at; its type only tells old and new compilers apart.
+//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. The meaning of a relocation follows
+//! from its instruction; the relocation type only distinguishes old and new compilers.
 
 use std::collections::HashMap;
 
@@ -10,32 +10,33 @@ use crate::btf::Kind;
 use crate::elf::{Elf, Relocation, Symbol, SymbolKind, SymbolPlace};
 use crate::maps::{MapTable, is_data_section};
 
-/// What an instruction refers to.
+/// Target of a relocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// A map.
+    /// A map, by index.
     Map(u32),
-    /// A place in a map's data: the symbol's offset, to which the instruction adds.
+    /// An offset in a map's data: that of the symbol, without the addend in the instruction.
     Data { map: u32, offset: u64 },
-    /// A place in code: section and offset in bytes, to which the instruction adds.
+    /// An offset in code: section, and the symbol's offset in bytes without the addend in the
+    /// instruction.
     Code { section: usize, offset: u64 },
-    /// A function of the kernel, or one that is missing.
+    /// A function of the kernel, or a missing function.
     ExternFunction { name: String },
-    /// Anything that this crate cannot resolve, in words.
+    /// A target that this crate cannot resolve, as text.
     Unknown(String),
 }
 
-/// Types of relocations that stand in code: none, and `R_BPF_64_64` and `R_BPF_64_32`.
+/// Relocation types in code: none, and `R_BPF_64_64` and `R_BPF_64_32`.
 const NONE: u32 = 0;
 const IN_CODE: [u32; 2] = [1, 10];
 
-/// References by section and slot.
+/// References by section and slot of the instruction.
 pub(crate) type References = HashMap<(usize, usize), Reference>;
 
 pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References {
     let mut references = References::new();
     for (index, section) in elf.sections.iter().enumerate().filter(|(_, s)| s.executable) {
-        // Without type and symbol it says nothing; with a symbol it is one that we do not know.
+        // A relocation without type and symbol has no effect; with a symbol, its type is unknown.
         let says_something = |r: &&Relocation| r.kind != NONE || r.symbol != 0;
         for relocation in section.relocations.iter().filter(says_something) {
             let symbol = &elf.symbols[relocation.symbol];

@@ -1,6 +1,6 @@
-//! What an object says to loaders that run several programs on one interface: the section
-//! `.xdp_run_config`, where a structure called as the program, behind `_`, has a priority and actions
-//! as lengths of arrays.
+//! Settings of an object for loaders that run several programs on one interface. In the section
+//! `.xdp_run_config`, a structure named `_` and the program's name contains a priority, and the
+//! actions as lengths of arrays.
 //!
 //! Source: "Processing program metadata" of libxdp's `protocol.org`.
 
@@ -10,16 +10,16 @@ use crate::{Btf, ObjectError, XDP_ACTIONS};
 
 const SECTION: &str = ".xdp_run_config";
 const HINT: &str = "define it as libxdp's xdp_helpers.h shows (XDP_RUN_CONFIG)";
-/// What holds where an object says nothing.
+/// Default priority, and default action after which the next program runs.
 const PRIORITY: u32 = 50;
 const PASS: u32 = 2;
 
-/// When a program runs on an interface, and behind which of its results the next one does.
+/// Order of a program on an interface, and its return codes after which the next program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunConfig {
-    /// Programs run in the order of these numbers.
+    /// Programs run by ascending priority.
     pub priority: u32,
-    /// The results behind which the next program runs, in order.
+    /// Return codes after which the next program runs, in ascending order.
     pub continues_on: Vec<u32>,
 }
 
@@ -30,10 +30,10 @@ impl Default for RunConfig {
 }
 
 impl Object {
-    /// What the object says of a program; the default where that is nothing.
+    /// Returns the settings of a program, or the defaults if the object has none.
     ///
     /// # Errors
-    /// When what it says is not understood, or there is no such program.
+    /// Fails if the settings are invalid or the program does not exist.
     pub fn run_config(&self, program: usize) -> Result<RunConfig, ObjectError> {
         let mut config = RunConfig::default();
         let available = self.programs.len();
@@ -63,7 +63,7 @@ impl Object {
     }
 }
 
-/// The members of the structure about a program.
+/// Returns the members of the settings structure of a program.
 fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
     let vars = btf.types().find_map(|(id, ty)| match &ty.kind {
         Kind::DataSec { vars, .. } if btf.type_name(id) == SECTION => Some(vars),
@@ -76,7 +76,7 @@ fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
     })
 }
 
-/// A number, written as the length of an array that a member points to.
+/// Reads a number, which is the length of an array that a member points to.
 fn number(btf: &Btf, member: &RawMember) -> Option<u32> {
     let Kind::Ptr(to) = btf.kind(btf.resolve(member.ty)) else { return None };
     match btf.kind(btf.resolve(*to)) {

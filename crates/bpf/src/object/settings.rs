@@ -1,7 +1,8 @@
-//! Variables that loaders set: their names, types and values, and the values that a user states.
+//! Variables that a loader can set: names, types, values, and the values that the user states.
 //!
-//! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds = 200`),
-//! and writable ones at any time. What a compiler knows to be constant it has put into the code.
+//! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds =
+//! 200`), and writable variables at any time. A plain `const` variable cannot be set: the compiler
+//! has put its value into the code.
 
 use super::parsed::Object;
 use crate::btf::{Kind, TypeId};
@@ -10,15 +11,15 @@ use crate::maps::{Stated, Variable};
 use crate::{Btf, MapDef};
 use std::collections::BTreeSet;
 
-/// Longest chain of types behind a variable that is followed.
+/// Maximum number of types to follow from a variable.
 const DEPTH: u32 = 32;
-/// Most variables that an error lists.
+/// Maximum number of variables that an error message lists.
 const LISTED: usize = 20;
-/// Most bytes of a variable that can have any value.
+/// Maximum size of a variable that can have any value, in bytes.
 const MOST_ANY: u64 = 4096;
-/// Longer values are not shown, in bytes.
+/// Maximum size of a value in messages, in bytes.
 const SHOWN: usize = 16;
-/// Value that stands for all of them.
+/// Text for "any value".
 const ANY: &str = "any";
 
 /// A variable or a part of one.
@@ -26,19 +27,20 @@ struct Place {
     map: usize,
     offset: u64,
     size: u64,
-    /// Its type, if the object has types.
+    /// Type of the variable or part, if the object has types.
     ty: Option<TypeId>,
 }
 
 impl Object {
-    /// Tells whether loaders set a variable: one that is writable or `volatile`; any without types.
+    /// Returns true if loaders can set a variable: it is writable or `volatile`, or the object has
+    /// no types.
     pub fn is_settable(&self, variable: &Variable) -> bool {
         let Some(map) = self.maps.get(variable.map) else { return false };
         !map.read_only || self.type_of(variable).is_none_or(|(btf, ty)| is_volatile(btf, ty, DEPTH))
     }
 
-    /// The variables that loaders set and whose addresses these instructions have, in the order of the
-    /// object's symbols.
+    /// Returns the variables that loaders can set and whose addresses these instructions load, in
+    /// the order of the object's symbols.
     pub fn settable_in(&self, insns: &[Insn]) -> Vec<&Variable> {
         let addresses = insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::MapValue { map, offset }, .. } => {
@@ -55,8 +57,8 @@ impl Object {
         self.variables.iter().filter(read).filter(|variable| self.is_settable(variable)).collect()
     }
 
-    /// Return the conditions of a result about a program that reads a variable, one sentence each;
-    /// `of` names the program among several.
+    /// Returns the assumptions of a result about a variable that the program reads, one sentence
+    /// each. `of` names the program if there are several.
     pub fn settings_of(&self, variable: &Variable, of: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
@@ -82,12 +84,13 @@ impl Object {
         sentences
     }
 
-    /// States the value of a variable: `NAME=VALUE`, where the name may go on with `.MEMBER` and
-    /// `[INDEX]`, and the value is an integer, `true` or `false`, a constant of an enumeration, text in
+    /// States the value of a variable: `NAME=VALUE`. The name can be followed by `.MEMBER` and
+    /// `[INDEX]`. The value is an integer, `true` or `false`, a constant of an enumeration, text in
     /// double quotes, hexadecimal digits of all bytes, or `any`.
     ///
     /// # Errors
-    /// When there is no such variable, loaders do not set it, or it has no such value; one line.
+    /// One line: the variable does not exist, loaders cannot set it, or the value does not fit its
+    /// type.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let fail = |what: String| format!("{text}: {what}");
         let (name, value) =
@@ -102,7 +105,7 @@ impl Object {
         self.state(place, name, Some((bytes, shown)), 0).map_err(fail)
     }
 
-    /// States all variables of a read-only section: its bytes.
+    /// Replaces the bytes of a read-only section and states the values of all its variables.
     pub fn set_section(&mut self, map: usize, bytes: &[u8]) {
         let stated = |v: &&Variable| v.map == map && v.size > 0 && self.is_settable(v);
         let variables: Vec<Variable> = self.variables.iter().filter(stated).cloned().collect();
@@ -119,7 +122,7 @@ impl Object {
         }
     }
 
-    /// The type of a variable, if the object has types.
+    /// Returns the type of a variable, if the object has types.
     fn type_of(&self, variable: &Variable) -> Option<(&Btf, TypeId)> {
         let btf = self.btf.as_ref()?;
         let found = btf.find(&variable.name, |kind| matches!(kind, Kind::Var { .. }))?;
@@ -179,7 +182,7 @@ impl Object {
         Ok(place)
     }
 
-    /// A member (`.NAME`) or an element (`[INDEX]`).
+    /// Returns a member (`.NAME`) or an array element (`[INDEX]`).
     fn part(&self, whole: Place, part: &str) -> Result<Place, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
@@ -213,7 +216,7 @@ impl Object {
         }
     }
 
-    /// Return the error for a name without variable, with the variables that there are.
+    /// Returns the error for an unknown variable; it lists the variables of the object.
     fn unknown(&self) -> String {
         let settable = self.variables.iter().filter(|variable| self.is_settable(variable));
         let names: Vec<&str> = settable.map(|variable| variable.name.as_str()).collect();
@@ -230,13 +233,13 @@ impl Object {
         }
     }
 
-    /// The type of a place without qualifiers, and the types that it is of.
+    /// Returns the type of a place without qualifiers, with the type table that contains it.
     fn resolved(&self, place: &Place) -> Option<(&Btf, &Kind)> {
         let btf = self.btf.as_ref()?;
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// The greatest value of each number of a place.
+    /// Returns the upper bound of each number of a place.
     fn most(&self, place: &Place) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,
@@ -244,7 +247,7 @@ impl Object {
         }
     }
 
-    /// The bytes of a value, and the value for messages.
+    /// Parses a value; returns its bytes and its text for messages.
     fn value(&self, place: &Place, text: &str) -> Result<(Vec<u8>, String), String> {
         let size = place.size;
         let resolved = self.resolved(place);
@@ -303,7 +306,7 @@ impl Object {
         Ok((sized(number as u64, size), number.to_string()))
     }
 
-    /// The value that a place has, for messages.
+    /// Formats the current value of a place for messages.
     fn shown(&self, place: &Place) -> String {
         let def = &self.maps[place.map];
         let start = place.offset as usize;
@@ -357,7 +360,7 @@ impl Object {
     }
 }
 
-/// Tells whether a type is volatile, or its elements or members are.
+/// Returns true if a type, its elements or one of its members is volatile.
 fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     for left in (0..depth).rev() {
         ty = match btf.kind(ty) {
@@ -374,12 +377,12 @@ fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     false
 }
 
-/// The low bytes of a number, little-endian.
+/// Returns the low `size` bytes of a number, little-endian.
 fn sized(value: u64, size: u64) -> Vec<u8> {
     value.to_le_bytes().into_iter().take(size as usize).collect()
 }
 
-/// A decimal or hexadecimal integer (`0x`).
+/// Parses a decimal or hexadecimal (`0x`) integer.
 fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -392,7 +395,7 @@ fn integer(text: &str) -> Option<i128> {
     Some(if negative { -i128::from(number) } else { number.into() })
 }
 
-/// Two hexadecimal digits a byte; blanks do not count.
+/// Parses two hexadecimal digits for each byte; ignores whitespace.
 fn digits(text: &str, size: u64) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let wrong = || format!("it has {size} bytes; write {} hexadecimal digits", 2 * size);

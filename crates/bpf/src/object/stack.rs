@@ -1,8 +1,8 @@
-//! Stack of a program, along calls, and what no kernel loads because of it.
+//! Stack usage of a program along its calls, and the kernel's limits on it.
 //!
 //! Source: `check_max_stack_depth`, `grow_stack_state` and `MAX_CALL_FRAMES` of the kernel's
-//! `kernel/bpf/verifier.c` and `bpf_verifier.h`. Kernels round the stack of a function up to 16 bytes
-//! where they compile programs, older ones and those that interpret them to 32; programs of XDP have no
+//! `kernel/bpf/verifier.c` and `bpf_verifier.h`. Kernels with a JIT compiler round the stack of a
+//! function up to 16 bytes; older kernels and interpreters round up to 32. XDP programs have no
 //! private stacks.
 
 use std::collections::BTreeMap;
@@ -11,35 +11,35 @@ use super::program::BpfProgram;
 use crate::insn::helper::{TAIL_CALL, helper_name};
 use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
 
-/// Bytes of stack along calls (`MAX_BPF_STACK`).
+/// Limit on the stack along calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
-/// Bytes of stack of the callers of a function that makes tail calls.
+/// The callers of a function with tail calls must use less stack than this, in bytes.
 const BEFORE_TAIL_CALL: u32 = 256;
-/// Functions that call each other (`MAX_CALL_FRAMES`).
+/// Maximum number of nested function calls (`MAX_CALL_FRAMES`).
 const FRAMES: usize = 8;
-/// Instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
+/// Maximum number of instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const INSTRUCTIONS: usize = 1_000_000;
-/// Least multiple that kernels round to.
+/// Smallest unit that kernels round stack sizes up to, in bytes.
 const ROUNDED: u32 = 16;
-/// Greatest multiple that kernels round to.
+/// Largest unit that kernels round stack sizes up to, in bytes.
 const ROUNDED_MOST: u32 = 32;
 
-/// Stack of a program.
+/// Stack usage of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackUse {
-    /// Bytes of each function, by its number in [`BpfProgram::subprograms`].
+    /// Bytes of each function, by index in [`BpfProgram::subprograms`].
     pub own: Vec<u32>,
-    /// The functions along which the stack is deepest, from the entry function on.
+    /// Call path with the largest stack, from the entry function.
     pub deepest: Vec<usize>,
-    /// Bytes along these, each function rounded up to a multiple of 32.
+    /// Bytes along the deepest path, each function rounded up to a multiple of 32.
     pub bytes: u32,
-    /// Reasons for which no kernel loads the program, one sentence each.
+    /// Reasons why every kernel rejects the program, one sentence each.
     pub refused: Vec<String>,
-    /// Reasons for which some kernels do not load it, one sentence each.
+    /// Reasons why some kernels reject the program, one sentence each.
     pub refused_by_some: Vec<String>,
 }
 
-/// A function, and what it calls.
+/// Stack size and calls of a function.
 #[derive(Clone, Debug, Default)]
 struct Function {
     bytes: u32,
@@ -48,8 +48,8 @@ struct Function {
 }
 
 impl BpfProgram {
-    /// Stack of each function and along calls, as far as the addresses of accesses are constant
-    /// distances from frame pointers.
+    /// Computes the stack of each function and along calls. Counts accesses at a constant distance
+    /// from the frame pointer.
     pub fn stack_use(&self) -> StackUse {
         let functions: Vec<Function> =
             (0..self.subprograms.len()).map(|number| self.function(number)).collect();
@@ -114,7 +114,7 @@ impl BpfProgram {
         let targets: Vec<usize> =
             (start..end).filter_map(|slot| self.insns[slot].jump_target(slot)).collect();
         let number_at = |first: usize| self.subprograms.iter().position(|of| of.first == first);
-        // Distances of registers from the frame pointer, where they are constant.
+        // Constant distances of registers from the frame pointer.
         let mut known: BTreeMap<u8, i64> = BTreeMap::new();
         for slot in start..end {
             if targets.contains(&slot) {
@@ -154,7 +154,7 @@ impl BpfProgram {
                     });
                 }
                 Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => {
-                    // Callbacks that run later have a stack of their own.
+                    // A callback that runs later has its own stack.
                     if let Some(callee) = insn.function_target(slot).and_then(number_at)
                         && !self.runs_later(slot, end)
                     {
@@ -186,7 +186,7 @@ impl BpfProgram {
         found
     }
 
-    /// Tells whether the next call behind a slot gets its function to run it later.
+    /// Returns true if the call after a slot registers its function as a callback that runs later.
     fn runs_later(&self, slot: usize, end: usize) -> bool {
         let next = self.insns[slot..end].iter().find_map(|insn| match insn {
             Insn::Call(call) => Some(*call),
@@ -200,7 +200,7 @@ impl BpfProgram {
     }
 }
 
-/// Paths along calls, from the entry function on.
+/// Call paths from the entry function.
 struct Paths<'a> {
     functions: &'a [Function],
     done: Vec<bool>,
@@ -211,7 +211,7 @@ impl<'a> Paths<'a> {
         Paths { functions, done: vec![false; functions.len()] }
     }
 
-    /// Functions that call each other in a circle.
+    /// Returns a cycle of functions that call each other.
     fn cycle(&mut self, at: usize, path: &mut Vec<usize>) -> Option<Vec<usize>> {
         if let Some(first) = path.iter().position(|before| *before == at) {
             return Some([&path[first..], &[at]].concat());
@@ -227,7 +227,7 @@ impl<'a> Paths<'a> {
         found
     }
 
-    /// The path with the greatest sum, and that sum.
+    /// Returns the largest sum of weights of any path, and the path.
     fn heaviest(&self, weight: &dyn Fn(&Function) -> u32) -> (u32, Vec<usize>) {
         let mut known = vec![None; self.functions.len()];
         let Some((bytes, _)) = self.from(0, weight, &mut known) else { return (0, Vec::new()) };
@@ -261,7 +261,8 @@ impl<'a> Paths<'a> {
         known[at]
     }
 
-    /// The greatest sum of the functions before one, if the entry function leads to it.
+    /// Returns the largest sum of weights of the callers of a function; `None` if the entry
+    /// function does not reach it.
     fn heaviest_before(&self, to: usize, weight: &dyn Fn(&Function) -> u32) -> Option<u32> {
         let mut known = vec![None; self.functions.len()];
         self.before(0, to, weight, &mut known)

@@ -1,13 +1,13 @@
-//! Objects as bytes: linked programs with the maps, data and types of the object that they are from,
-//! as a relocatable file that loaders take.
+//! Writing of object files: linked programs with the maps, data and types of their object, as a
+//! relocatable file for loaders.
 //!
-//! Entries are global functions in the sections of their programs, subprograms are in `.text`, which
-//! is where libbpf looks for them; maps are defined by BTF in `.maps`, whatever form they had; types
-//! of functions and source lines stand in `.BTF.ext`. CO-RE relocations are applied already, so
-//! there are none.
+//! Entry functions are global and in the sections of their programs. Subprograms are in `.text`,
+//! where libbpf expects them. All maps are defined by BTF in `.maps`, whatever form the original
+//! had. `.BTF.ext` contains function types and source lines, but no CO-RE relocations: linking has
+//! applied them.
 //!
-//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst` and `btf.rst`, and what libbpf 1.x takes
-//! (`bpf_object__add_programs`, `bpf_program__record_reloc`).
+//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst` and `btf.rst`, and the forms that libbpf
+//! 1.x accepts (`bpf_object__add_programs`, `bpf_program__record_reloc`).
 
 mod code;
 mod error;
@@ -27,16 +27,17 @@ use crate::SlotRef;
 use crate::btf::{self, FuncRecord, Strings};
 
 impl Object {
-    /// The bytes of an object with these programs, which take the place of those of this object:
-    /// their maps are those of this object, and where a slot holds a program, it is the first here
-    /// with its number. Maps and content are as they are now.
+    /// Encodes an object file with `programs` instead of the programs of this object. The programs
+    /// use the maps of this object, with their current definition and content. If a slot contains a
+    /// program, the file refers to the first of `programs` with its number.
     ///
-    /// What programs share is written once. Names that are taken already, or that the kernel does
-    /// not take, are changed: `PART:MAP` becomes `PART_MAP`.
+    /// Functions that several programs share are written once. Names that are in use, or that the
+    /// kernel rejects, are changed: `PART:MAP` becomes `PART_MAP`.
     ///
     /// # Errors
-    /// Programs that are not what [`Object::link`] makes, or that have unresolved instructions; maps
-    /// that BTF cannot define or whose slots hold a program that is not written.
+    /// Fails if a program does not have the form that [`Object::link`] produces, or has unresolved
+    /// instructions. Also fails if BTF cannot define a map, or if a slot contains a program that is
+    /// not written.
     pub fn write(&self, programs: &[&BpfProgram]) -> Result<Vec<u8>, WriteError> {
         if programs.is_empty() {
             return Err(WriteError::NoProgram);
@@ -78,8 +79,8 @@ impl Object {
         file.finish()
     }
 
-    /// The names that maps have in [`Object::write`], in their order; those of global data have those of
-    /// their sections.
+    /// Returns the names that [`Object::write`] gives to the maps, in their order; for global data,
+    /// the section names.
     pub fn written_names(&self) -> Vec<String> {
         maps::names(self)
     }
@@ -98,7 +99,7 @@ impl Object {
             let records = layout.by_section(plan, |function, offset| {
                 let origin = &function.program.subprograms[function.number];
                 let known = type_of(&origin.section, origin.section_slot, &origin.name);
-                // An entry that is new takes what the one takes that it replaces.
+                // A new entry function gets the type of the entry function that it replaces.
                 let entry = self.programs.get(function.program.number);
                 let entry = entry.filter(|_| function.section.is_some());
                 let known = known.or_else(|| {

@@ -1,5 +1,4 @@
-//! What calls of helpers and kernel functions have in common: their price, and what is known of their
-//! arguments.
+//! Common parts of calls of helpers and kernel functions: costs, and knowledge about arguments.
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -8,15 +7,15 @@ use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
 impl Lifter<'_> {
-    /// Notes what a call may read or write through its arguments.
+    /// Records the memory that a call may read or write through its arguments.
     pub(in crate::lift) fn note_arguments(&mut self) {
         for number in 1..6 {
             self.note_pointer(self.state.regs[number]);
         }
     }
 
-    /// Counts a call: the class names the helper and the type of the map that it works on. Returns
-    /// the helper's name.
+    /// Counts a call. The cost class consists of the helper's name and the type of the map, if any.
+    /// Returns the helper's name.
     pub(in crate::lift) fn call_cost(&mut self, at: ProgramPoint, map: Option<MapKind>) -> String {
         let name = self.code.called(self.unit(at), at.slot);
         let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
@@ -28,8 +27,8 @@ impl Lifter<'_> {
         name
     }
 
-    /// How many bytes there are behind the address in an argument register at most, where the
-    /// verifier has seen that accesses stay inside: up to the end of a stack frame or of a map's value.
+    /// Returns the number of bytes from the address in an argument register to the end of the stack
+    /// frame or map value. The verifier has checked that accesses stay inside.
     pub(in crate::lift) fn room_at(&self, register: u8) -> Option<u32> {
         let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
         match self.state.regs[usize::from(register)] {
@@ -43,9 +42,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// A size in an argument register, which has to be a constant.
+    /// Returns the size in an argument register, which must be a constant.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// Every 8 bytes are an operation.
+        /// Limit on the size in bytes: every 8 bytes need an operation.
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),

@@ -1,15 +1,15 @@
-//! Calls of the program's own functions, which are inlined, and returns from them.
+//! Calls of the program's own functions, which are inlined, and returns.
 
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
 
-/// Deepest nesting of calls (`MAX_CALL_FRAMES` of the kernel).
+/// Maximum nesting of calls (`MAX_CALL_FRAMES` of the kernel).
 const MAX_FRAMES: u8 = 8;
 
 impl Lifter<'_> {
-    /// Enters a function that returns to `ret`; its arguments are in place.
+    /// Enters a function that returns to `ret`; the argument registers are already set.
     pub fn enter_function(
         &mut self,
         at: ProgramPoint,
@@ -32,7 +32,7 @@ impl Lifter<'_> {
         Ok(ProgramPoint { frame, slot: function, phase: Phase::Start })
     }
 
-    /// Lifts an exit: of a function, or of the program.
+    /// Lifts the exit of a function or of the program.
     pub fn exit(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.cost(at, "exit");
         let Some(ret) = self.frames.get(at.frame).ret else {
@@ -40,8 +40,8 @@ impl Lifter<'_> {
         };
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);
-        // No function returns a pointer into a stack frame (`prepare_func_exit` of the kernel's
-        // verifier); one into an element of a map it may.
+        // A function cannot return a pointer into a stack frame (`prepare_func_exit` of the
+        // kernel's verifier), but it can return one into a map element.
         if let AbstractValue::Frame { .. } | AbstractValue::Unknown = self.state.regs[0] {
             self.state.regs[0] = AbstractValue::MaybeMapValue;
         }

@@ -1,5 +1,5 @@
-//! The end of a program: the run ends, or another program gets the packet, by what this one
-//! returns.
+//! End of a program: the run ends, or a handover passes the packet to another program, depending on
+//! the return code.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -9,7 +9,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
 
 impl Lifter<'_> {
-    /// The end of a program, of whose handovers those before this number do not apply.
+    /// Lifts the end of a program. The handovers before `number` do not apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);
@@ -31,14 +31,14 @@ impl Lifter<'_> {
         Next::Either(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
     }
 
-    /// The start of the program that runs next.
+    /// Enters the next program.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
         let lost = || Cause::new("a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
         if let Some(network) = network {
             self.transmit(at, &network);
         }
-        // The kernel counts tail calls anew.
+        // The kernel counts tail calls of each program separately.
         let count = self.ir.start_zero("tail calls", 64);
         self.ir.emit.copy(count, Operand::constant(64, 0));
         let unit = self.code.unit_of(self.object, to, self.options)?;
@@ -48,7 +48,7 @@ impl Lifter<'_> {
         Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
     }
 
-    /// One of the handovers of the program that a point is in.
+    /// Returns a handover of the program at a point, by number.
     fn handover(&self, at: ProgramPoint, number: u32) -> Option<&Handover> {
         let from = self.code.program(self.frames.get(at.frame).run).number;
         self.options.handovers.iter().filter(|each| each.from == from).nth(number as usize)

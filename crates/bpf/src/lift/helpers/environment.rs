@@ -1,4 +1,4 @@
-//! Helpers whose results come from outside: clocks, random numbers, the processor, ring buffers.
+//! Helpers whose results come from the environment: clocks, random numbers, the processor.
 
 use slowpath_ir::{Emit, InputKind, Op, Reading};
 
@@ -13,11 +13,11 @@ use crate::lift::state::value::AbstractValue;
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;
 
-/// `bpf_ktime_get_ns()` and its relatives: later than, or the same as, the last time asked.
+/// `bpf_ktime_get_ns()` and its variants: monotonic, never less than the last result.
 pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Nanoseconds since boot: more than a century.
+    /// Upper bound on nanoseconds since boot: more than a century.
     const START_MAX: u64 = (1 << 62) - 1;
-    /// Nanoseconds between two calls of a run: more than a second.
+    /// Upper bound on nanoseconds between two calls of a run: more than a second.
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
     let (now, start) = lifter.ir.start_unknown(&name, 64, START_MAX);
@@ -28,9 +28,9 @@ pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// `bpf_jiffies64()`: not before the number returned last.
+/// `bpf_jiffies64()`: never less than the last result.
 pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// A thousand a second, for more than a century.
+    /// Upper bound at 1000 jiffies per second: more than a century.
     const START_MAX: u64 = (1 << 42) - 1;
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
@@ -51,7 +51,7 @@ pub(super) fn random(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// A number that is the same throughout a run.
+/// Returns a number that is the same throughout a run.
 fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), Cause> {
     let name = lifter.call_cost(at, None);
     let input = lifter.ir.input(&name, 64, 0, max, InputKind::Unknown);
@@ -61,17 +61,17 @@ fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_get_smp_processor_id()`, below the largest `CONFIG_NR_CPUS`.
+/// `bpf_get_smp_processor_id()`: less than the largest possible `CONFIG_NR_CPUS`.
 pub(super) fn processor(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, u64::from(MAX_CPUS) - 1)
 }
 
-/// `bpf_get_numa_node_id()`, below the largest `MAX_NUMNODES`.
+/// `bpf_get_numa_node_id()`: less than the largest possible `MAX_NUMNODES`.
 pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, 1023)
 }
 
-/// A helper that returns 0 or an error and changes nothing that the program sees.
+/// A helper that returns 0 or an error and has no effect visible to the program.
 pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     may_fail(lifter);
@@ -84,7 +84,7 @@ fn may_fail(lifter: &mut Lifter<'_>) {
     lifter.result(result, AbstractValue::NotStack);
 }
 
-/// A helper that returns anything and changes nothing that the program sees.
+/// A helper that returns any value and has no effect visible to the program.
 pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let value = lifter.ir.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
@@ -92,7 +92,7 @@ pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause
     Ok(())
 }
 
-/// A helper without result that changes nothing that the program sees.
+/// A helper without result or effect visible to the program.
 pub(super) fn nothing(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.result(word(0), AbstractValue::NotStack);

@@ -1,4 +1,4 @@
-//! Kernel functions that programs call by name: one table, as for helpers.
+//! Kernel functions that programs call by name, in a table as for helpers.
 
 use super::{conntrack, environment};
 use crate::lift::error::Cause;
@@ -21,7 +21,7 @@ const fn kfunc(
     Kfunc { name, lift, note }
 }
 
-/// Every kernel function that is supported.
+/// All supported kernel functions, sorted by name.
 #[rustfmt::skip]
 pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
     kfunc("bpf_ct_change_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
@@ -39,7 +39,7 @@ pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
     kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "0 or any error; what it may write is anything"),
 ];
 
-/// What is known about a kernel function.
+/// Looks up a kernel function.
 fn find(name: &str) -> Option<&'static Kfunc> {
     let index = KFUNCS.binary_search_by_key(&name, |kfunc| kfunc.name).ok()?;
     Some(&KFUNCS[index])
@@ -50,7 +50,8 @@ impl Lifter<'_> {
     pub(in crate::lift) fn kfunc(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let name = self.code.called(self.unit(at), at.slot);
         self.note_arguments();
-        // No helper has this number: as much as there is may be read.
+        // No helper has number 0: assume that the function may read all memory behind its
+        // arguments.
         self.note_stack_arguments(0);
         self.rely_on_equal(&name);
         match (find(&name), self.options.assumed(&name)) {
@@ -68,7 +69,7 @@ impl Lifter<'_> {
         Ok(Next::On)
     }
 
-    /// Some bytes behind an argument become anything.
+    /// Assigns unknown values to bytes behind an argument.
     fn written(&mut self, register: u8, bytes: u32, what: &str) {
         let (address, known) = (self.ir.value(register), self.state.regs[usize::from(register)]);
         self.havoc(address, bytes, what);

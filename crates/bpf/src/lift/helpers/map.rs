@@ -1,5 +1,4 @@
-//! Helpers that look into maps and change them (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
-//! `lpm_trie.c`).
+//! Helpers that access maps (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`, `lpm_trie.c`).
 
 use slowpath_ir::{Emit, Operand};
 
@@ -19,11 +18,11 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Flags of updates: only if absent, only if present.
+/// Update flags: only if the element is absent, only if it is present.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
-/// Values that are copied have to be small: every 8 bytes of them are an operation.
+/// Checks that values are small enough to copy: every 8 bytes need an operation.
 pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
@@ -79,7 +78,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         Some((_, found)) if lifter.finds_any_element(&map) => {
             let place = lifter.any_place();
             let exists = lifter.any_existence();
-            // The key still has to be one that finds anything.
+            // The key must still have a valid prefix length.
             let fine =
                 if map.class == MapClass::Trie { lifter.prefix_fits(&map, key) } else { found };
             (place, lifter.ir.emit.and(exists, fine))
@@ -145,9 +144,9 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// The flags of an update, each a bit.
+/// Flags of an update, one condition each.
 struct Flags {
-    /// There are others than those that the map type knows.
+    /// Some flag is unknown to the map type.
     wrong: Operand,
     /// `BPF_NOEXIST` alone.
     new: Operand,
@@ -155,7 +154,7 @@ struct Flags {
     exist: Operand,
     /// `BPF_F_LOCK`.
     locked: Operand,
-    /// `BPF_F_LOCK`, and values have no lock.
+    /// `BPF_F_LOCK`, but the values contain no lock.
     no_lock: Operand,
 }
 
@@ -212,12 +211,12 @@ fn update_array(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) 
     lifter.result(error, AbstractValue::NotStack);
 }
 
-/// `htab_map_update_elem` and its relatives for LRU and per-CPU maps (`hashtab.c`).
+/// `htab_map_update_elem` and its variants for LRU and per-CPU maps (`hashtab.c`).
 fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let (known_flags, value) = (lifter.state.regs[4], lifter.ir.value(3));
     let flags = Flags::of(lifter, map);
-    // LRU maps make room before anything is looked for; per-CPU values that must exist need none.
-    // That no CPU has any left is possible while others insert.
+    // LRU maps evict before they look for the element, except for per-CPU updates with `BPF_EXIST`.
+    // Eviction can fail on every CPU while other CPUs insert.
     let mut starved = Operand::constant(1, 0);
     if map.evicts() {
         let room = format!("room in {}", map.def.name);
@@ -241,7 +240,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     if map.def.flags & NO_PREALLOC != 0 {
         let failed = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
         no_room = emit.select(failed, errno(ENOMEM), word(0));
-        // Values of other types, and locked ones, are overwritten in place.
+        // Values of other map types, and locked values, are overwritten in place.
         if map.def.kind == MapKind::HASH {
             let unlocked = emit.not(flags.locked);
             let failed = emit.and(failed, unlocked);
@@ -260,9 +259,9 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let comes = emit.and(done, absent);
     lifter.count(map, comes, Operand::constant(1, 0));
     lifter.disturb(map, element, done);
-    // LRU maps write the value of a new element before they look at the flags of existence; what
-    // made room for it is gone and overwritten, whether the update succeeds or not. That shows
-    // only where slots are tracked.
+    // LRU maps write the value of a new element before they check the existence flags. The evicted
+    // element is gone and overwritten even if the update fails. This is visible only if slots are
+    // tracked.
     let early = map.evicts() && !map.overwrites_in_place() && map.layout.moved.is_some();
     let emit = &mut lifter.ir.emit;
     let fails = emit.or(wrong, full);
@@ -313,8 +312,8 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     }
 }
 
-/// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if there is
-/// nothing at the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
+/// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if the map has
+/// no entry for the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
 pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     const ACTIONS: u64 = 3;
     const BROADCAST: u64 = 8;

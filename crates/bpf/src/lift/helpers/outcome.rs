@@ -1,4 +1,4 @@
-//! What calls return that the program does not determine: one of several values, a number or an
+//! Results of calls that the program does not determine: one of several values, or a number or an
 //! error.
 
 use slowpath_ir::{Emit, Operand, Reading};
@@ -12,14 +12,14 @@ pub(in crate::lift) const XDP_ABORTED: u64 = 0;
 
 pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
 
-/// What a witness calls the result of a call.
+/// Name of a call's result in witnesses.
 pub(in crate::lift) const RETURNED: &str = "return value";
-/// The same of a call that returns a number or an error.
+/// Name of the result of a call that returns a number or an error.
 pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
 impl Lifter<'_> {
-    /// One of some values, which reports call the result of this name.
+    /// Returns one of `values`; `result` is its name in reports.
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
         let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
@@ -31,17 +31,17 @@ impl Lifter<'_> {
         })
     }
 
-    /// What a call returns that yields one of some values, errors among them.
+    /// Returns an unknown choice of `values`, which may include errors, as result of a call.
     pub(in crate::lift) fn one_of(&mut self, values: &'static [i64]) -> Operand {
         self.any_of(RETURNED, values)
     }
 
-    /// The error with which a call fails, or zero, the first of `errors`.
+    /// Returns the error of a call: one of `errors`, of which the first is zero for success.
     pub(in crate::lift) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
         self.any_of(ERROR, errors)
     }
 
-    /// A number, or one of some errors, of which the first is zero, for none.
+    /// Returns `number` or one of `errors`, of which the first is zero for success.
     pub(in crate::lift) fn number_or_error(
         &mut self,
         number: Operand,
@@ -52,7 +52,8 @@ impl Lifter<'_> {
         self.ir.emit.select(fine, number, error)
     }
 
-    /// Bytes behind an argument become anything if the condition holds; reports call them so.
+    /// Assigns unknown values to bytes behind an argument if the condition holds; `what` is their
+    /// name in reports.
     pub(in crate::lift) fn havoc_if(
         &mut self,
         cond: Operand,
@@ -74,8 +75,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// A number of so many bytes behind an argument becomes any from 0 to `max` if the condition
-    /// holds; reports call it so.
+    /// Stores an unknown number from 0 to `max`, of `bytes` bytes, if the condition holds; `what`
+    /// is its name in reports.
     pub(in crate::lift) fn number_if(
         &mut self,
         cond: Operand,

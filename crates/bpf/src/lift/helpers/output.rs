@@ -1,4 +1,4 @@
-//! Helpers that write text and events for user space, and that read the kernel's memory
+//! Helpers that write text and events for user space, or that read kernel memory
 //! (`kernel/trace/bpf_trace.c`, `kernel/bpf/helpers.c`, `net/core/filter.c`,
 //! `kernel/events/ring_buffer.c` of Linux 6.18).
 
@@ -14,14 +14,14 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Greatest length of a text.
+/// Maximum length of a text.
 const INT_MAX: u64 = i32::MAX as u64;
 
-/// `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`): errors for flags,
-/// for more of the packet than there is, and for an index beyond the map; else it depends on whether
-/// user space listens, and has room.
+/// `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`). Fails for invalid
+/// flags, for a length beyond the packet, and for an index beyond the map. Otherwise the result
+/// depends on user space: whether it listens and has room.
 pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_F_INDEX_MASK`, which as an index is `BPF_F_CURRENT_CPU`.
+    /// `BPF_F_INDEX_MASK`; as index, it means `BPF_F_CURRENT_CPU`.
     const INDEX: u64 = 0xffff_ffff;
     /// `BPF_F_CTXLEN_MASK`.
     const LENGTH: u64 = 0xf_ffff << 32;
@@ -56,10 +56,10 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
 }
 
 /// `bpf_trace_printk(fmt, size, ...)`, `bpf_trace_vprintk(fmt, size, data, len)`: the length of the
-/// text, or an error for a format that does not fit its arguments or for lack of buffers.
+/// text, or an error if the format does not fit its arguments or buffers are exhausted.
 pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    // It follows from the arguments.
+    // The length is a function of the arguments.
     lifter.ir.emit.computed = true;
     let length = lifter.ir.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
     lifter.ir.emit.computed = false;
@@ -68,8 +68,9 @@ pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_snprintf(str, size, fmt, data, len)`: the text is anything; the result is its length, with
-/// the zero at its end and what there was no room for, or an error, and then nothing is written.
+/// `bpf_snprintf(str, size, fmt, data, len)`. The text is unknown. The result is the length of the
+/// full text, truncated part and final NUL included, or an error; after an error, nothing is
+/// written.
 pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let buffer = match lifter.state.regs[2] {
@@ -78,7 +79,7 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     };
     let error = lifter.error_of(&[0, -EINVAL, -EBUSY, -ENOSPC]);
     let fine = lifter.ir.emit.eq(error, word(0));
-    // The text follows from the arguments.
+    // The text is a function of the arguments.
     lifter.ir.emit.computed = true;
     let length = lifter.ir.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
     if let Some(bytes) = buffer {
@@ -92,8 +93,8 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     Ok(())
 }
 
-/// `bpf_probe_read_kernel(dst, size, address)`: what is read is anything; where it cannot be read,
-/// zeros.
+/// `bpf_probe_read_kernel(dst, size, address)`: reads unknown values, or zeros if the memory is not
+/// readable.
 pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;

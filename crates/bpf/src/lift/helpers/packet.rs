@@ -1,6 +1,6 @@
-//! Helpers that move the ends of the packet and copy its bytes (`net/core/filter.c`).
+//! Helpers that move the ends of the packet or copy its bytes (`net/core/filter.c`).
 //!
-//! How much room there is around the packet is an option, see [`crate::lift::Receive`].
+//! Head room and tail room are options, see [`crate::lift::Receive`].
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
 
@@ -16,42 +16,44 @@ use crate::lift::receive::{
 };
 use crate::lift::state::value::AbstractValue;
 
-/// Bytes of an Ethernet header: no packet gets shorter.
+/// Size of an Ethernet header in bytes, the minimum length of a packet.
 const ETH_HLEN: u64 = receive::ETH_HLEN as u64;
-/// Bytes of the longest packet: none gets longer.
+/// Maximum length of a packet in bytes.
 const LONGEST: u64 = u16::MAX as u64;
-/// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
+/// Limit of the kernel on offsets and lengths (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
-/// Farther than any end of a packet can be moved: half of what [`NEAR_BITS`] bits count.
+/// Upper bound on the distance that any end of a packet can move: half the range of [`NEAR_BITS`]
+/// bits.
 const NEAR: u64 = 1 << (NEAR_BITS - 1);
 const NEAR_BITS: u8 = 18;
 
-/// Added to distances, so that none is negative: as far as no end gets from where the packet was.
+/// Bias that keeps positions relative to the received packet non-negative: no end moves this far.
 const PLACES: u64 = 1 << 20;
 
-/// Registers of what is around a packet that was sent to another device, plus one; 0 before that.
+/// Registers with the room around a packet that was sent to another device, plus one; 0 before
+/// sending.
 const SENT_HEAD: &str = "head room behind the network, plus one";
 const SENT_TAIL: &str = "tail room behind the network, plus one";
 const SENT_LENGTH: &str = "length behind the network, plus one";
 
-/// How far an end is to be moved.
+/// Distance by which an end of the packet is to be moved.
 struct Distance {
-    /// Sign-extended to 64 bits; right if `small` is set.
+    /// Sign-extended to 64 bits; valid if `small` is set.
     value: Operand,
-    /// Whether it is in the range of any packet.
+    /// True if the distance is possible for some packet.
     small: Operand,
 }
 
 impl Lifter<'_> {
-    /// How many bytes the packet has, 64 bits.
+    /// Returns the length of the packet in bytes, 64 bits.
     pub(super) fn packet_length(&mut self) -> Operand {
         let data = self.context_pointer(DATA);
         let end = self.context_pointer(DATA_END);
         self.ir.emit.sub(end, data)
     }
 
-    /// The signed 32-bit distance in `r2`.
+    /// Returns the signed 32-bit distance in `r2`.
     fn distance(&mut self) -> Distance {
         if let AbstractValue::Const(value) = self.state.regs[2] {
             let value = i64::from(value as u32 as i32);
@@ -66,8 +68,8 @@ impl Lifter<'_> {
         let r2 = self.ir.value(2);
         let emit = &mut self.ir.emit;
         let given = emit.extract(r2, 0, 32);
-        // Few bits less a constant, so that the engine sees that the sum with an address cannot
-        // leave the packet's surroundings.
+        // A value of few bits minus a constant: so the engine sees that adding it to an address
+        // stays close to the packet.
         let above = emit.add(given, Operand::constant(32, NEAR));
         let small = emit.ult(above, Operand::constant(32, 2 * NEAR));
         let low = emit.extract(above, 0, NEAR_BITS);
@@ -75,13 +77,14 @@ impl Lifter<'_> {
         Distance { value: emit.sub(low, word(NEAR)), small }
     }
 
-    /// How many bytes a distance appends, none if the call fails; `None` if it never appends any.
+    /// Returns the number of bytes that a distance appends, zero if the call fails; `None` if the
+    /// distance never appends bytes.
     fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
         let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = distance {
             return ((value as i64) > 0).then(|| emit.select(ok, distance, word(0)));
         }
-        // The bits below the sign: less than `NEAR`.
+        // The bits below the sign represent a number less than `NEAR`.
         let sign = emit.extract(distance, 63, 1);
         let bytes = emit.extract(distance, 0, NEAR.ilog2() as u8);
         let bytes = emit.zero_extend(bytes, 64);
@@ -89,13 +92,14 @@ impl Lifter<'_> {
         Some(emit.select(ok, grows, word(0)))
     }
 
-    /// How far the head can move in front of the packet as it arrived, 64 bits.
+    /// Returns how far the head can move before the start of the received packet, in bytes, 64
+    /// bits.
     fn room_before(&mut self) -> Operand {
         let before = self.room_before_first();
         self.since_sent(SENT_HEAD, before)
     }
 
-    /// The same on the device that received the packet first.
+    /// Returns the head room on the device that received the packet first.
     fn room_before_first(&mut self) -> Operand {
         let receive = self.options.receive;
         let around = self.surroundings();
@@ -103,12 +107,13 @@ impl Lifter<'_> {
         if low == high {
             return word(low);
         }
-        // Metadata is part of it: where the range does not say so, it is what comes in front of that.
+        // Head room includes metadata. If the range does not guarantee that, the input is the room
+        // before the metadata.
         let metadata = u64::from(around.metadata.1) > low;
         low = if metadata { 0 } else { low };
         let input = match receive.tail {
             TailRoom::Buffer(bytes) => {
-                // As much as the packet leaves, or as is known, however long the packet is.
+                // The room is limited by the packet's length and by the known range.
                 let (least, most) = (receive.length.0.into(), u64::from(receive.length.1));
                 let buffer = u64::from(bytes);
                 let limit = buffer.saturating_sub(least).min(high).max(low);
@@ -141,7 +146,7 @@ impl Lifter<'_> {
         input
     }
 
-    /// How long the packet is that the device received first, 64 bits.
+    /// Returns the packet length on the device that received the packet first, 64 bits.
     fn length_first(&mut self) -> Operand {
         let (least, most) = self.options.receive.length;
         let ir = &mut self.ir;
@@ -150,7 +155,7 @@ impl Lifter<'_> {
         ir.emit.unknown_input(length, 64)
     }
 
-    /// How far the tail can move behind the packet as it arrived, 64 bits.
+    /// Returns how far the tail can move beyond the end of the received packet, in bytes, 64 bits.
     fn room_behind(&mut self) -> Operand {
         let behind = match self.options.receive.tail {
             TailRoom::Cut => word(0),
@@ -169,7 +174,7 @@ impl Lifter<'_> {
         self.since_sent(SENT_TAIL, behind)
     }
 
-    /// The bytes that a buffer leaves behind a packet, 64 bits.
+    /// Returns the number of bytes of a buffer after a packet, 64 bits.
     fn left(&mut self, buffer: u16, before: Operand, length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let taken = emit.add(before, length);
@@ -178,7 +183,8 @@ impl Lifter<'_> {
         emit.select(full, word(0), left)
     }
 
-    /// What has become of a number where the packet was sent to another device, else what it was.
+    /// Returns the number of the current device: the register `name` if the packet was sent to
+    /// another device, otherwise `first`.
     fn since_sent(&mut self, name: &str, first: Operand) -> Operand {
         if !self.rooms_differ() {
             return first;
@@ -190,7 +196,7 @@ impl Lifter<'_> {
         emit.select(never, first, number)
     }
 
-    /// Whether there is other room around packets on other devices that they are sent to.
+    /// Returns true if packets have other head or tail room on the devices that they are sent to.
     fn rooms_differ(&self) -> bool {
         let (first, beyond) = (self.options.receive, self.options.beyond);
         let fixed = beyond.head.0 == beyond.head.1 && matches!(beyond.tail, TailRoom::Buffer(_));
@@ -198,7 +204,7 @@ impl Lifter<'_> {
         self.is_sent() && !same
     }
 
-    /// A packet that was sent lies in a new buffer, perhaps with metadata of its sender.
+    /// Places a sent packet in a new buffer, possibly with metadata of its sender.
     pub(in crate::lift) fn place_sent(&mut self) {
         let receive = self.options.beyond;
         let data = self.context_pointer(DATA);
@@ -253,8 +259,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Whether an address is inside of the room in front of the packet, behind `metadata` where there
-    /// may be any.
+    /// Returns the condition that an address is in the head room, after `metadata` bytes if there
+    /// may be metadata.
     fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
         let packet = self.received();
         let before = self.room_before();
@@ -266,7 +272,7 @@ impl Lifter<'_> {
         self.at_most(first, place)
     }
 
-    /// How many bytes of metadata there are, 64 bits (`xdp_get_metalen` of `include/net/xdp.h`).
+    /// Returns the number of metadata bytes, 64 bits (`xdp_get_metalen` of `include/net/xdp.h`).
     fn metadata_length(&mut self, data: Operand, meta: Operand) -> Operand {
         let length = self.ir.emit.sub(data, meta);
         if self.supports_metadata() {
@@ -276,13 +282,14 @@ impl Lifter<'_> {
         self.ir.emit.select(no, word(0), length)
     }
 
-    /// Whether all drivers on the way support metadata.
+    /// Returns true if the drivers of all devices on the path support metadata.
     fn supports_metadata(&self) -> bool {
         let beyond = !self.is_sent() || self.options.beyond.supports_metadata;
         self.options.receive.supports_metadata && beyond
     }
 
-    /// An address as a number that does not depend on where the packet is: ranges tell more of it.
+    /// Returns an address relative to the received packet, biased by [`PLACES`]; its range is more
+    /// precise.
     fn place(&mut self, address: Operand) -> Operand {
         let packet = self.received();
         let behind = self.ir.emit.sub(address, packet);
@@ -300,8 +307,8 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_xdp_adjust_head(ctx, delta)` (`bpf_xdp_adjust_head` of `net/core/filter.c`): metadata moves
-/// along; the packet keeps an Ethernet header.
+/// `bpf_xdp_adjust_head(ctx, delta)` (`bpf_xdp_adjust_head` of `net/core/filter.c`). Metadata moves
+/// with the head; the packet keeps at least an Ethernet header.
 pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
@@ -315,7 +322,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let metadata = lifter.may_have_metadata().then_some(length);
     let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::Cut);
     let outwards = !matches!(value, Operand::Const { value, .. } if value as i64 >= 0);
-    // Inwards is inside: all drivers leave room for `struct xdp_frame`.
+    // Moving inwards needs no check: all drivers reserve room for `struct xdp_frame`.
     let mut inside = Operand::constant(1, 1);
     if bounded || outwards {
         inside = lifter.in_front(moved, metadata);
@@ -334,7 +341,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
         let near = lifter.at_most(moved, farthest);
         ok = lifter.ir.emit.and(ok, near);
     }
-    // A choice of two addresses, each of which is seen to be one.
+    // Selecting between two addresses keeps both recognisable as addresses.
     let meta_moved = lifter.ir.emit.add(meta, value);
     let meta_moved = lifter.ir.emit.select(ok, meta_moved, meta);
     if lifter.moves_metadata() {
@@ -349,11 +356,11 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// Moves `length` bytes of metadata, which come in words of 4 bytes.
+/// Moves `length` bytes of metadata, a multiple of 4.
 fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Operand) {
     let emit = &mut lifter.ir.emit;
     let offsets = || (0..METADATA).step_by(4);
-    // All of it is read before any is written: the places overlap.
+    // Read all words before writing any: source and destination overlap.
     let words: Vec<Operand> = offsets()
         .map(|offset| {
             let address = emit.add(meta, word(offset));
@@ -367,7 +374,7 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
     }
 }
 
-/// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
+/// `bpf_xdp_adjust_tail(ctx, delta)`. Appended bytes are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.in_one_piece(at);
@@ -391,7 +398,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
             };
             lifter.at_most(place, last)
         }
-        // No end is behind the room.
+        // The end is always inside the room.
         TailRoom::Bytes(..) if matches!(value, Operand::Const { value, .. } if value as i64 <= 0) => {
             Operand::constant(1, 1)
         }
@@ -424,8 +431,8 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// `bpf_xdp_adjust_meta(ctx, delta)` (`net/core/filter.c`): metadata has whole words, and at most
-/// [`METADATA`] bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
+/// `bpf_xdp_adjust_meta(ctx, delta)` (`net/core/filter.c`). The length of metadata is a multiple of
+/// 4, at most [`METADATA`] bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
 pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
@@ -434,8 +441,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let moved = lifter.ir.emit.add(meta, value);
     let room = lifter.in_front(moved, None);
     let before = lifter.at_most(moved, data);
-    // `-EINVAL` where the new start is outside of the room, `-EACCES` where the size is wrong: the
-    // kernel looks at the room first.
+    // The kernel first checks the room (`-EINVAL`), then the size (`-EACCES`).
     let inside = lifter.ir.emit.and(room, before);
     let inside = lifter.ir.emit.and(inside, small);
     let length = lifter.ir.emit.sub(data, moved);
@@ -459,7 +465,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// `bpf_xdp_get_buff_len(ctx)`: of packets in one piece.
+/// `bpf_xdp_get_buff_len(ctx)`, for packets in one piece.
 pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.in_one_piece(at);
@@ -468,7 +474,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Where in the packet `r2` and a length lead, and the error if that is not inside.
+/// Returns the address of `bytes` bytes at offset `r2` of the packet, and the error if they are not
+/// inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
@@ -482,18 +489,18 @@ fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let inside = lifter.at_most(behind, length);
     let near = lifter.at_most(offset, word(OFFSET_MAX));
     let emit = &mut lifter.ir.emit;
-    // `bpf_xdp_pointer` looks at the offset before anything else.
+    // `bpf_xdp_pointer` checks the offset first.
     let error = emit.select(inside, word(0), errno(EINVAL));
     (address, emit.select(near, error, errno(EFAULT)))
 }
 
-/// Copies bytes between the packet and the buffer in `r3`; their number in `r4` is a constant, or
-/// bounded by the buffer. `direction` puts the places in packet and buffer in order: from, to.
+/// Copies bytes between the packet and the buffer in `r3`. Their number in `r4` is constant or
+/// bounded by the buffer. `direction` converts (packet, buffer) to (source, destination).
 fn transfer(
     lifter: &mut Lifter<'_>,
     direction: impl Fn(Operand, Operand) -> (Operand, Operand),
 ) -> Result<(), Cause> {
-    /// Bytes that are looked at one by one.
+    /// Limit in bytes for a number that is not constant; the bytes are copied one by one.
     const SINGLE: u32 = 256;
     let buffer = lifter.ir.value(3);
     let error = match lifter.constant_size(4) {

@@ -1,6 +1,6 @@
-//! What `bpf_trace_printk` and `bpf_trace_vprintk` print: which of their arguments their format asks
-//! for, and whether memory behind these is printed (`bpf_bprintf_prepare` of `kernel/bpf/helpers.c`,
-//! Linux 6.18), for the record of calls.
+//! Arguments that `bpf_trace_printk` and `bpf_trace_vprintk` print according to their format: the
+//! values themselves, or memory that they point to (`bpf_bprintf_prepare` of
+//! `kernel/bpf/helpers.c`, Linux 6.18). Used for the record of calls.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +11,23 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Characters between a percent sign and what it asks for.
+/// Characters between a percent sign and its conversion specifier.
 const BETWEEN: &[u8] = b"0123456789-+ .lh#";
-/// What asks for a number.
+/// Conversion specifiers of numbers.
 const NUMBERS: &[u8] = b"diuxXc";
 
-/// What a format asks for.
+/// Argument that a conversion of a format prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// A number or an address, which is printed itself.
+    /// The value itself, a number or an address.
     Value,
-    /// An address of so many bytes that are printed.
+    /// Memory of this many bytes that the argument points to.
     Behind(u32),
-    /// An address of text.
+    /// Text that the argument points to.
     Text,
 }
 
-/// What a format asks for, in order; `None` for what is not known here.
+/// Returns the arguments that a format prints, in order; `None` for an unknown conversion.
 pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
     let text = format.split(|&byte| byte == 0).next()?;
     let mut bytes = text.iter().copied().peekable();
@@ -59,31 +59,31 @@ pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
     Some(all)
 }
 
-/// What a format asks for that is only known when the program runs.
+/// Arguments of a format that is known only at run time.
 pub(super) struct Open {
-    /// How many arguments, 64 bits.
+    /// Number of arguments, 64 bits.
     pub count: Operand,
-    /// 1 where one of them may not be printed itself.
+    /// 1 if the format may print memory behind an argument.
     pub others: Operand,
 }
 
 impl Lifter<'_> {
-    /// The format in the first two arguments, if it is constant data of the program.
+    /// Returns the format in the first two arguments, if it is constant data.
     pub(super) fn constant_format(&self) -> Option<&[u8]> {
         let start = self.constant_data(1)?;
         let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
         start.get(..size)
     }
 
-    /// What is behind an argument, if that never changes.
+    /// Returns the data that an argument points to, if the data is constant.
     pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
         let known = self.state.regs[usize::from(register)];
         let AbstractValue::Data { map, offset: Some(offset) } = known else { return None };
         self.object.maps.get(map as usize)?.constant()?.get(usize::try_from(offset).ok()?..)
     }
 
-    /// How many registers, from this one on, are written in the block before the instruction that is
-    /// lifted: the others may hold nothing.
+    /// Counts the registers from `first` on that the block writes before the current instruction.
+    /// Other registers may be uninitialised.
     pub(super) fn registers_set(&self, first: u8) -> u64 {
         let unit = self.unit(self.at);
         let insns = &self.code.program(unit).insns;
@@ -104,7 +104,7 @@ impl Lifter<'_> {
         (first..).take_while(|register| set.contains(register)).count() as u64
     }
 
-    /// What a format asks for that consists of these bytes: one after the other is looked at.
+    /// Determines the arguments of a format with these bytes, by examining one byte after another.
     pub(super) fn asked_by(&mut self, format: &[Operand]) -> Open {
         let no = Operand::constant(1, 0);
         let (mut count, mut others, mut open) = (word(0), no, no);

@@ -1,20 +1,20 @@
-//! Code of a written object: where each function is, and its instructions as compilers write them,
-//! with relocations in place of numbers.
+//! Code of a written object: the position of each function, and its instructions with relocations,
+//! as a compiler writes them.
 
 use super::error::WriteError;
 use super::functions::{Plan, Planned, called, kfunc};
 use crate::Object;
 use crate::insn::{Call, Imm64, Insn, encode};
 
-/// The section of subprograms.
+/// Section of subprograms.
 const TEXT: &str = ".text";
 
-/// Where functions are.
+/// Position of each function.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
-    /// The sections, in the order in which they are written, with the functions in each.
+    /// Sections in the order of writing, each with its functions.
     pub sections: Vec<(&'a str, Vec<usize>)>,
-    /// For each function, its section and its offset there in bytes.
+    /// For each function, the index of its section and its offset there in bytes.
     pub places: Vec<(usize, u32)>,
 }
 
@@ -40,7 +40,8 @@ impl<'a> Layout<'a> {
         Layout { sections, places }
     }
 
-    /// What is said about functions, by section; each is given with its offset.
+    /// Collects records of all functions by section. `said` returns the records of a function,
+    /// given its offset in the section.
     pub fn by_section<T>(
         &self,
         plan: &Plan<'a>,
@@ -56,30 +57,31 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What an instruction refers to.
+/// Target of a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
-    /// A map with this number, or its data.
+    /// The map with this index, or its data.
     Map(usize),
-    /// A call of the function with this number.
+    /// A call of the function with this index.
     Call(usize),
-    /// The address of the global function with this number.
+    /// The address of the global function with this index.
     Address(usize),
-    /// An address in the section of the layout with this number, by its offset in the instruction.
+    /// An address in the layout's section with this index; the instruction contains the offset.
     Section(usize),
-    /// A call of a function of the kernel.
+    /// A call of a kernel function.
     Kernel(&'a str),
 }
 
-/// The code of a function.
+/// Code of a function.
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub bytes: Vec<u8>,
-    /// By offset in the function, in bytes.
+    /// Relocations by offset in the function, in bytes.
     pub relocations: Vec<(u64, Target<'a>)>,
 }
 
-/// The code of a function of a program whose subprograms have these numbers in the plan.
+/// Generates the code of a function. `callees` maps the subprograms of its program to indices in
+/// the plan.
 pub(super) fn code<'a>(
     function: &Planned<'a>,
     object: &Object,
@@ -98,7 +100,7 @@ pub(super) fn code<'a>(
             number.copied().ok_or_else(|| fault("it leads out of the program"))
         };
         let plain = |dst, value: u64| Insn::LoadImm64 { dst, value: Imm64::Value(value) };
-        // Compilers leave -1 in calls: the distance from the call to the slot before the symbol.
+        // Compilers store -1 in calls, as addend relative to the next instruction.
         let call = Insn::Call(Call::Subprogram { offset: -1 });
         let (insn, target) = match insn {
             Insn::LoadImm64 { dst, value } => match value {
@@ -121,7 +123,8 @@ pub(super) fn code<'a>(
                     if plan.functions[callee].global() {
                         (plain(dst, 0), Some(Target::Address(callee)))
                     } else {
-                        // libbpf takes no symbol of a local function (`sym_is_subprog`).
+                        // libbpf does not accept symbols of local functions here
+                        // (`sym_is_subprog`).
                         let (section, offset) = layout.places[callee];
                         (plain(dst, offset.into()), Some(Target::Section(section)))
                     }

@@ -1,22 +1,22 @@
-//! Why an object cannot be written. Each error is one line that names the place.
+//! Errors of writing objects. Each message is one line that names the place.
 
 use thiserror::Error;
 
 use crate::BpfProgram;
 use crate::error::printable;
 
-/// Why an object cannot be written.
+/// Reason why an object cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
     /// There is no program to write.
     #[error("no program is to be written; an object has at least one")]
     NoProgram,
-    /// A program is not what linking makes.
+    /// A program does not have the form that linking produces.
     #[error("program {program}: {what}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
     },
     /// An instruction cannot be written.
@@ -24,25 +24,25 @@ pub enum WriteError {
     Instruction {
         /// Name of the program.
         program: String,
-        /// Its slot in the program.
+        /// Slot in the program.
         insn: usize,
-        /// Section, instruction and source line.
+        /// Section, instruction and source line, as text.
         place: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
     },
     /// A map cannot be written.
     #[error("map {map}: {what}")]
     Map {
-        /// Its name.
+        /// Name of the map.
         map: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
     },
-    /// The file cannot be put together.
+    /// The ELF file cannot be generated.
     #[error("the ELF file cannot be written: {what}")]
     File {
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
     },
 }

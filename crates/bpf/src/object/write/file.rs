@@ -1,4 +1,4 @@
-//! The ELF file: sections, symbols, relocations.
+//! The written ELF file: sections, symbols, relocations.
 
 use ::object::write::{Object as ElfFile, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use ::object::{
@@ -12,28 +12,28 @@ use super::functions::Plan;
 use super::maps::{Data, Maps};
 use crate::Object;
 
-/// `R_BPF_64_64`: an address in a wide immediate.
+/// `R_BPF_64_64`: an address in a 64-bit immediate.
 const ADDRESS: u32 = 1;
 /// `R_BPF_64_ABS64`: an address in data.
 const POINTER: u32 = 2;
 /// `R_BPF_64_32`: a call.
 const CALL: u32 = 10;
 
-/// A file under construction.
+/// An ELF file under construction.
 pub(super) struct File<'a> {
     file: ElfFile<'static>,
-    /// By number in the layout.
+    /// Sections, by index in the layout.
     sections: Vec<SectionId>,
-    /// By number in the plan.
+    /// Function symbols, by index in the plan.
     functions: Vec<SymbolId>,
-    /// What loads of a map's address refer to, by number in the object.
+    /// Symbols that loads of a map's address refer to, by index of the map in the object.
     maps: Vec<Option<SymbolId>>,
     definitions: Option<SectionId>,
     kernel: Vec<(&'a str, SymbolId)>,
 }
 
 impl<'a> File<'a> {
-    /// A file with the symbols of all functions.
+    /// Creates a file with the symbols of all functions.
     pub fn new(layout: &Layout<'a>, plan: &Plan<'a>) -> Self {
         let mut file = ElfFile::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
         let section = |(name, _): &(&str, Vec<usize>)| {
@@ -57,7 +57,7 @@ impl<'a> File<'a> {
         File { file, sections, functions, maps: Vec::new(), definitions: None, kernel: Vec::new() }
     }
 
-    /// Adds the sections of maps.
+    /// Adds the sections of map definitions and global data.
     pub fn add_maps(&mut self, object: &Object, maps: &Maps) {
         self.maps = vec![None; object.maps.len()];
         if !maps.defined.is_empty() {
@@ -95,7 +95,7 @@ impl<'a> File<'a> {
         self.maps[data.map] = Some(self.file.section_symbol(section));
     }
 
-    /// Adds the code of a function: all of a section in their order.
+    /// Appends the code of a function. Functions of one section must be added in order.
     pub fn add_code(
         &mut self,
         layout: &Layout,
@@ -123,17 +123,17 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// The symbol of a map.
+    /// Returns the symbol of a map.
     pub fn map(&self, number: usize) -> Option<SymbolId> {
         self.maps.get(number).copied().flatten()
     }
 
-    /// The symbol of a function.
+    /// Returns the symbol of a function.
     pub fn function(&self, number: usize) -> Option<SymbolId> {
         self.functions.get(number).copied()
     }
 
-    /// Puts something into a slot at this offset of `.maps`.
+    /// Adds a relocation to `symbol` for the slot at this offset of `.maps`.
     pub fn fill(&mut self, offset: u32, symbol: SymbolId) -> Result<(), WriteError> {
         let section = self.definitions.ok_or_else(|| WriteError::file("there are no maps"))?;
         self.relocate(section, offset.into(), symbol, POINTER)
@@ -162,26 +162,26 @@ impl<'a> File<'a> {
         symbol
     }
 
-    /// The functions of the kernel that are called.
+    /// Returns the names of the kernel functions that the code calls.
     pub fn kernel_functions(&self) -> Vec<&'a str> {
         self.kernel.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Adds a section of data.
+    /// Adds a data section.
     pub fn add_data(&mut self, name: &str, content: &[u8]) {
         let section =
             self.file.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Data);
         self.file.append_section_data(section, content, 1);
     }
 
-    /// Adds a section that no loader puts into memory.
+    /// Adds a section that loaders do not load into memory.
     pub fn add_types(&mut self, name: &str, content: &[u8]) {
         let section =
             self.file.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Metadata);
         self.file.append_section_data(section, content, 8);
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn finish(self) -> Result<Vec<u8>, WriteError> {
         self.file.write().map_err(WriteError::file)
     }
@@ -199,7 +199,7 @@ fn symbol(
         value,
         size: 0,
         kind,
-        // Functions that are hidden count as static for libbpf.
+        // libbpf treats hidden functions as static.
         scope: if global { SymbolScope::Dynamic } else { SymbolScope::Compilation },
         weak: false,
         section,

@@ -1,8 +1,9 @@
-//! Which functions are written: the entry of each program, and the subprograms of all, each once.
+//! Functions to write: the entry of each program, and the subprograms of all programs without
+//! duplicates.
 //!
-//! Programs bring their own copies of what they call. Copies are the same if their instructions and
-//! lines are, and what they call is: found by splitting classes of copies that differ until none
-//! does, as states of automata are merged (Moore 1956).
+//! Every program has its own copies of the functions that it calls. Two copies are equal if they
+//! have the same instructions and lines, and if their callees are equal. Equal copies are found by
+//! partition refinement, as in the minimisation of automata (Moore 1956).
 
 use std::collections::HashMap;
 
@@ -12,35 +13,35 @@ use crate::BpfProgram;
 use crate::insn::{Call, Imm64, Insn};
 use crate::line_info::LineInfo;
 
-/// A function to be written.
+/// A function to write.
 #[derive(Clone, Debug)]
 pub(super) struct Planned<'a> {
-    /// A program that has it.
+    /// A program that contains the function.
     pub program: &'a BpfProgram,
-    /// Its number in [`BpfProgram::subprograms`].
+    /// Index in [`BpfProgram::subprograms`].
     pub number: usize,
-    /// Name of its symbol.
+    /// Name of the symbol.
     pub name: String,
-    /// Where it is a program's entry, the name of the program's section; else it goes into `.text`.
+    /// Section of the program for an entry function; `None` for `.text`.
     pub section: Option<&'a str>,
 }
 
-/// All functions to be written.
+/// All functions to write.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
-    /// The entries in the order of the programs, then the subprograms.
+    /// Entry functions in the order of the programs, then subprograms.
     pub functions: Vec<Planned<'a>>,
-    /// For each program, for each of its subprograms, the number in `functions`.
+    /// For each program and each of its subprograms, the index in `functions`.
     pub of: Vec<Vec<usize>>,
 }
 
 impl Planned<'_> {
-    /// Its first slot in the program, and the one behind its last.
+    /// Returns the first slot in the program and the slot after the last one.
     pub fn range(&self) -> (usize, usize) {
         range(self.program, self.number)
     }
 
-    /// Whether the kernel verifies it on its own.
+    /// Returns true if the function is global, so that the kernel verifies it separately.
     pub fn global(&self) -> bool {
         self.section.is_some() || self.program.subprograms[self.number].global
     }
@@ -51,10 +52,10 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// What the copies of a function have in common, but for what they call.
+/// Content of a function that all its copies share, except for the callees.
 #[derive(PartialEq, Eq, Hash)]
 struct Look<'a> {
-    /// Entries are not shared: the number of the program.
+    /// Program index of an entry function, which is never shared.
     entry: Option<usize>,
     name: &'a str,
     global: bool,
@@ -64,7 +65,7 @@ struct Look<'a> {
     lines: &'a [Option<LineInfo>],
 }
 
-/// Plans the functions of these programs.
+/// Plans which functions of these programs are written.
 pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteError> {
     programs.iter().try_for_each(|program| check(program))?;
     let copies: Vec<(usize, usize)> = (0..programs.len())
@@ -118,7 +119,7 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
     Ok(Plan { functions, of })
 }
 
-/// Equal things by a number, in the order in which they come first.
+/// Numbers the items: equal items get the same number, in the order of first occurrence.
 fn numbered<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut number = |thing| {
@@ -128,7 +129,7 @@ fn numbered<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<usi
     things.map(&mut number).collect()
 }
 
-/// What [`BpfProgram`] promises of its tables, and what writing takes.
+/// Checks the invariants of [`BpfProgram`] tables, and the preconditions of writing.
 fn check(program: &BpfProgram) -> Result<(), WriteError> {
     let slots = program.insns.len();
     let firsts: Vec<usize> = program.subprograms.iter().map(|s| s.first).collect();
@@ -154,7 +155,7 @@ fn check(program: &BpfProgram) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Wide immediates have two slots, and jumps stay in their function.
+/// Checks that 64-bit immediates have two slots, and that jumps stay in their function.
 fn check_insn(
     program: &BpfProgram,
     slot: usize,
@@ -183,7 +184,7 @@ fn check_insn(
     }
 }
 
-/// The functions that one calls or takes the address of, by their numbers, in order.
+/// Returns the indices of the functions that a function calls or takes the address of, in order.
 fn targets_of(program: &BpfProgram, number: usize) -> Result<Vec<usize>, WriteError> {
     let (first, end) = range(program, number);
     let mut targets = Vec::new();
@@ -195,7 +196,7 @@ fn targets_of(program: &BpfProgram, number: usize) -> Result<Vec<usize>, WriteEr
     Ok(targets)
 }
 
-/// The function that an instruction calls or takes the address of, by its number.
+/// Returns the index of the function that an instruction calls or takes the address of.
 pub(super) fn called(program: &BpfProgram, slot: usize) -> Result<Option<usize>, WriteError> {
     let is_reference = matches!(
         program.insns[slot],
@@ -238,7 +239,7 @@ fn look(program: &BpfProgram, p: usize, number: usize) -> Look<'_> {
     }
 }
 
-/// The name of a kernel function by its number.
+/// Returns the name of a kernel function by its index.
 pub(super) fn kfunc(program: &BpfProgram, id: i32) -> Option<&str> {
     program.kfuncs.get(usize::try_from(id).ok()?).map(String::as_str)
 }

@@ -1,4 +1,4 @@
-//! Source lines of a written object.
+//! Source line records of a written object.
 
 use super::code::Layout;
 use super::functions::{Plan, Planned};
@@ -6,10 +6,10 @@ use crate::btf::{LineRecord, StringId, Strings};
 use crate::insn::Insn;
 use crate::line_info::LineInfo;
 
-/// Largest number of a line that the format has room for.
+/// Largest line number that the format can store.
 const LAST: u32 = (1 << 22) - 1;
 
-/// The records of each section; none if no line is known. Their texts are offsets in `strings`.
+/// Returns the records of each section; nothing if no line is known. Adds their texts to `strings`.
 pub(super) fn lines(
     plan: &Plan,
     layout: &Layout,
@@ -25,8 +25,8 @@ pub(super) fn lines(
     layout.by_section(plan, |function, offset| of_function(function, offset, strings))
 }
 
-/// The records of a function: one at its start, as the kernel wants it, and one wherever the line
-/// changes. Where no line is known, its number is 0.
+/// Returns the records of a function: one at its start, which the kernel requires, and one at each
+/// change of the line. An unknown line has number 0.
 fn of_function(function: &Planned, offset: u32, strings: &mut Strings) -> Vec<LineRecord> {
     let (first, end) = function.range();
     let program = function.program;
@@ -34,7 +34,7 @@ fn of_function(function: &Planned, offset: u32, strings: &mut Strings) -> Vec<Li
     let mut current: Option<&Option<LineInfo>> = None;
     for slot in first..end {
         let line = &program.lines[slot];
-        // The kernel takes no record for the second half of an instruction.
+        // The kernel rejects records for the second half of an instruction.
         if current == Some(line) || program.insns[slot] == Insn::SecondSlot {
             continue;
         }

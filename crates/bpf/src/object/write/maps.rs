@@ -1,7 +1,8 @@
-//! Maps of a written object: definitions in `.maps`, whatever form they had, and global data.
+//! Maps of a written object: definitions in `.maps`, whatever form the original had, and global
+//! data.
 //!
-//! Definitions keep their BTF type where it still says the same; others get a new one. Loaders since
-//! libbpf 1.0 take no other form (`bpf_object__init_user_maps`).
+//! A definition keeps its original BTF type if the type still describes it; otherwise it gets a new
+//! one. Loaders since libbpf 1.0 accept no other form (`bpf_object__init_user_maps`).
 
 use super::error::WriteError;
 use super::names::Names;
@@ -10,46 +11,46 @@ use crate::btf::{Kind, SecVar, TypeId};
 use crate::maps::{MapDef, MapKind, Variable, definition, is_data_section};
 use crate::{Object, SlotRef};
 
-/// Size of a pointer in the file, in bytes.
+/// Size in bytes of a pointer in the file.
 const POINTER: u32 = 8;
 
 /// A definition in `.maps`.
 #[derive(Clone, Debug)]
 pub(super) struct Defined {
-    /// Number of the map.
+    /// Index of the map in the object.
     pub map: usize,
-    /// Name of its symbol.
+    /// Name of the symbol.
     pub name: String,
-    /// In the section, in bytes.
+    /// Offset in the section, in bytes.
     pub offset: u32,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Where its slots are filled: offset in the section, and what goes there.
+    /// Initialised slots: offset in the section, and content of the slot.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
 /// A section of global data.
 #[derive(Clone, Debug)]
 pub(super) struct Data<'a> {
-    /// Number of the map.
+    /// Index of the map in the object.
     pub map: usize,
     /// Name of the section.
     pub section: String,
     pub content: &'a [u8],
-    /// Its variables, and whether other files see them.
+    /// Variables of the section; true for those visible in other files.
     pub variables: Vec<(&'a Variable, bool)>,
 }
 
-/// All maps.
+/// All maps to write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maps<'a> {
     pub defined: Vec<Defined>,
-    /// Size of `.maps`.
+    /// Size of `.maps` in bytes.
     pub size: u32,
     pub data: Vec<Data<'a>>,
 }
 
-/// Places all maps of the object and describes them by types.
+/// Lays out all maps of the object and creates their BTF types.
 pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps<'a>, WriteError> {
     let mut maps = Maps::default();
     let given = names(object);
@@ -97,8 +98,8 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
     Ok(maps)
 }
 
-/// The names of the maps of an object, in their order: pinned maps keep theirs, which is what others find
-/// them by; global data has those of its sections.
+/// Returns the written names of the maps of an object, in their order. Pinned maps keep their
+/// names, because other objects find them by name. Global data has the names of its sections.
 pub(super) fn names(object: &Object) -> Vec<String> {
     let mut taken = Names::default();
     let mut given = vec![String::new(); object.maps.len()];
@@ -117,18 +118,18 @@ pub(super) fn names(object: &Object) -> Vec<String> {
     given
 }
 
-/// Larger sections of definitions are refused.
+/// Maximum size of the section of definitions, in bytes.
 const LIMIT: u32 = 64 << 20;
 
-/// The variable of the object whose type says the same: its number, that of the type, and the offset
-/// of its values. Those in `used` are taken.
+/// Finds a variable of the original object whose type describes the map. Returns the numbers of
+/// variable and type, and the offset of the `values` in bytes. Ignores variables in `used`.
 fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, TypeId, Option<u32>)> {
     let btf = types.original?;
     let sections = types.original_sections(".maps");
     sections.into_iter().flatten().map(|var| var.ty).filter(|id| !used.contains(id)).find_map(
         |id| {
             let Kind::Var { ty, .. } = *btf.kind(id) else { return None };
-            // Where objects were joined, names may have the part in front.
+            // In joined objects, the map name may have the name of the part as prefix.
             let name = btf.type_name(id);
             if def.name != name && def.name.rsplit(':').next() != Some(name) {
                 return None;
@@ -141,7 +142,7 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
     )
 }
 
-/// Whether a definition, once its slots are filled, is this one.
+/// Returns true if the definition `read`, with its slots filled, equals `def`.
 fn says(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
     let filled = MapDef {
@@ -159,7 +160,7 @@ fn says(read: &MapDef, def: &MapDef) -> bool {
     inner && filled == MapDef { inner: None, ..def.clone() }
 }
 
-/// A structure that defines the map, and the offset of its values.
+/// Creates a structure that defines the map; returns it with the offset of its `values` in bytes.
 fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), WriteError> {
     if def.kind == MapKind(0) {
         return Err(WriteError::map(&def.name, "its definition has no type"));
@@ -207,8 +208,8 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     Ok((types.structure(size, &members), Some(size)))
 }
 
-/// The name of the section of a map with global data: the map's, if it is one that loaders know and
-/// is free.
+/// Returns the section name of a map with global data: the map's own name if loaders recognise it
+/// and it is free.
 fn section_name(def: &MapDef, taken: &[String]) -> String {
     let free = |name: &String| is_data_section(name) && !taken.contains(name);
     let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));
@@ -218,13 +219,14 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
         false => format!(".data.{name}"),
     };
     let tagged = if part.is_empty() { base } else { format!("{base}.{part}") };
-    // Behind a dot, whatever follows: `.data_2` would be none that loaders know.
+    // The number follows a dot: loaders would not recognise `.data_2`.
     let valid = Names::default().unique(&tagged);
     let numbered = (2_u32..).map(|number| format!("{valid}.{number}"));
     std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
-/// The variables of a section of global data, which becomes known to the types if these describe it.
+/// Returns the variables of a section of global data. Adds the section to the types if the types
+/// describe its variables.
 fn describe<'a>(
     object: &'a Object,
     types: &mut Types<'a>,
@@ -252,7 +254,8 @@ fn describe<'a>(
     if let Some(vars) = described {
         types.section(section, size, vars.into_iter().map(|(var, _)| var).collect());
     } else if new && !own.is_empty() {
-        // What was added is a number, which other files see, so that loaders map it into memory.
+        // Variables added after parsing are numbers; they are global so that loaders map them into
+        // memory.
         let number = |of: &&Variable| {
             let ty = types.long();
             let ty = types.variable(&of.name, ty, None);
@@ -264,8 +267,8 @@ fn describe<'a>(
     variables
 }
 
-/// The variables of a section where they are in the file, with their names; nothing if that is not
-/// known of all, or they overlap.
+/// Returns the variables of a section with their position in the file and their names. Returns
+/// `None` if a position is unknown, or if variables overlap.
 fn placed<'n>(
     types: &Types,
     vars: &[SecVar],

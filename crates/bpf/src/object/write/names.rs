@@ -1,16 +1,16 @@
-//! Names that loaders and the kernel take.
+//! Names that loaders and the kernel accept.
 
 use std::collections::HashSet;
 
-/// Names that are given away.
+/// Names in use.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// A name that nobody has yet: the wanted one if it is free and valid, else one like it. The
-    /// kernel takes letters, digits, `_` and `.` (`bpf_obj_name_cpy`).
+    /// Returns an unused name: the wanted one if it is unused and valid, otherwise a similar one.
+    /// The kernel accepts letters, digits, `_` and `.` (`bpf_obj_name_cpy`).
     pub fn unique(&mut self, wanted: &str) -> String {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let mut base: String = wanted.chars().map(|c| if valid(c) { c } else { '_' }).collect();

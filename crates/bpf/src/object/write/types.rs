@@ -1,11 +1,11 @@
-//! The types of a written object: the object's own, with what has changed.
+//! BTF types of a written object: the original types with the changes that writing needs.
 
 use std::collections::HashMap;
 
 use crate::btf::{FuncLinkage, IntType, Kind, RawMember, SecVar, TypeId, VarLinkage};
 use crate::{Btf, Object};
 
-/// Types under construction. Those of the object keep their numbers.
+/// Types under construction. Original types keep their numbers.
 #[derive(Debug)]
 pub(super) struct Types<'a> {
     pub original: Option<&'a Btf>,
@@ -14,8 +14,8 @@ pub(super) struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// The object's types, without its sections: those are written anew. The kernel takes no
-    /// functions and variables that are defined elsewhere.
+    /// Copies the types of the object, without its sections, which are written again. Also replaces
+    /// external functions and variables, which the kernel rejects.
     pub fn new(object: &'a Object) -> Self {
         let original = object.btf.as_ref();
         let mut btf = original.cloned().unwrap_or_else(Btf::empty);
@@ -33,7 +33,7 @@ impl<'a> Types<'a> {
                 _ => {}
             }
         }
-        // Tags can stand before what they are about.
+        // A tag can precede the declaration that it refers to.
         let tags =
             original.iter().flat_map(|btf| btf.types()).filter_map(|(id, ty)| match ty.kind {
                 Kind::DeclTag { ty, .. } if dropped.contains(&ty) => Some(id),
@@ -44,12 +44,12 @@ impl<'a> Types<'a> {
         Types { original, btf, int: None }
     }
 
-    /// Whether there is any.
+    /// Returns true if there are no types but `void`.
     pub fn is_empty(&self) -> bool {
         self.btf.types().nth(1).is_none()
     }
 
-    /// `int`.
+    /// Returns the type `int`.
     pub fn int(&mut self) -> TypeId {
         if let Some(int) = self.int {
             return int;
@@ -61,7 +61,7 @@ impl<'a> Types<'a> {
         int
     }
 
-    /// `unsigned long long`.
+    /// Returns the type `unsigned long long`.
     pub fn long(&mut self) -> TypeId {
         let name = "unsigned long long";
         let of = IntType { size: 8, bits: 64, offset: 0, signed: false, char: false, bool: false };
@@ -69,24 +69,24 @@ impl<'a> Types<'a> {
         known.unwrap_or_else(|| self.btf.add(name, Kind::Int(of)))
     }
 
-    /// A pointer to a type.
+    /// Creates a pointer to a type.
     pub fn pointer(&mut self, to: TypeId) -> TypeId {
         self.btf.add("", Kind::Ptr(to))
     }
 
-    /// `int (*)[len]`: how definitions of maps write a number.
+    /// Creates `int (*)[len]`, the encoding of a number in map definitions.
     pub fn number(&mut self, len: u32) -> TypeId {
         let array = self.array(len, None);
         self.pointer(array)
     }
 
-    /// An array of integers, or of these elements.
+    /// Creates an array of `element`, or of `int`.
     pub fn array(&mut self, len: u32, element: Option<TypeId>) -> TypeId {
         let index = self.int();
         self.btf.add("", Kind::Array { element: element.unwrap_or(index), index, len })
     }
 
-    /// A structure of pointers without a name.
+    /// Creates an unnamed structure whose members are pointers.
     pub fn structure(&mut self, size: u32, members: &[(&str, TypeId)]) -> TypeId {
         let mut raw = Vec::with_capacity(members.len());
         for (place, (name, ty)) in members.iter().enumerate() {
@@ -96,25 +96,25 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::Struct { size, members: raw })
     }
 
-    /// `void (void)`.
+    /// Creates the prototype `void (void)`.
     pub fn procedure(&mut self) -> TypeId {
         self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
     }
 
-    /// A variable that other files see; `known` is one that may be it.
+    /// Returns a global variable: `known` if it matches, otherwise a new one.
     pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
         let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
         let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
         known.filter(same).unwrap_or_else(|| self.btf.add(name, wanted))
     }
 
-    /// A section with these variables, in the order of their offsets.
+    /// Adds a section with these variables, which are sorted by offset.
     pub fn section(&mut self, name: &str, size: u32, vars: Vec<SecVar>) {
         self.btf.add(name, Kind::DataSec { size, vars });
     }
 
-    /// The type of a function of this name, whose own type in the object is `known`; one without is
-    /// said to take nothing and to return an integer.
+    /// Returns the type of a function with this name; `known` is its original type. A function
+    /// without original type is declared without parameters and with an integer result.
     pub fn function(&mut self, name: &str, known: Option<TypeId>, global: bool) -> TypeId {
         let proto = known.and_then(|id| match self.btf.kind(id) {
             Kind::Func { proto, .. } => Some(*proto),
@@ -138,7 +138,7 @@ impl<'a> Types<'a> {
         id
     }
 
-    /// What is said about a function and its parameters.
+    /// Returns the declaration tags of a function and its parameters.
     fn tags(&self, of: TypeId) -> Vec<(String, i32)> {
         let tag = |(id, ty): (TypeId, &crate::btf::Type)| match ty.kind {
             Kind::DeclTag { ty, component } if ty == of => {
@@ -149,8 +149,8 @@ impl<'a> Types<'a> {
         self.btf.types().filter_map(tag).collect()
     }
 
-    /// The section of kernel functions with those of these names; one that the object does not
-    /// declare is the error.
+    /// Adds the section of kernel functions with these names. Fails with the name of a function
+    /// that the object does not declare.
     pub fn kernel_functions<'n>(&mut self, names: &[&'n str]) -> Result<(), &'n str> {
         let is_extern =
             |kind: &Kind| matches!(kind, Kind::Func { linkage: FuncLinkage::Extern, .. });
@@ -168,7 +168,7 @@ impl<'a> Types<'a> {
         Ok(())
     }
 
-    /// The variables of the sections of this name, one list for each section.
+    /// Returns the variables of all sections with this name, one list for each section.
     pub fn original_sections(&self, name: &str) -> Vec<&'a [SecVar]> {
         let Some(btf) = self.original else { return Vec::new() };
         let of = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
@@ -179,7 +179,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// The type of each function in the object, by section and slot, else by name.
+/// Returns the lookup of the original type of a function: by section and slot, else by name.
 pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> Option<TypeId> {
     let mut by_name: HashMap<&str, TypeId> = HashMap::new();
     for (id, ty) in object.btf.iter().flat_map(|btf| btf.types()) {
