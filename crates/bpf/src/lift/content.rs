@@ -1,27 +1,28 @@
-//! What is known about the content of maps before the run: from `--maps`.
+//! Content of maps before the run, as given with `--maps`.
 
 use std::collections::BTreeMap;
 
-/// What a slot of a map holds.
+/// Value of a map element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryValue {
-    /// A value, zeros behind its last byte; for per-CPU maps that of the CPU that runs the program.
+    /// Value bytes; missing bytes at the end are zero. For per-CPU maps, the value on the CPU that
+    /// runs the program.
     Bytes(Vec<u8>),
     /// A program of the object, by name.
     Program(String),
-    /// A map, by name: of the object, or one that it does not define.
+    /// A map, by name: a map of the object or an external one.
     Map(String),
-    /// A value in one of the maps out of a map of maps.
+    /// A value in an inner map of a map of maps.
     Inner {
-        /// Its name, as in [`EntryValue::Map`].
+        /// Name of the inner map, as in [`EntryValue::Map`].
         map: String,
-        /// As [`EntryValue::Bytes`].
+        /// Value bytes, as in [`EntryValue::Bytes`].
         value: Vec<u8>,
     },
 }
 
 impl EntryValue {
-    /// The bytes of a value, if it consists of bytes.
+    /// Returns the value bytes, if the value consists of bytes.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => Some(value),
@@ -30,34 +31,35 @@ impl EntryValue {
     }
 }
 
-/// An element of a map.
+/// A map element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
-    /// As many bytes as the map's keys have.
+    /// Key; has the key size of the map.
     pub key: Vec<u8>,
-    /// What it holds.
+    /// Value of the element.
     pub value: EntryValue,
 }
 
-/// All elements of a map. Elements of arrays that are not here are zero; others do not exist.
+/// All elements of a map. In arrays, elements that are not listed are zero; in other maps, they do
+/// not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapContent {
-    /// The elements.
+    /// Elements with known keys.
     pub entries: Vec<MapEntry>,
-    /// How many more there are, whose keys no program looks for.
+    /// Number of further elements, whose keys the program never looks up.
     pub others: u64,
-    /// The same for maps out of a map of maps, by name.
+    /// Content of inner maps of a map of maps, by name.
     pub inner: BTreeMap<String, InnerContent>,
 }
 
-/// What else is known of a map out of a map of maps.
+/// Further content of an inner map of a map of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
-    /// How many more elements there are, whose keys no program looks for.
+    /// Number of further elements, whose keys the program never looks up.
     pub others: u64,
-    /// How many elements it can have, if not as many as the object says.
+    /// Maximum number of elements, if it differs from the object's definition.
     pub max_entries: Option<u32>,
 }
 
-/// Most bytes of one map that are kept.
+/// Maximum size of the content of one map, in bytes.
 pub const MAX_CONTENT_BYTES: u64 = 1 << 26;

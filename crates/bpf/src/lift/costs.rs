@@ -1,10 +1,10 @@
-//! Work that is counted: events of named cost classes, which are priced elsewhere.
+//! Costs of instructions: events of named cost classes. The target sets the prices.
 
 use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// The classes met, and the events of the current block.
+/// Cost classes so far, and the events of the current block.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,
@@ -12,12 +12,12 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// A block begins.
+    /// Starts a block.
     pub fn begin_block(&mut self) {
         self.events.clear();
     }
 
-    /// Counts an instruction as work of a class.
+    /// Counts an instruction in a cost class.
     pub fn add(&mut self, insn: InsnIdx, class: &str) {
         let next = CostClassId::from(self.classes.len());
         let class = match self.classes.get(class) {
@@ -27,12 +27,12 @@ impl Costs {
         self.events.push(CostEvent { insn, class });
     }
 
-    /// The events since the block began.
+    /// Returns the events since the start of the block.
     pub fn take_block(&mut self) -> Vec<CostEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// The names of the classes, by their numbers.
+    /// Returns the names of the classes, by index.
     pub fn into_classes(self) -> Vec<String> {
         let mut classes = vec![String::new(); self.classes.len()];
         for (name, id) in self.classes {

@@ -1,36 +1,35 @@
-//! Why a program cannot be lifted: one line with the place, the cause and a way out.
+//! Errors of lifting. Each message is one line with the place, the cause and a remedy.
 
 use slowpath_stop::Reason;
 use thiserror::Error;
 
 use crate::BpfProgram;
 
-/// A program that the engine cannot be asked about.
+/// Reason why a program cannot be analysed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}{what}; {hint}")]
 pub struct LiftError {
-    /// Section, instruction and source line, with a colon behind; empty if it is no instruction's
-    /// fault.
+    /// Section, instruction and source line, followed by a colon; empty if no single instruction is
+    /// at fault.
     place: String,
     /// Slot of the instruction in the linked program.
     pub insn: Option<usize>,
-    /// Whether what is known of the content of maps does not fit them, and nothing is wrong with the
-    /// program.
+    /// True if the given map content does not fit the maps; the program itself is not at fault.
     pub is_about_content: bool,
-    /// Why lifting was given up before it was done, if it was.
+    /// Reason why lifting stopped early, if it did.
     pub stopped: Option<Reason>,
     what: String,
     hint: String,
 }
 
 impl LiftError {
-    /// It is time to give up.
+    /// Returns the error for an exhausted budget.
     pub(super) fn stop(reason: Reason) -> Self {
         let what = format!("{reason} before the program was understood");
         LiftError { stopped: Some(reason), ..LiftError::program(what, "give it more") }
     }
 
-    /// An error that no single instruction is to blame for.
+    /// Returns an error without a place in the program.
     pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
         LiftError {
             place: String::new(),
@@ -42,19 +41,19 @@ impl LiftError {
         }
     }
 
-    /// An error of what is known of the content of maps.
+    /// Returns an error of the given map content.
     pub(super) fn content(what: impl Into<String>, hint: impl Into<String>) -> Self {
         LiftError { is_about_content: true, ..LiftError::program(what, hint) }
     }
 
-    /// An error at a slot of a program.
+    /// Returns an error at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let place = format!("{}: ", program.place_text(slot));
         LiftError { place, insn: Some(slot), ..LiftError::program(cause.what, cause.hint) }
     }
 }
 
-/// What is wrong with an instruction.
+/// Fault of an instruction, without its place.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     what: String,
@@ -67,9 +66,9 @@ impl Cause {
     }
 }
 
-/// Hint for what the kernel's verifier refuses wherever it follows a path to the instruction. Only
-/// for what `tests/rejections.rs` of the kernel's crate loads, or for what no kernel source takes.
+/// Hint for code that the kernel's verifier rejects on every path that reaches it. Use it only for
+/// faults that `tests/rejections.rs` of the kernel crate loads, or that no kernel source accepts.
 pub(super) const VERIFIER: &str = "the kernel's verifier refuses programs that reach this";
 
-/// Hint for what cannot happen.
+/// Hint for internal errors.
 pub(super) const INTERNAL: &str = "this is a defect of slowpath: please report it";

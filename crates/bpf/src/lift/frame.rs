@@ -1,89 +1,90 @@
-//! Frames: which function runs, called from where. Calls are lifted by inlining, so a point of the
-//! lifted program is an instruction together with the frame that executes it.
+//! Stack frames: active functions with their callers. Calls are lifted by inlining, so a point of
+//! the lifted program is an instruction together with the frame that executes it.
 
 use std::collections::HashMap;
 
-/// Index of a linked program: the first is the one to lift, the others are reached by tail calls.
+/// Index of a linked program. The first is the program to lift; the others are reached by tail
+/// calls.
 pub(super) type UnitId = usize;
 
 /// Index of a frame.
 pub(super) type FrameId = usize;
 
-/// Bytes of a stack frame (`MAX_BPF_STACK` of the kernel).
+/// Size of a stack frame in bytes (`MAX_BPF_STACK` of the kernel).
 pub(super) const STACK_BYTES: u64 = 512;
 
-/// A step inside an instruction that takes several blocks.
+/// Step inside an instruction that is lifted to several blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// The instruction itself, and those behind it up to the end of the block.
+    /// The instruction itself, and the following instructions of the block.
     Start,
-    /// A call that works on one of several maps: is it this one, or a later one?
+    /// Call on one of several maps: test for this map; later ones follow.
     WhichMap(u32),
-    /// A call that works on one of several maps: it is this one.
+    /// Call on one of several maps: the call on this map.
     OnMap(u32),
-    /// A loop of a helper: is there another round?
+    /// Loop of a helper: test for another iteration.
     LoopTest,
-    /// A loop of a helper: a round begins.
+    /// Loop of a helper: start of an iteration.
     LoopBody,
-    /// A loop of a helper: the callback is entered.
+    /// Loop of a helper: entry of the callback.
     LoopEnter,
-    /// A loop of a helper that calls back one of several functions: is it this one, or a later one?
+    /// Loop of a helper with several possible callbacks: test for this one; later ones follow.
     WhichCallback(u32),
-    /// A loop of a helper that calls back one of several functions: this one is entered.
+    /// Loop of a helper with several possible callbacks: entry of this one.
     Callback(u32),
-    /// A loop of a helper: the callback has returned.
+    /// Loop of a helper: return of the callback.
     LoopNext,
-    /// A loop of a helper: its result.
+    /// Loop of a helper: result of the helper.
     LoopDone,
-    /// A tail call through this map: is it this one of the known slots? Behind the last one it has
+    /// Tail call through this map: test for this known slot. After the last slot, the tail call has
     /// failed.
     Slot { map: u32, number: u32 },
-    /// A tail call through this map: the jump to this one of the known slots.
+    /// Tail call through this map: jump to the program in this known slot.
     Enter { map: u32, number: u32 },
-    /// The end of a program: does the program of this handover run next, or that of a later one?
+    /// End of a program: test for this handover; later ones follow.
     Handover(u32),
-    /// The end of a program: the start of the one that runs next.
+    /// End of a program: start of the program that this handover leads to.
     Next(u32),
 }
 
-/// Where a block of the lifted program begins: an instruction, in the frame that executes it, and
-/// which of its steps. The kernel's verifier has the same in the instruction and the call chain of a
-/// state (`insn_idx`, `bpf_func_state::callsite`).
+/// Start of a block of the lifted program: an instruction, the frame that executes it, and the step
+/// inside the instruction. The kernel's verifier stores the same in the instruction index and the
+/// call chain of a state (`insn_idx`, `bpf_func_state::callsite`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ProgramPoint {
     pub frame: FrameId,
-    /// Slot in the frame's unit.
+    /// Slot in the frame's program.
     pub slot: usize,
     pub phase: Phase,
 }
 
 impl ProgramPoint {
-    /// The point behind an instruction.
+    /// Returns the point after an instruction.
     pub fn behind(self) -> ProgramPoint {
         ProgramPoint { slot: self.slot + 1, phase: Phase::Start, ..self }
     }
 
-    /// Another step of the same instruction.
+    /// Returns another step of the same instruction.
     pub fn with(self, phase: Phase) -> ProgramPoint {
         ProgramPoint { phase, ..self }
     }
 }
 
-/// A function call in progress.
+/// An active function call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
-    /// The unit of the program that was run; it is another one behind tail calls.
+    /// Program that was started; differs from `unit` after a tail call.
     pub run: UnitId,
     /// First slot of the function.
     pub function: usize,
-    /// How many frames are around it.
+    /// Number of frames around this one.
     pub depth: u8,
-    /// Where it returns to; `None` ends the program.
+    /// Return point; `None` ends the program.
     pub ret: Option<ProgramPoint>,
 }
 
-/// All frames met.
+/// All frames so far.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,
@@ -95,7 +96,7 @@ impl Frames {
         &self.frames[id]
     }
 
-    /// All of them, by their numbers.
+    /// Returns all frames, by index.
     pub fn all(&self) -> impl Iterator<Item = &Frame> {
         self.frames.iter()
     }
@@ -109,7 +110,7 @@ impl Frames {
         id
     }
 
-    /// Whether the function runs in this frame or in one around it.
+    /// Returns true if the function is active in this frame or in a caller.
     pub fn running(&self, mut frame: FrameId, unit: UnitId, function: usize) -> bool {
         loop {
             let current = &self.frames[frame];

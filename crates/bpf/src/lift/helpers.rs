@@ -1,6 +1,8 @@
-//! What helpers and kernel functions do: [`table`] has them all; a module beside it for each subject.
+//! Semantics of helpers and kernel functions. [`table`] lists all helpers; every other module
+//! covers one subject.
 //!
-//! A new helper is one entry there and, where none fits, one function in a module.
+//! To add a helper, add an entry to the table and, if no existing function fits, a function to a
+//! module.
 
 pub(super) mod assumed;
 pub(super) mod call;

@@ -1,5 +1,6 @@
-//! Helpers that call back: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and `bpf_for_each_map_elem`
-//! (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a loop.
+//! Helpers that call a function of the program: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and
+//! `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a
+//! loop.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
@@ -18,17 +19,17 @@ use crate::lift::visits::MAX_LOOPS;
 
 /// Registers that the blocks of a loop share.
 struct LoopRegisters {
-    /// Rounds begun.
+    /// Number of iterations started.
     count: Reg,
-    /// Rounds at most.
+    /// Maximum number of iterations.
     limit: Reg,
-    /// The error that stands for the result, or zero.
+    /// Error that the helper returns, or zero.
     error: Reg,
-    /// The callback's last argument.
+    /// Last argument of the callback.
     context: Reg,
-    /// The map that it goes through, if it does.
+    /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
-    /// How often walks through it had been disturbed when it began.
+    /// Number of disturbances of iterations over the map when this iteration began.
     calm: Reg,
 }
 
@@ -47,12 +48,12 @@ impl Lifter<'_> {
         }
     }
 
-    /// The first slot of the function to call back, where it is one of several.
+    /// Register with the first slot of the callback, if it is one of several functions.
     fn callback_register(&mut self, at: ProgramPoint) -> Reg {
         self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
     }
 
-    /// The call of such a helper: sets up the loop.
+    /// Lifts the call of such a helper: sets up the loop.
     pub(in crate::lift) fn loop_start(
         &mut self,
         at: ProgramPoint,
@@ -79,7 +80,7 @@ impl Lifter<'_> {
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
-            // A map has fewer elements than `max_entries` can say, whoever makes it.
+            // `max_entries` may be unknown; no map has more elements than it can express.
             let most = map.most_elements().unwrap_or(u32::MAX);
             self.limit_callbacks(at, number, most.into());
             let rounds;
@@ -105,14 +106,15 @@ impl Lifter<'_> {
         Ok(Next::Only(possible, test))
     }
 
-    /// How many rounds `bpf_loop` is to make, and the error if these are too many.
+    /// Returns the number of iterations of `bpf_loop`, and the error if the number is too large.
     ///
-    /// The helper takes 32 bits of the number and returns a negative one. Where the flags are the
-    /// constant zero, and the callback the same on all paths, the verifier puts instructions in its
-    /// place that look at all 64 bits and return the 32 bits of the error with zeros above
-    /// (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`, Linux 6.18).
+    /// The helper uses the low 32 bits of the number and returns a negative error. The verifier
+    /// inlines the helper if the flags are the constant zero and the callback is the same on all
+    /// paths. The inlined code compares all 64 bits, and returns the low 32 bits of the error
+    /// zero-extended (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`,
+    /// Linux 6.18).
     fn rounds(&mut self) -> (Operand, Operand) {
-        /// The error as the instructions return it.
+        /// Error that the inlined code returns.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
         let known = self.state.regs[4];
         let given = self.ir.value(1);
@@ -122,7 +124,7 @@ impl Lifter<'_> {
         let inline = match known {
             AbstractValue::Const(0) if one_callback => Operand::constant(1, 1),
             AbstractValue::Const(flags) if flags != 0 => Operand::constant(1, 0),
-            // The verifier may know more of them, and of the callback.
+            // The verifier may know the flags and the callback more precisely.
             _ => {
                 let none = emit.eq(flags, word(0));
                 let coin = emit.coin("whether the verifier knows the flags", &["no", "yes"]);
@@ -137,7 +139,8 @@ impl Lifter<'_> {
         (rounds, emit.select(many, error, word(0)))
     }
 
-    /// How many elements there are, and whether there can be so many.
+    /// Returns the number of elements to visit, and a condition under which the map can have this
+    /// many.
     fn elements(&mut self, map: &MapOperand, calm: Reg) -> Result<(Operand, Operand), Cause> {
         let possible = Operand::constant(1, 1);
         match (map.class, map.fixed_size()) {
@@ -158,7 +161,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// The later blocks of the loop.
+    /// Lifts the later blocks of the loop.
     pub(in crate::lift) fn loop_step(
         &mut self,
         at: ProgramPoint,
@@ -186,7 +189,7 @@ impl Lifter<'_> {
                 let enter = at.with(Phase::LoopEnter);
                 let Some(used) = self.walked(at, number)? else { return Ok(Next::To(enter)) };
                 let key = self.key_of_round(&used);
-                // In any order.
+                // The order of elements is arbitrary.
                 self.havoc(key, used.def.key_size, "the element's key");
                 let element = self.element(&used, key);
                 let mut possible = self.walk_to(&used, element);
@@ -226,7 +229,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// A round whose callback is one of several goes on in a block for each of them.
+    /// Lifts the selection among several callbacks: one block for each.
     fn which_callback(&mut self, at: ProgramPoint, callback: u32) -> Result<Next, Cause> {
         let known = self.state.argument(at.with(Phase::Start), 2);
         let unit = self.unit(at);
@@ -246,7 +249,7 @@ impl Lifter<'_> {
         Ok(Next::Either(same, this, at.with(Phase::WhichCallback(next))))
     }
 
-    /// Enters the callback of this number.
+    /// Enters the callback with this number.
     fn call_back(&mut self, at: ProgramPoint, number: i32, callback: u32) -> Result<Next, Cause> {
         let LoopRegisters { count, context, map, .. } = self.loop_registers(at);
         let call = at.with(Phase::Start);
@@ -268,7 +271,7 @@ impl Lifter<'_> {
         Ok(Next::To(point))
     }
 
-    /// The map whose elements come and go that a loop goes through, if it does.
+    /// Returns the hash map that a loop iterates over; `None` for arrays and `bpf_loop`.
     fn walked(&mut self, at: ProgramPoint, number: i32) -> Result<Option<MapOperand>, Cause> {
         if number != FOR_EACH_MAP_ELEM {
             return Ok(None);
@@ -279,19 +282,19 @@ impl Lifter<'_> {
         Ok(Some(self.map_in(1)?).filter(|used| used.class == MapClass::Hash))
     }
 
-    /// Where the key is that a callback gets.
+    /// Returns the address of the key that a callback receives.
     fn key_of_round(&mut self, used: &MapOperand) -> Operand {
-        // Each of calls inside of each other has a key of its own.
+        // Nested calls have separate keys.
         let depth = self.frames.get(self.at.frame).depth;
         let name = format!("{}.key.{depth}", used.layout.name);
         let scratch = self.ir.region(&name, RegionKind::Stack);
         self.ir.base(scratch)
     }
 
-    /// Whether a call is on behalf of a callback that goes through the elements of this map. An
-    /// update there moves elements that the kernel has still to come to, or has been at, to other
-    /// places of the table: it follows them, and may never get to an end (`bpf_for_each_hash_elem`).
-    /// Deletions leave elements where they are.
+    /// Returns true if the current call is inside a callback that iterates over this map. An update
+    /// there moves elements to other positions in the table, whether visited or not. The kernel
+    /// follows the moved elements and may never finish (`bpf_for_each_hash_elem`). Deletions do not
+    /// move elements.
     pub(in crate::lift) fn goes_through(&self, map: MapId) -> bool {
         let mut around = self.frames.get(self.at.frame).ret;
         while let Some(point) = around {
@@ -321,7 +324,7 @@ impl Lifter<'_> {
         self.state.regs[usize::from(number)] = known;
     }
 
-    /// The arguments for one element of the map in `r1`, which stays there: its key and its value.
+    /// Passes key and value of an element of the map in `r1`; `r1` stays the map.
     fn element_arguments(
         &mut self,
         round: Operand,

@@ -1,5 +1,5 @@
-//! What becomes of a packet that is sent to another device: a new buffer, a new context, padding, and
-//! bytes that the network may change.
+//! Sending of a packet to another device: a new buffer and context, padding, and bytes that the
+//! network may change.
 
 use slowpath_ir::{Emit, Operand, Reading};
 
@@ -11,27 +11,27 @@ use crate::lift::ir::start::{
 use crate::lift::lifter::Lifter;
 use crate::lift::options::Network;
 
-/// Bytes of the shortest frame on Ethernet, frame check sequence not included (IEEE 802.3, 3.2.8).
+/// Minimum length of an Ethernet frame in bytes, without frame check sequence (IEEE 802.3, 3.2.8).
 const SHORTEST: u64 = 60;
-/// Bytes that no packet is shorter than.
+/// Minimum length of a packet in bytes.
 const ETH_HLEN: u64 = 14;
-/// Bytes in front of a packet that programs can get to see: head room and metadata.
+/// Bytes before a packet that programs can access: head room and metadata.
 const IN_FRONT: u64 = 256;
-/// Bytes of a VLAN tag, and how many tags are looked behind.
+/// Size of a VLAN tag in bytes, and the number of tags to skip.
 const TAG: u64 = 4;
 const TAGS: u64 = 2;
-/// Types of Ethernet frames (IEEE 802), as a load of their two bytes yields them.
+/// EtherTypes (IEEE 802) in the byte order of a 2-byte load.
 const IPV4: u64 = 0x0008;
 const IPV6: u64 = 0xdd86;
 const VLAN: [u64; 2] = [0x0081, 0xa888];
-/// Where that type is, and what is in the headers behind it.
+/// Offset of the EtherType, and offsets of fields in the headers after it.
 const TYPE: u64 = 12;
 const IPV4_TTL: u64 = 14 + 8;
 const IPV4_CHECKSUM: u64 = 14 + 10;
 const IPV6_HOP_LIMIT: u64 = 14 + 7;
 
 impl Lifter<'_> {
-    /// The packet is sent, and received by a program on another device.
+    /// Sends the packet to another device, where a program receives it.
     pub(super) fn transmit(&mut self, at: ProgramPoint, network: &Network) {
         let number = self.code.number(self.unit(at), at.slot);
         self.ir.emit.begin_insn(number.index(), "the network".to_owned());
@@ -48,7 +48,7 @@ impl Lifter<'_> {
         self.state.forget_packet();
     }
 
-    /// A field of the context that has nothing to do with what it was on the device before.
+    /// Assigns a context field of the receiving device a new unknown value.
     fn new_field(&mut self, name: &str, offset: u64, between: (u64, u64)) {
         let value = self.ir.emit.draw_between(name, Reading::Number, 32, between);
         let context = self.ir.base(self.ir.context);
@@ -56,7 +56,8 @@ impl Lifter<'_> {
         self.ir.emit.store(address, value);
     }
 
-    /// A short packet may get anything at its end: network interfaces pad it, virtual ones do not.
+    /// Pads a short packet with unknown bytes, or not: hardware interfaces pad, virtual ones do
+    /// not.
     fn pad(&mut self, data: Operand) {
         let end = self.context_pointer(DATA_END);
         let length = self.ir.emit.sub(end, data);
@@ -76,7 +77,8 @@ impl Lifter<'_> {
         self.set_context_pointer(DATA_END, end);
     }
 
-    /// Bytes of the packet that are not what they were. Those behind its end stay unseen.
+    /// Assigns unknown values to the bytes that the network changes. Bytes behind the end of the
+    /// packet are not visible.
     fn change(&mut self, data: Operand, network: &Network) {
         for range in &network.changes {
             let (mut offset, end) = (u64::from(range.start), u64::from(range.end));
@@ -93,7 +95,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Routers count hops, which the header of IPv4 has a checksum over.
+    /// Assigns unknown values to the fields that routers change: hop count, and the checksum of the
+    /// IPv4 header.
     fn route(&mut self, data: Operand) {
         let ttl = self.unknown("time to live", 1);
         let checksum = self.unknown("header checksum", 2);
@@ -119,7 +122,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// What is in front of the packet was never received; it shows where a head moves.
+    /// Assigns unknown values to the bytes before the packet: they were not transmitted, but moving
+    /// the head exposes them.
     fn forget_in_front(&mut self, data: Operand) {
         if !self.moves_head() && !self.reads_metadata() {
             return;
@@ -131,7 +135,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Some bytes that can be anything.
+    /// Returns an unknown value of `bytes` bytes.
     fn unknown(&mut self, name: &str, bytes: u8) -> Operand {
         let width = 8 * bytes;
         self.ir.emit.draw(name, Reading::Bytes, width, u64::MAX >> (64 - u32::from(width)))

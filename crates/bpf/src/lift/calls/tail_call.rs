@@ -1,5 +1,5 @@
-//! `bpf_tail_call`: jumps to the program in a slot of a program array, or goes on if there is none
-//! (`bpf_tail_call` of `kernel/bpf/core.c`).
+//! `bpf_tail_call`: jumps to the program in a slot of a program array, or continues if the slot is
+//! empty (`bpf_tail_call` of `kernel/bpf/core.c`).
 
 use slowpath_ir::{Emit, Operand};
 
@@ -46,12 +46,12 @@ impl Lifter<'_> {
         }
         self.state.keep_arguments(at);
         let count = self.ir.start_zero("tail calls", 64);
-        // The kernel counts all tail calls of a run, whichever program array they use.
+        // The kernel counts all tail calls of a run together, for all program arrays.
         let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
         Ok(Next::Either(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
-    /// Programs that a program array holds, by slot.
+    /// Returns the programs in a program array, by slot.
     fn slots(&self, map: u32) -> Result<Vec<(u32, usize)>, Cause> {
         let def = self.map_def(map)?;
         let Some(content) = self.options.contents.get(&def.name) else {
@@ -80,7 +80,7 @@ impl Lifter<'_> {
         content.entries.iter().map(slot).collect()
     }
 
-    /// The blocks that choose among the slots and enter one.
+    /// Lifts the blocks that select a slot and enter its program.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
         match at.phase {
@@ -120,7 +120,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// The state at the start of a program that replaces the function of a frame.
+    /// Resets the state for a program that replaces the function of a frame.
     pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));

@@ -1,14 +1,14 @@
-//! Helpers and kernel functions that are not supported, and taken for harmless on request (`--assume`).
+//! Unsupported helpers and kernel functions that the user declares harmless (`--assume`).
 
 use crate::btf::Kind;
 use crate::lift::error::Cause;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Functions that run a function of the program before they return, where types do not tell.
+/// Functions that run a callback before they return, although their types do not show it.
 const CALL_BACK: &[&str] = &["bpf_find_vma", "bpf_rbtree_add_impl", "bpf_user_ringbuf_drain"];
 
-/// Functions that are given a function of the program which runs later, and not for the packet.
+/// Functions that register a callback; it runs later and not for the packet.
 const LATER: &[&str] = &[
     "bpf_task_work_schedule_resume_impl",
     "bpf_task_work_schedule_signal_impl",
@@ -16,14 +16,15 @@ const LATER: &[&str] = &[
     "bpf_wq_set_callback_impl",
 ];
 
-/// Ends the program by a function of it, or as if all functions returned.
+/// Kernel function that throws an exception: it ends the program through an exception callback, or
+/// as if all functions returned.
 const THROW: &str = "bpf_throw";
 
 impl Lifter<'_> {
-    /// Lists that something is taken for harmless.
+    /// Records the assumption that a function is harmless.
     ///
     /// # Errors
-    /// When it cannot be: it runs a function of the program, whose work would not count.
+    /// Fails if the function runs a callback, whose work would not be counted.
     pub(super) fn assume_harmless(&mut self, name: &str, reason: &str) -> Result<(), Cause> {
         if let Some(why) = self.never_harmless(name) {
             let what = format!("--assume cannot take {name} for harmless: {why}");
@@ -39,7 +40,7 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Return the hint for something that is not supported.
+    /// Returns the hint for an unsupported function.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
             Some(why) => format!("{why}; docs/support.md lists what is supported"),
@@ -50,7 +51,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Return the reason for which the lifted call does more than return a value, if it does.
+    /// Returns the reason why the current call does more than return a value, if it does.
     fn never_harmless(&self, name: &str) -> Option<&'static str> {
         if name == THROW {
             return Some("it does not return, and may run a function of the program at the end");
@@ -63,7 +64,7 @@ impl Lifter<'_> {
             .then_some("it runs a function of the program, whose instructions count")
     }
 
-    /// Tells whether the object declares a parameter of a kernel function as the address of a function.
+    /// Returns true if the object declares a parameter of a kernel function as a function pointer.
     fn takes_function(&self, name: &str) -> bool {
         let takes = || {
             let btf = self.object.btf.as_ref()?;

@@ -1,5 +1,5 @@
-//! Calls of helpers: finds what a helper is in the table and lifts the call, once for each map that it
-//! may be on.
+//! Calls of helpers: looks up the helper in the table and lifts the call, once for each map that it
+//! may use.
 
 use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
@@ -23,12 +23,13 @@ impl Lifter<'_> {
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    /// The maps that a call may be on where that differs between paths, a bit for each as in
+    /// Returns the maps that a call may use, if they differ between paths; one bit for each as in
     /// [`AbstractValue::OneOfMaps`].
     fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         match self.state.regs[helper::map_register(number)] {
             AbstractValue::OneOfMaps(maps) => Some(maps),
-            // Compilers keep a map in a place that holds a number on paths which do not use it.
+            // Compilers share a register or stack slot between a map pointer and a number, on paths
+            // that do not use the map.
             AbstractValue::Unknown | AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
                 self.named_maps(at, number)
             }
@@ -36,8 +37,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// All maps that the program names and the kernel's verifier admits to the call; `None` if that
-    /// is not known of each.
+    /// Returns all maps that the program refers to and that the kernel's verifier accepts for the
+    /// call; `None` if any is unclear.
     fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         let unit = self.frames.get(at.frame).unit;
         let mut maps = 0;
@@ -48,7 +49,7 @@ impl Lifter<'_> {
                 helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM => changed(class),
                 _ => return None,
             };
-            // Maps that come out of different maps of maps cannot be told apart.
+            // The inner maps of different maps of maps cannot be distinguished.
             if class == MapClass::Maps || map >= INNER {
                 return None;
             }
@@ -59,7 +60,7 @@ impl Lifter<'_> {
         (maps != 0).then_some(maps)
     }
 
-    /// A call whose map differs between paths goes on in a block for each of them.
+    /// Lifts the selection of the map: one block for each map that the call may use.
     pub(in crate::lift) fn which_map(
         &mut self,
         at: ProgramPoint,
@@ -85,7 +86,7 @@ impl Lifter<'_> {
         Ok(Next::Either(same, this, at.with(Phase::WhichMap(next))))
     }
 
-    /// The call, on one of its maps.
+    /// Lifts the call on one of its maps.
     pub(in crate::lift) fn on_map(
         &mut self,
         at: ProgramPoint,
@@ -137,13 +138,13 @@ impl Lifter<'_> {
     }
 }
 
-/// Whether programs can look elements of such a map up (`check_map_func_compatibility` of
-/// `kernel/bpf/verifier.c`).
+/// Returns true if programs can look up elements of maps of this class
+/// (`check_map_func_compatibility` of `kernel/bpf/verifier.c`).
 fn looked_up(class: MapClass) -> bool {
     !matches!(class, MapClass::Programs | MapClass::Stream | MapClass::Queue)
 }
 
-/// Whether programs can update and delete elements of such a map (the same).
+/// Returns true if programs can update and delete elements of maps of this class (same source).
 fn changed(class: MapClass) -> bool {
     matches!(class, MapClass::Array | MapClass::Hash | MapClass::Trie)
 }

@@ -9,11 +9,11 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Bytes of a sum.
+/// Number of bytes to sum up.
 #[derive(Clone, Copy)]
 enum Size {
     Constant(u32),
-    /// This many, of 64 bits, but at most so many.
+    /// A 64-bit number of bytes, with an upper bound.
     UpTo(Operand, u32),
 }
 
@@ -24,7 +24,7 @@ impl Size {
         }
     }
 
-    /// Whether there are any; `None` where that is open.
+    /// Returns true if there are any bytes; `None` if that is unknown.
     fn any(self) -> Option<bool> {
         match self {
             Size::Constant(bytes) => Some(bytes > 0),
@@ -33,12 +33,12 @@ impl Size {
     }
 }
 
-/// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement
-/// sums of 32-bit words plus a seed, folded to 16 bits (since Linux 6.13, which takes sizes that are
-/// no multiples of 4, too; the last word is filled up with zeros).
+/// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement sums
+/// of 32-bit words plus a seed, folded to 16 bits. Linux folds since 6.13, and then also accepts
+/// sizes that are not multiples of 4, padding the last word with zeros.
 ///
-/// Sums of 32-bit words with end-around carry are what `csum_partial` computes on every
-/// architecture: in 64 or 32 bits, a sum that is not zero is represented the same.
+/// Every architecture's `csum_partial` sums 32-bit words with end-around carry. In 64 or 32 bits, a
+/// sum other than zero has the same representation.
 pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
@@ -51,7 +51,7 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     let r5 = lifter.ir.value(5);
     let emit = &mut lifter.ir.emit;
     let seed = emit.extract(r5, 0, 32);
-    // Which of the three sums the kernel makes depends on which sizes are zero.
+    // The kernel computes one of three sums, depending on which sizes are zero.
     let sum = match (from_size.any(), to_size.any()) {
         (Some(false), _) => partial(emit, to, to_size, seed),
         (Some(true), Some(false)) => removed(emit, from, from_size, seed),
@@ -75,10 +75,10 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// The size in a register, of what the address in another points to; `None` where it is neither
-/// constant nor small.
+/// Returns the size in a register, for the address in another register; `None` if the size is
+/// neither constant nor small.
 fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
-    /// Bytes that are looked at word by word.
+    /// Limit in bytes for sizes that are not constant.
     const SMALL: u32 = 128;
     if let Ok(bytes) = lifter.constant_size(register) {
         return Some(Size::Constant(bytes));
@@ -90,7 +90,7 @@ fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
     Some(Size::UpTo(emit.zero_extend(low, 64), most))
 }
 
-/// Whether there are bytes.
+/// Returns the condition that there are any bytes.
 fn present(emit: &mut Emitter, size: Size) -> Operand {
     match size {
         Size::Constant(bytes) => Operand::constant(1, (bytes > 0).into()),
@@ -101,14 +101,14 @@ fn present(emit: &mut Emitter, size: Size) -> Operand {
     }
 }
 
-/// A seed less the sum of some bytes.
+/// Subtracts the sum of some bytes from a seed.
 fn removed(emit: &mut Emitter, from: Operand, size: Size, seed: Operand) -> Operand {
     let seed = emit.not(seed);
     let sum = partial(emit, from, size, seed);
     emit.not(sum)
 }
 
-/// A seed plus the sum of some bytes, less that of others.
+/// Adds the sum of some bytes to a seed, and subtracts the sum of others.
 fn both(
     emit: &mut Emitter,
     (from, from_size): (Operand, Size),
@@ -123,7 +123,7 @@ fn both(
     fold(emit, sum, 32)
 }
 
-/// The sum of 32-bit words in memory and a seed, with end-around carry.
+/// Adds 32-bit words in memory to a seed, with end-around carry.
 fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> Operand {
     let mut sum = emit.zero_extend(seed, 64);
     let most = size.most();
@@ -140,7 +140,7 @@ fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> O
     fold(emit, sum, 32)
 }
 
-/// What is left of some bytes at an offset if there are `size` bytes in all: those behind are zero.
+/// Zeroes the bytes of `value` beyond `size`; `value` is `bytes` long and starts at `offset`.
 fn inside(
     emit: &mut Emitter,
     value: Operand,
@@ -156,9 +156,10 @@ fn inside(
     })
 }
 
-/// Adds what is above the low `bits` to them until nothing is.
+/// Folds a sum to its low `bits` by adding the carry.
 fn fold(emit: &mut Emitter, mut sum: Operand, bits: u8) -> Operand {
-    // Twice: sums of a few thousand words carry less than 2^16 the first time, one the second.
+    // Two rounds suffice: for a few thousand words, the first carry is less than 2^16, the second
+    // at most 1.
     let mask = word((1 << bits) - 1);
     for _ in 0..2 {
         let high = emit.binary(BinaryOp::Lshr, sum, word(bits.into()));

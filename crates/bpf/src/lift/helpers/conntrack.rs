@@ -1,5 +1,5 @@
-//! Connections and flows (`net/netfilter/nf_conntrack_bpf.c`, `nf_conntrack_core.c`, `nf_nat_bpf.c`,
-//! `nf_flow_table_bpf.c` of Linux 6.18).
+//! Connection tracking and flow tables (`net/netfilter/nf_conntrack_bpf.c`, `nf_conntrack_core.c`,
+//! `nf_nat_bpf.c`, `nf_flow_table_bpf.c` of Linux 6.18).
 
 use slowpath_ir::{Emit, Operand, Reading};
 
@@ -11,15 +11,15 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// More than `struct nf_conn` has bytes.
+/// Upper bound on the size of `struct nf_conn` in bytes.
 const CONNECTION: u32 = 512;
 
-/// Offsets in `struct bpf_ct_opts`, and of the one field of `struct bpf_flowtable_opts`.
+/// Offsets in `struct bpf_ct_opts`, and of the only field of `struct bpf_flowtable_opts`.
 const CT_ERROR: u64 = 4;
 const CT_DIRECTION: u64 = 9;
 const FLOW_ERROR: u64 = 0;
 
-/// `bpf_ct_insert_entry(connection)`: null, or the connection, which has changed.
+/// `bpf_ct_insert_entry(connection)`: null, or the connection with changed fields.
 pub(super) fn insert(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     socket::object(lifter, at)
 }
@@ -44,7 +44,7 @@ pub(super) fn nat(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause
     changed(lifter, at, &[0, -EINVAL, -ENOMEM])
 }
 
-/// A call that changes a connection: its fields may be anything afterwards.
+/// Lifts a call that assigns unknown values to the fields of a connection.
 fn changed(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,
@@ -64,7 +64,7 @@ pub(super) fn allocate(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     failure(lifter, found, (4, 5), CT_ERROR)
 }
 
-/// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)`: tells the direction as well.
+/// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)`: also writes the direction.
 pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let found = handed_out(lifter, at);
     failure(lifter, found, (4, 5), CT_ERROR)?;
@@ -82,21 +82,21 @@ pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
-/// Returns an object or null; says whether it is one.
+/// Returns an object or null to the program, and the condition that it is an object.
 fn handed_out(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::hand_out(lifter, None)
 }
 
-/// A call that returned null has left an error in its options, whose address and size are in these
-/// registers.
+/// Writes an error to the options if the call returned null. `options` and `size` are the registers
+/// of their address and size.
 fn failure(
     lifter: &mut Lifter<'_>,
     found: Operand,
     (options, size): (u8, u8),
     field: u64,
 ) -> Result<(), Cause> {
-    /// Largest number of an error.
+    /// Largest error number.
     const MAX_ERRNO: u64 = 4095;
     let bytes = lifter.constant_size(size)?;
     let known = lifter.state.regs[usize::from(options)];

@@ -1,4 +1,4 @@
-//! SYN cookies (`net/core/filter.c` of Linux 6.18): what is known of cookies is how they look.
+//! SYN cookies (`net/core/filter.c` of Linux 6.18). Only the format of cookies is modelled.
 
 use slowpath_ir::{BinaryOp, Emit, Reading};
 
@@ -9,7 +9,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`: a kernel may be without cookies.
+/// `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`: the kernel may be built without
+/// cookies.
 pub(super) fn check(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -ENOENT, -EINVAL, -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOTSUPP]);
@@ -17,7 +18,7 @@ pub(super) fn check(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// `bpf_tcp_raw_check_syncookie_ipv4(iph, th)` and its relative for IPv6.
+/// `bpf_tcp_raw_check_syncookie_ipv4(iph, th)` and its IPv6 variant.
 pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -EACCES, -EPROTONOSUPPORT, -EOPNOTSUPP]);
@@ -26,10 +27,10 @@ pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
 }
 
 /// `bpf_tcp_gen_syncookie(sk, iph, iph_len, th, th_len)`, `bpf_tcp_raw_gen_syncookie_ipv4(iph, th,
-/// th_len)` and its relative for IPv6: 32 bits of cookie, and above them 16 of a segment size, which
-/// is not zero; or an error.
+/// th_len)` and its IPv6 variant: 32 bits of cookie and, above them, a 16-bit segment size other
+/// than zero; or an error.
 pub(super) fn make(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// A segment size of 1, and the greatest.
+    /// Smallest and largest segment size.
     const SIZES: (u64, u64) = (1, u16::MAX as u64);
     lifter.call_cost(at, None);
     let emit = &mut lifter.ir.emit;
