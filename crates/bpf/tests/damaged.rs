@@ -1,4 +1,4 @@
-//! Damaged objects: an error of one line, or programs that keep what is promised of them; never a
+//! Tests of damaged objects: they give a one-line error, or programs with all invariants; never a
 //! panic.
 
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ fn holds(data: &[u8], kernel: &Btf) -> Result<(), TestCaseError> {
         linked.iter().filter(|program| program.unresolved.is_empty()).collect();
     match object.write(&resolved) {
         Ok(written) => {
-            // Names of sections can be anything, so what it is taken for may have changed.
+            // Section names can be arbitrary, so the written object may be interpreted differently.
             if let Err(error) = Object::parse(&written) {
                 one_line(&error)?;
             }
@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn random_code(code in prop::collection::vec(any::<u8>(), 1..200)) {
-        // The section `prog` of the legacy object starts behind the ELF header.
+        // The section `prog` of the legacy object starts after the ELF header.
         let mut data = OBJECTS[1].to_vec();
         let end = (64 + code.len()).min(data.len());
         data[64..end].copy_from_slice(&code[..end - 64]);

@@ -1,10 +1,10 @@
-//! Any words: exactly one of instructions and a located error; instructions encode to the same
-//! bytes.
+//! Tests of arbitrary words: decoding gives either instructions, which encode to the same bytes, or
+//! an error with a position.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{decode, encode};
 
-/// Words that are instructions more often than random bytes are.
+/// Generates words that are valid instructions more often than random bytes.
 fn word() -> impl Strategy<Value = [u8; 8]> {
     let zero_or_any = prop_oneof![3 => Just(0u8), 1 => any::<u8>()];
     let small = prop_oneof![3 => 0u8..=10, 1 => any::<u8>()];
@@ -24,7 +24,7 @@ fn holds(bytes: &[u8]) -> Result<(), TestCaseError> {
         Err(error) => {
             prop_assert!(error.slot <= bytes.len() / 8);
             prop_assert_eq!(error.to_string().lines().count(), 1);
-            // What comes before the error is read.
+            // The words before the error are valid.
             prop_assert!(decode(&bytes[..error.slot * 8]).is_ok());
         }
     }
@@ -60,6 +60,6 @@ fn all_codes_with_plain_fields() {
     });
     // 13 operators with two sources and two widths, without the signed ones and with negation (one
     // source); loads, stores, atomics; packet loads; 11 conditions with two sources and two widths;
-    // two gotos, may_goto, call, exit; the wide immediate.
+    // two gotos, may_goto, call, exit; the 64-bit immediate.
     assert_eq!(accepted.count(), 12 * 4 + 2 + (4 + 3) + (4 + 4 + 2) + 6 + 11 * 4 + 5 + 1);
 }

@@ -1,4 +1,4 @@
-//! BPF object files and their meaning: all tests as one program, which links once.
+//! All integration tests of the crate as one program, so that it is linked once.
 
 mod damaged;
 mod instructions;

@@ -1,4 +1,4 @@
-//! `docs/support.md` says what the tables of the lifter say.
+//! Test that `docs/support.md` contains the tables of the lifter.
 
 use std::path::Path;
 

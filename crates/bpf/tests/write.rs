@@ -1,5 +1,5 @@
-//! What is written is read back: the same maps, instructions, lines and license, for every object in
-//! the tree and for random programs.
+//! Tests that written objects can be read back: same maps, instructions, lines and license, for
+//! every object in the repository and for random programs.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn kernel() -> Btf {
     parse(KERNEL).btf.expect("BTF")
 }
 
-/// All objects below these folders.
+/// Returns the paths of all objects in the examples and the test folders.
 fn objects() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("examples"), root.join("tests/objects")];
@@ -42,8 +42,8 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// The definition without what forms of definitions differ in: types where there were none, sizes of
-/// values that are numbers of maps or programs, names of inner maps.
+/// Removes the parts of a definition that depend on its form: types that the original form lacks,
+/// value sizes of maps of maps and program arrays, names of inner maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -56,7 +56,7 @@ fn plain(def: &MapDef) -> MapDef {
     }
 }
 
-/// Reads what these programs are written as, and compares.
+/// Writes these programs, reads the result and compares both.
 fn round_trip(object: &Object, linked: &[BpfProgram]) -> Result<Object, String> {
     let all: Vec<&BpfProgram> = linked.iter().collect();
     let bytes = object.write(&all).map_err(|e| e.to_string())?;
@@ -93,7 +93,7 @@ fn round_trip(object: &Object, linked: &[BpfProgram]) -> Result<Object, String> 
         let functions = |program: &BpfProgram| {
             let mut all: Vec<_> =
                 program.subprograms.iter().map(|s| (s.name.clone(), s.first, s.global)).collect();
-            // Entries are global whatever they were.
+            // Entry functions are written as global functions.
             all[0].2 = true;
             all
         };
@@ -112,7 +112,7 @@ fn every_object_is_read_back_as_it_was() {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display();
         let object = parse(&std::fs::read(&path).expect("readable"));
         let mut linked = link_all(&object, &kernel);
-        // What is not resolved is not written, and said.
+        // Programs with unresolved instructions are rejected.
         for program in linked.iter().filter(|program| !program.unresolved.is_empty()) {
             let refused = object.write(&[program]).expect_err("it is not resolved").to_string();
             let expected = format!("program {}, section ", program.name);
@@ -128,7 +128,7 @@ fn every_object_is_read_back_as_it_was() {
         match round_trip(&object, &linked) {
             Ok(read) => {
                 written += linked.len();
-                // What was written is written the same way again.
+                // Writing the result again must not change it.
                 let again = round_trip(&read, &link_all(&read, &kernel));
                 faults.extend(again.err().map(|fault| format!("{name}, again: {fault}")));
             }
@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// A definition that was changed is written as it is now.
+    /// A changed definition is written in its changed form.
     #[test]
     fn changed_maps_are_read_back_as_they_are(
         which in any::<prop::sample::Index>(),
@@ -185,7 +185,7 @@ fn named<'a>(programs: &'a [BpfProgram], name: &str) -> &'a BpfProgram {
     programs.iter().find(|program| program.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// The features with their programs, and those that use a slot of a map.
+/// Returns the object FEATURES with all its linked programs.
 fn features() -> (Object, Vec<BpfProgram>) {
     let object = parse(FEATURES);
     let linked = link_all(&object, &kernel());
@@ -265,7 +265,7 @@ fn what_programs_share_is_written_once_and_what_differs_apart() {
     let (first, second) = functions(main);
     assert_eq!(first, second);
     assert_eq!(first, ["count", "classify", "checksum", "replaceable"]);
-    // A change of a function makes copies of those that call it, not of the others.
+    // Changing a function duplicates its callers, and no other functions.
     let mut changed = main.clone();
     let start = changed.subprograms[3].first;
     let place = (start..changed.insns.len()).find_map(|slot| match changed.insns[slot] {
@@ -292,7 +292,7 @@ fn joined_objects_become_one_file() {
     let read = written(&joined, &linked.iter().collect::<Vec<_>>());
     assert_eq!(read.maps.len(), joined.maps.len());
     assert_eq!(read.programs.len(), joined.programs.len());
-    // Definitions come before data.
+    // Definitions come before global data.
     let mut order: Vec<usize> = (0..joined.maps.len()).collect();
     order.sort_by_key(|map| joined.maps[*map].initial.is_some());
     let place = |map: u32| order.iter().position(|of| *of == map as usize).unwrap_or(0) as u32;
@@ -316,7 +316,7 @@ fn joined_objects_become_one_file() {
         let valid = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
         assert!(after.name.chars().all(valid), "{}", after.name);
         let unnamed = |def: &MapDef| {
-            // Programs have other numbers, too.
+            // Program indices differ as well.
             MapDef { name: String::new(), slots: Vec::new(), ..plain(def) }
         };
         assert_eq!(unnamed(before), unnamed(after));
@@ -385,7 +385,7 @@ fn definitions_before_btf_become_those_of_btf() {
 fn kernel_functions_are_declared_as_compilers_do() {
     let object = parse(EXTERN);
     let mut program = object.link(0, None).expect("links");
-    // What the kernel's variables stand for does not matter here.
+    // The values of kernel variables do not matter here.
     let nothing = Insn::Jump { offset: 0, long: false };
     for unresolved in std::mem::take(&mut program.unresolved) {
         let second = program.insns.get(unresolved.insn + 1) == program.insns.get(unresolved.insn);

@@ -1,4 +1,4 @@
-//! BTF of an object in `tests/data`, and BTF that is malformed.
+//! Tests with the BTF of an object in `tests/data`, and with malformed BTF.
 
 use super::*;
 use crate::Object;
@@ -8,7 +8,7 @@ fn features() -> Btf {
     object.ok().and_then(|o| o.btf).expect("BTF")
 }
 
-/// BTF of these words of types and these strings.
+/// Builds BTF from encoded types and strings.
 fn btf(types: &[u32], strings: &[u8]) -> Vec<u8> {
     let len = types.len() as u32 * 4;
     let header = [0x0001_eb9f, 24, 0, len, len, strings.len() as u32];
@@ -76,7 +76,7 @@ fn every_kind_is_read() {
         let parsed = Btf::parse(&data).unwrap_or_else(|e| panic!("{kind}: {e}"));
         let printed = format!("{:?}", parsed.kind(TypeId(1)));
         assert!(printed.starts_with(kind), "{kind}: {printed}");
-        // Strings that no type has are left out.
+        // Unused strings are dropped.
         let types = 24 + 4 * words.len();
         assert_eq!(parsed.encode()[24..types], data[24..types], "{kind}");
         for cut in 0..data.len() {
@@ -135,7 +135,7 @@ fn what_is_written_is_read_back_with_its_numbers() {
     let before = features();
     let after = Btf::parse(&before.encode()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(before.types().count(), after.types().count());
-    // Strings have other places; all else is the same, and so it is written the same way.
+    // String offsets may differ, so compare encodings.
     assert_eq!(before.encode(), after.encode());
     for (id, ty) in before.types() {
         assert_eq!(before.type_name(id), after.type_name(id));

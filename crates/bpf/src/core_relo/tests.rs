@@ -1,4 +1,4 @@
-//! `core.bpf.o` resolved against the types of `core_kernel.bpf.o`.
+//! Tests that resolve `core.bpf.o` against the types of `core_kernel.bpf.o`.
 
 use super::*;
 use crate::btf::{Kind, StringId, TypeId};
@@ -20,7 +20,7 @@ fn link(name: &str, kernel: Option<&Btf>) -> BpfProgram {
     object.link(number, kernel).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The values that the program stores, as far as they are immediates, in order.
+/// Returns the immediate values that the program stores, in order.
 fn constants(program: &BpfProgram) -> Vec<u64> {
     let constant = |insn: &Insn| match *insn {
         Insn::Alu { op: crate::insn::AluOp::Mov, src: Source::Imm(imm), .. } => Some(imm as u64),
@@ -49,8 +49,8 @@ fn loads_move_and_grow_with_their_fields() {
 #[test]
 fn offsets_sizes_signs_and_shifts_of_fields() {
     let program = link("fields", Some(&kernel()));
-    // The first is the offset of `second`, which the compiler computes early. `flag_b` starts at
-    // bit 3 of the word at 72.
+    // The first value is the offset of `second`, which the compiler computes early. `flag_b` starts
+    // at bit 3 of the word at offset 72.
     assert_eq!(constants(&program), [8, 8, 1, 0, 1, 72, 4, 56, 59, 1, 0]);
 }
 

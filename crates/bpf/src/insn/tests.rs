@@ -1,8 +1,8 @@
-//! Every opcode: its bytes, its meaning and its text; and what is refused.
+//! Tests of every opcode: its bytes, its decoded form and its text; and tests of rejected words.
 
 use super::*;
 
-/// The instruction that these eight (or sixteen) bytes, written as hex digits, encode.
+/// Converts hexadecimal digits to bytes.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len() / 2)
@@ -91,7 +91,7 @@ fn memory() {
     check("50 60 0000 0c000000", "r0 = *(u8 *)skb[r6 + 12]");
 }
 
-/// The rest of a load from `r1 + 4`: the low digit of its code is the class.
+/// Returns the rest of a load from `r1 + 4`; the low digit of its opcode is `class`.
 fn load(size: &str, class: &str) -> String {
     let low = if size == "0" { class.to_owned() } else { "9".to_owned() };
     format!("{low} 10 0400 00000000")

@@ -1,4 +1,4 @@
-//! Meaning of instructions that are no calls.
+//! Semantics of instructions other than calls.
 
 pub(super) mod alu;
 pub(super) mod jump;

@@ -1,10 +1,10 @@
-//! Other CPUs, which change shared memory of maps while a run is under way.
+//! Interference: other CPUs that change shared memory of maps during a run.
 //!
-//! A first access finds any content: a run cannot tell when another CPU wrote it. What a run has
-//! accessed before may be something else at the next access. Such a second access is noted, and
-//! yields anything where [`crate::lift::LiftOptions::interleaved`] asks for runs of several CPUs.
-//! Values of per-CPU maps and read-only maps are not shared. A lock (`bpf_spin_lock`) protects the
-//! values of its map from the first access under it on.
+//! The first access of a run finds unknown content, so it does not matter when another CPU wrote
+//! it. Between two accesses of the run, another CPU may change the content. Such a second access is
+//! recorded. It yields an unknown value if [`crate::lift::LiftOptions::interleaved`] asks for
+//! interleaved runs. Values of per-CPU maps and read-only maps are not shared. A lock
+//! (`bpf_spin_lock`) protects the values of its map from the first access under the lock.
 
 use slowpath_ir::{Operand, Reading};
 
@@ -17,13 +17,13 @@ use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
-/// Stands for a map that is not known.
+/// Name for a map that is not known.
 const SOME_MAP: &str = "maps that pointers from several places lead to";
 
-/// The name of values that others write.
+/// Name of values that other CPUs wrote.
 const MEANWHILE: &str = "what another CPU has written meanwhile";
 
-/// Bytes behind an argument that are followed, at most.
+/// Maximum number of bytes behind an argument that are overwritten.
 const MAX_OVERWRITTEN: u32 = 512;
 
 fn is_shared(map: &MapDef) -> bool {
@@ -33,7 +33,7 @@ fn is_shared(map: &MapDef) -> bool {
 }
 
 impl Lifter<'_> {
-    /// The shared bytes that an access of so many bytes is to, if it may be to some.
+    /// Returns the shared bytes that an access of `bytes` bytes may affect, if any.
     fn shared_bytes(&self, address: AbstractValue, bytes: i64) -> Option<Shared> {
         let shared = |map: u32| self.object.maps.get(map as usize).is_some_and(is_shared);
         match address {
@@ -47,7 +47,7 @@ impl Lifter<'_> {
                 })
             }
             AbstractValue::MaybeMapValue | AbstractValue::Unknown => Some(Shared::AnyBytes),
-            // A global variable, if there are any to choose from.
+            // Possibly a pointer to a global variable, if the object has writable ones.
             AbstractValue::NotStack => {
                 let mut maps = self.object.maps.iter();
                 let globals = maps.any(|map| map.initial.is_some() && !map.read_only);
@@ -57,8 +57,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Any value for a load at an address, if another CPU may have written there since the last access.
-    /// `None` where the load finds what the run knows, or no other CPU runs.
+    /// Returns an unknown value for a load, if another CPU may have written to the address since
+    /// the last access. `None` if the content is still known, or if runs are not interleaved.
     pub(in crate::lift) fn interfered_load(
         &mut self,
         address: AbstractValue,
@@ -72,14 +72,14 @@ impl Lifter<'_> {
         self.options.interleaved.then(|| self.any_bytes(bytes))
     }
 
-    /// Notes that a run has accessed bytes at an address.
+    /// Records that the run has accessed bytes at an address.
     pub(in crate::lift) fn note_shared(&mut self, address: AbstractValue, bytes: u8) {
         if let Some(access) = self.shared_bytes(address, bytes.into()) {
             self.state.accessed.note(access);
         }
     }
 
-    /// Notes that a call may read or write shared memory behind its arguments.
+    /// Records the shared memory that a call may read or write behind its arguments.
     pub(in crate::lift) fn note_shared_arguments(&mut self, number: i32) {
         let pointer = self.state.regs[1];
         match number {
@@ -97,7 +97,7 @@ impl Lifter<'_> {
                 self.state.accessed.unlock();
                 return;
             }
-            // The callback accesses what it is given.
+            // The accesses are in the callback.
             helper::LOOP | helper::FOR_EACH_MAP_ELEM => return,
             _ => {}
         }
@@ -121,8 +121,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Makes anything of the bytes that a call may read behind an argument, up to the end of the
-    /// value, or notes that it finds what the run knows of them.
+    /// Assigns unknown values to the bytes behind an argument, up to the end of the map value. If
+    /// their number is unknown or too large, records instead that the call reads unchanged values.
     fn overwrite(&mut self, register: u8, known: AbstractValue, access: Shared) {
         let bytes = match known {
             AbstractValue::MapValue { map, offset: Some(from), .. }
@@ -145,8 +145,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Notes that a call finds out or changes which elements a map has, and whether another CPU may
-    /// have changed them since an earlier call.
+    /// Records that a call reads or changes the set of elements of a map. Also records whether
+    /// another CPU may have changed the set since an earlier call.
     pub(in crate::lift) fn note_elements(&mut self, map: &MapOperand, access: Access) {
         let writes = matches!(access, Access::Insert);
         if writes && is_shared(&map.def) {
@@ -164,7 +164,7 @@ impl Lifter<'_> {
         if !keeps_all {
             self.state.accessed.note(elements);
         }
-        // Elements that move while a callback goes through them may have another round.
+        // Elements that move during an iteration may be visited again.
         if access == Access::Walk {
             let name = map.layout.name.clone();
             let most = map.most_elements().unwrap_or(u32::MAX);
@@ -173,7 +173,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Notes a call on a queue, whose other ends move.
+    /// Records a call on a queue, which other CPUs push to and pop from.
     pub(in crate::lift) fn note_queue(&mut self, map: &MapOperand) {
         let elements = Shared::Elements(map.id);
         self.open_elements = None;
@@ -184,25 +184,26 @@ impl Lifter<'_> {
         self.state.accessed.note(elements);
     }
 
-    /// Whether the current call finds any elements of this map, whatever earlier calls found.
+    /// Returns true if the current call may find any elements in this map, independent of earlier
+    /// calls.
     pub(in crate::lift) fn finds_any_element(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
     }
 
-    /// Any bytes of an element: other CPUs have had a turn.
+    /// Returns unknown bytes of an element, which another CPU may have changed.
     pub(in crate::lift) fn any_bytes(&mut self, bytes: u8) -> Operand {
         let max = u64::MAX >> (64 - 8 * u32::from(bytes));
         self.ir.emit.draw(MEANWHILE, Reading::Bytes, 8 * bytes, max)
     }
 
-    /// Either answer to the question whether an element exists: other CPUs have had a turn.
+    /// Returns an unknown bit for the existence of an element, which another CPU may have changed.
     pub(in crate::lift) fn any_existence(&mut self) -> Operand {
         self.ir
             .emit
             .coin("the element, which another CPU has inserted or deleted", &["absent", "there"])
     }
 
-    /// Any place of an element, 32 bits: other CPUs have had a turn.
+    /// Returns an unknown place of an element, 32 bits, which another CPU may have changed.
     pub(in crate::lift) fn any_place(&mut self) -> Operand {
         self.ir.emit.draw("place of the element", Reading::Number, 32, u32::MAX.into())
     }

@@ -1,5 +1,4 @@
-//! Building the parts of an IR program: operations, registers, regions, inputs, and what holds before
-//! the first instruction.
+//! Construction of an IR program: operations, registers, regions, inputs, and the prologue.
 
 pub(super) mod builder;
 pub(super) mod emit;

@@ -1,5 +1,5 @@
-//! What the memory of a lifted program means: where things are, and from bytes back to maps with keys
-//! and values.
+//! Memory layout of a lifted program: the position of everything, and the conversion of bytes back
+//! to maps with keys and values.
 
 pub(super) mod elements;
 pub(super) mod memory;

@@ -1,9 +1,9 @@
-//! The lifter: what is known, and what is made, while a block is lifted.
+//! The lifter: input, abstract state and output while a block is lifted.
 //!
-//! This file has the data and what every part of lifting needs of it. Methods for single subjects
-//! are beside what they are about: memory of maps in [`super::maps`], instructions in
-//! [`super::insns`], calls in [`super::calls`] and [`super::helpers`]; [`super::block`] puts them
-//! together. Which blocks there are, and what is known where they begin, is up to [`super::walk`].
+//! This file defines the data and the operations that all parts of lifting share. Other modules add
+//! methods: [`super::maps`] for the memory of maps, [`super::insns`] for instructions,
+//! [`super::calls`] and [`super::helpers`] for calls. [`super::block`] combines them.
+//! [`super::walk`] selects the blocks and computes the abstract state at their start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,37 +34,39 @@ use crate::lift::visit_limits::VisitLimits;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
 
-/// Instructions between two looks at whether to give up.
+/// Number of instructions between two checks of the budget.
 pub(super) const INSTRUCTIONS: u32 = 64;
 
-/// How control goes on behind an instruction.
+/// Successors of an instruction.
 pub(super) enum Next {
     /// To the next instruction.
     On,
     To(ProgramPoint),
-    /// To the first point if the bit is set, else to the second.
+    /// Goes to the first point if the bit is set, otherwise to the second.
     Either(Operand, ProgramPoint, ProgramPoint),
-    /// To the point if the bit is set; else the run contradicts what the kernel guarantees.
+    /// Goes to the point if the bit is set; otherwise the run contradicts a guarantee of the
+    /// kernel.
     Only(Operand, ProgramPoint),
-    /// The program ends.
+    /// Ends the program.
     Exit,
-    /// The program ends if the bit is set, else goes on at the point.
+    /// Ends the program if the bit is set, otherwise goes to the point.
     ExitOr(Operand, ProgramPoint),
 }
 
-/// What lifting a program once finds out for lifting it again.
+/// Results of a first lifting that a second lifting of the program needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
-    /// What has to be tracked of maps.
+    /// Tracked properties of maps.
     plan: TrackingPlan,
     /// Bytes of stack frames that functions read before they write them.
     uninit: UninitReads,
-    /// Whether metadata has to be followed, because the program asks where it is.
+    /// True if metadata must be tracked, because the program reads its position.
     metadata: bool,
 }
 
 impl Findings {
-    /// What two programs over the same maps find out, so that these mean the same to both. Bytes of stack frames stay those of the first.
+    /// Merges the findings for two programs over the same maps, so that both track the same
+    /// properties. Keeps the stack bytes of the first program.
     pub fn shared(mut self, other: &Findings) -> Self {
         for (map, tracking) in &other.plan {
             let all = self.plan.remove(map).unwrap_or_default().with(tracking);
@@ -74,40 +76,40 @@ impl Findings {
         self
     }
 
-    /// Whether lifting it again would make no difference.
+    /// Returns true if a second lifting would give the same result.
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty() && self.uninit.is_empty() && !self.metadata
     }
 }
 
-/// What a lifted program consists of besides its blocks.
+/// Parts of a lifted program besides its blocks.
 pub(super) struct Parts {
     pub ir: IrBuilder,
     pub code: LinkedCode,
-    /// The maps used, by name.
+    /// Used maps, by name.
     pub layouts: BTreeMap<String, MapLayout>,
     pub cost_classes: Vec<String>,
     pub assumptions: BTreeSet<String>,
     pub unseen: Unseen,
-    /// What single runs can rely on.
+    /// Sentences that single runs can rely on.
     pub reliances: Vec<String>,
     pub wider: BTreeSet<RelianceId>,
     pub of_packet: BTreeSet<RelianceId>,
     pub interference: Interference,
 }
 
-/// Lifts blocks of one program.
+/// Lifter of the blocks of one program.
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
     pub code: LinkedCode,
     pub frames: Frames,
     pub ir: IrBuilder,
-    /// What is known at the current instruction.
+    /// Abstract state before the current instruction.
     pub state: AbstractState,
-    /// The instruction being lifted.
+    /// Point of the current instruction.
     pub at: ProgramPoint,
-    /// The block that it is lifted for, and its number.
+    /// Current block, and number of the current instruction.
     site: (BlockId, InsnIdx),
     costs: Costs,
     assumptions: BTreeSet<String>,
@@ -117,20 +119,20 @@ pub(super) struct Lifter<'a> {
     of_packet: BTreeSet<RelianceId>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
-    /// The map of which the current call finds any elements, because another CPU may have changed
+    /// Map in which the current call may find any elements, because another CPU may have changed
     /// them.
     pub open_elements: Option<MapId>,
-    /// The maps used, by name.
+    /// Used maps, by name.
     pub layouts: BTreeMap<String, MapLayout>,
-    /// What an earlier lifter of the same program has found.
+    /// Findings of an earlier lifting of the same program.
     given: Findings,
-    /// How maps are used, as far as the program is lifted.
+    /// Uses of maps so far.
     uses: MapUses,
-    /// Bytes that functions read before they write them, as far as the program is lifted.
+    /// Bytes that functions read before they write them, so far.
     uninit_reads: UninitReads,
-    /// Whether the program asks where metadata is, as far as it is lifted.
+    /// True if the program reads the position of metadata, so far.
     asks_metadata: bool,
-    /// How often the kernel lets blocks run.
+    /// Limits of the kernel on the number of visits of blocks.
     pub visit_limits: VisitLimits,
     ticker: Ticker,
 }
@@ -173,13 +175,13 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Where the program begins.
+    /// Returns the start of the program.
     pub fn entry(&mut self) -> ProgramPoint {
         let frame = self.frames.id(Frame { unit: 0, run: 0, function: 0, depth: 0, ret: None });
         ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 
-    /// What lifting the program again needs to know, once these are all of its blocks.
+    /// Returns the findings for a second lifting, given all blocks.
     pub fn findings(&mut self, blocks: &[Block]) -> Findings {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
@@ -188,7 +190,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// What there is besides blocks, once all of them are lifted.
+    /// Returns the other parts of the program, after all blocks are lifted.
     pub fn finish(self) -> Parts {
         Parts {
             ir: self.ir,
@@ -204,7 +206,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// A block is lifted from here on, from what is known where it begins.
+    /// Starts a block with the abstract state at its start.
     pub fn begin_block(&mut self, block: BlockId, state: AbstractState) {
         self.ir.emit.begin_block();
         self.costs.begin_block();
@@ -212,7 +214,8 @@ impl<'a> Lifter<'a> {
         self.state = state;
     }
 
-    /// An instruction of the block is lifted from here on; its number, or why it is time to give up.
+    /// Starts an instruction of the block. Returns its number, or the reason to stop if the budget
+    /// is exhausted.
     pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
         let unit = self.unit(at);
@@ -223,30 +226,30 @@ impl<'a> Lifter<'a> {
         Ok(insn)
     }
 
-    /// The unit that a point is in.
+    /// Returns the linked program that contains a point.
     pub fn unit(&self, at: ProgramPoint) -> UnitId {
         self.frames.get(at.frame).unit
     }
 
-    /// The block and the number of the instruction that is lifted.
+    /// Returns the current block and the number of the current instruction.
     pub fn site(&self) -> (BlockId, InsnIdx) {
         self.site
     }
 
-    /// Where the bit is set, the run relies on what the sentence says.
+    /// Makes the run rely on `sentence` if the bit is set.
     pub fn rely(&mut self, cond: Operand, sentence: String) {
         self.rely_on(cond, sentence);
     }
 
-    /// Where the bit is set, the run may be impossible, as the sentence says; what the device can do
-    /// is all there beside it.
+    /// Marks the run as possibly impossible if the bit is set; `sentence` states the reason. The
+    /// lifted program still contains all possible runs.
     pub fn rely_on_possible(&mut self, cond: Operand, sentence: String) {
         let on = self.rely_on(cond, sentence);
         self.wider.insert(on);
     }
 
-    /// Where the bit is set, the run relies on a packet that is as it was received, else on what the
-    /// sentence says.
+    /// Makes the run rely on `sentence` if the bit is set and the packet was changed after it was
+    /// received.
     pub fn rely_on_packet(&mut self, cond: Operand, sentence: String) {
         let on = self.rely_on(cond, sentence);
         self.of_packet.insert(on);
@@ -263,19 +266,19 @@ impl<'a> Lifter<'a> {
         on
     }
 
-    /// The whole result depends on what the sentence says.
+    /// Adds an assumption of the whole result.
     pub fn assume(&mut self, sentence: String) {
         self.assumptions.insert(sentence);
     }
 
-    /// Runs may end in programs that are not known, as the sentence says; the whole result depends on
-    /// that.
+    /// Adds the assumption that runs may end in unknown programs.
     pub fn ends_elsewhere(&mut self, sentence: String) {
         self.unseen.ends.insert(sentence.clone());
         self.assume(sentence);
     }
 
-    /// A call means something else for a packet in fragments, if the program gets such packets.
+    /// Assumes unfragmented packets for a call whose result differs for fragments, if the program
+    /// can receive them.
     pub fn in_one_piece(&mut self, at: ProgramPoint) {
         let unit = self.unit(at);
         if self.options.receive.fragments && self.code.program(unit).takes_fragments() {
@@ -286,7 +289,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Counts an instruction as work of a class, unless it is of a program whose work does not count.
+    /// Counts an instruction in a cost class, unless the costs of its program are excluded.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let run = self.code.program(self.frames.get(at.frame).run).number;
         if self.options.counted.as_ref().is_some_and(|counted| !counted.contains(&run)) {
@@ -296,40 +299,40 @@ impl<'a> Lifter<'a> {
         self.costs.add(insn, class);
     }
 
-    /// The operations and costs of the block.
+    /// Returns the operations and costs of the block.
     pub fn take_work(&mut self) -> (Vec<OriginOp>, Vec<CostEvent>) {
         (self.ir.emit.take_ops(), self.costs.take_block())
     }
 
-    /// Sets `r0`.
+    /// Sets `r0` to a value and its abstract value.
     pub fn result(&mut self, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(Register::R0.number());
         self.ir.emit.push(Op::Copy { dst: reg, src: value });
         self.state.regs[0] = known;
     }
 
-    /// The map of this number.
+    /// Returns the map with this index.
     pub fn map_def(&self, map: u32) -> Result<&'a MapDef, Cause> {
         let found = self.object.maps.get(map as usize);
         found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
     }
 
-    /// What is tracked of the map of this name.
+    /// Returns the tracked properties of a map.
     pub fn tracking(&self, map: &str) -> Tracking {
         if self.options.interleaved {
-            // What is tracked holds only while nobody else changes the map.
+            // Tracked properties are valid only if no other CPU changes the map.
             return Tracking::default();
         }
         self.given.plan.get(map).cloned().unwrap_or_default()
     }
 
-    /// Notes what a call does to a map.
+    /// Records an access of a call to a map.
     pub fn note_access(&mut self, map: &MapOperand, access: Access) {
         self.note_elements(map, access);
         self.uses.note(map, self.site, access);
     }
 
-    /// Notes that memory is accessed through a value of which this is known.
+    /// Records a memory access through a pointer with this abstract value.
     pub fn note_pointer(&mut self, pointer: AbstractValue) {
         match pointer {
             AbstractValue::MapValue { map, old: true, .. } => {
@@ -342,41 +345,41 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Bytes that a function reads before it writes them, as an earlier lifter has found.
+    /// Returns the bytes that a function reads before it writes them, from the earlier findings.
     pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
         self.given.uninit.get(&(unit, function)).copied()
     }
 
-    /// Notes that the function of a frame reads bytes that it has not written.
+    /// Records that the function of a frame reads bytes that it has not written.
     pub fn note_uninit(&mut self, frame: FrameId, bytes: FrameBytes) {
         let frame = self.frames.get(frame);
-        // What the program itself finds is the unknown content of memory at the start.
+        // For the program's entry function, these bytes are part of the unknown initial memory.
         if (frame.unit, frame.function) != (0, 0) {
             let noted = self.uninit_reads.entry((frame.unit, frame.function)).or_default();
             *noted = noted.or(bytes);
         }
     }
 
-    /// Whether there may be metadata in front of the packet: there was some, or a function of the
-    /// object makes it, which may run before, if only through tail calls.
+    /// Returns true if there may be metadata before the packet: on arrival, or created by some
+    /// function of the object. That function may run earlier, for example before a tail call.
     pub fn may_have_metadata(&self) -> bool {
         self.starts_with_metadata() || self.makes_metadata()
     }
 
-    /// Whether metadata is moved with the packet's start, byte by byte. Where others may have made it
-    /// and no function of the object asks where it is, none can tell whether it is: what two programs
-    /// do to it is the same if they move the start alike.
+    /// Returns true if moving the packet's start must copy the metadata byte by byte. Metadata of
+    /// other programs is not visible if no function of the object reads its position. Two programs
+    /// then change it equally if they move the start equally.
     pub fn moves_metadata(&self) -> bool {
         let asked = self.starts_with_metadata() && self.reads_metadata();
         asked || self.code.program(0).runs_behind_a_map() || self.makes_metadata()
     }
 
-    /// Whether the program asks where metadata is, as an earlier lifter has found.
+    /// Returns true if the program reads the position of metadata, from the earlier findings.
     pub fn reads_metadata(&self) -> bool {
         self.given.metadata
     }
 
-    /// Notes that memory is read.
+    /// Records a load, to detect reads of the metadata position.
     pub fn note_load(&mut self, known: AbstractValue, offset: i16, size: Size) {
         let at = match known {
             AbstractValue::Context { offset } => offset,
@@ -386,7 +389,7 @@ impl<'a> Lifter<'a> {
         self.asks_metadata |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
     }
 
-    /// Whether packets are sent to other devices on the way.
+    /// Returns true if packets are sent to other devices between programs.
     pub fn is_sent(&self) -> bool {
         self.options.handovers.iter().any(|handover| handover.network.is_some())
     }
@@ -395,13 +398,13 @@ impl<'a> Lifter<'a> {
         self.any(|insn| *insn == Insn::Call(Call::Helper(helper::XDP_ADJUST_META)))
     }
 
-    /// Whether a function of the object has such an instruction.
+    /// Returns true if some function of the object contains a matching instruction.
     fn any(&self, is: impl Fn(&Insn) -> bool) -> bool {
         let mut codes = self.object.functions.iter().map(|function| &function.code);
         codes.any(|code| code.as_ref().is_ok_and(|code| code.iter().any(&is)))
     }
 
-    /// Whether a function of the object can show what is in front of a packet.
+    /// Returns true if some function of the object can expose bytes before the packet.
     pub fn moves_head(&self) -> bool {
         let calls = [helper::XDP_ADJUST_HEAD, helper::XDP_ADJUST_META];
         let calls = calls.map(|helper| Insn::Call(Call::Helper(helper)));
@@ -411,14 +414,14 @@ impl<'a> Lifter<'a> {
         })
     }
 
-    /// Whether packets may have metadata when they arrive, on the first device or another.
+    /// Returns true if packets may arrive with metadata, on the first device or a later one.
     pub fn starts_with_metadata(&self) -> bool {
         let beyond = self.options.beyond.around().words().1 > 0;
         self.surroundings().words().1 > 0 || self.is_sent() && beyond
     }
 
-    /// What lies around packets when they arrive. Another program has run before those that run on
-    /// the way through a cpumap or devmap.
+    /// Returns the head room and metadata of arriving packets. For programs that run on cpumap or
+    /// devmap entries, another program has run before and may have changed both.
     pub fn surroundings(&self) -> Surroundings {
         if self.code.program(0).runs_behind_a_map() {
             Surroundings::ANY

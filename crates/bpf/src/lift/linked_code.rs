@@ -1,5 +1,5 @@
-//! The linked programs that are lifted together: the one that was asked for, and those that its tail
-//! calls lead to.
+//! Linked programs that are lifted together: the requested program and the targets of its tail
+//! calls.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,24 +13,24 @@ use crate::lift::options::LiftOptions;
 use crate::lift::placed::Placed;
 use crate::{BpfProgram, Object};
 
-/// A linked program and where its instructions are among those of the lifted one.
+/// A linked program, and the position of its instructions in the lifted program.
 struct Unit {
     program: BpfProgram,
     first_insn: usize,
     leaders: BTreeSet<usize>,
-    /// First slots of the functions whose addresses it takes.
+    /// First slots of the functions whose addresses the program takes, sorted.
     callbacks: Vec<usize>,
 }
 
-/// All of them.
+/// All linked programs.
 pub(super) struct LinkedCode {
     units: Vec<Unit>,
-    /// Units of the object's programs that tail calls lead to.
+    /// Units of targets of tail calls, by index of the program in the object.
     unit_of: HashMap<usize, UnitId>,
 }
 
 impl LinkedCode {
-    /// The program to lift is unit 0.
+    /// Creates the list of units; the program to lift is unit 0.
     pub fn new(program: BpfProgram) -> Self {
         let mut code = LinkedCode { units: Vec::new(), unit_of: HashMap::new() };
         code.add(program);
@@ -46,7 +46,7 @@ impl LinkedCode {
         self.units.len() - 1
     }
 
-    /// The unit of a program of the object, linked when first needed.
+    /// Returns the unit of a program of the object; links the program on first use.
     pub fn unit_of(
         &mut self,
         object: &Object,
@@ -64,17 +64,17 @@ impl LinkedCode {
         Ok(unit)
     }
 
-    /// The program of a unit.
+    /// Returns the program of a unit.
     pub fn program(&self, unit: UnitId) -> &BpfProgram {
         &self.units[unit].program
     }
 
-    /// The programs of all units, in the order in which their instructions are numbered.
+    /// Returns the programs of all units, in the order of their instruction numbers.
     pub fn programs(&self) -> impl Iterator<Item = &BpfProgram> {
         self.units.iter().map(|unit| &unit.program)
     }
 
-    /// Where the instructions of all units are.
+    /// Returns the position of the instructions of all units.
     pub fn placed(&self) -> impl Iterator<Item = Placed> {
         self.units.iter().map(|Unit { program, first_insn, .. }| Placed {
             program: program.number,
@@ -87,23 +87,24 @@ impl LinkedCode {
         })
     }
 
-    /// The number of an instruction in the lifted program.
+    /// Returns the number of an instruction in the lifted program.
     pub fn number(&self, unit: UnitId, slot: usize) -> InsnIdx {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    /// The number of a function, by its first slot, among those whose addresses the unit takes.
+    /// Returns the index of a function, given its first slot, among those whose addresses the unit
+    /// takes.
     pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
         let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
         u32::try_from(number).ok()
     }
 
-    /// The first slot of the function of this number.
+    /// Returns the first slot of the function with this index.
     pub fn callback(&self, unit: UnitId, number: u32) -> Option<usize> {
         self.units[unit].callbacks.get(number as usize).copied()
     }
 
-    /// The maps of the object that instructions of the unit name.
+    /// Returns the maps of the object that instructions of the unit refer to.
     pub fn maps(&self, unit: UnitId) -> impl Iterator<Item = u32> {
         self.program(unit).insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::Map(map), .. } => Some(*map),
@@ -111,12 +112,13 @@ impl LinkedCode {
         })
     }
 
-    /// Whether a block starts at a slot.
+    /// Returns true if a block starts at a slot.
     pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
         self.units[unit].leaders.contains(&slot)
     }
 
-    /// The name of what the instruction at a slot calls; empty if it calls nothing.
+    /// Returns the name of the function that the instruction at a slot calls; empty if it is not a
+    /// call.
     pub fn called(&self, unit: UnitId, slot: usize) -> String {
         let program = self.program(unit);
         match program.insns.get(slot) {
@@ -132,12 +134,12 @@ impl LinkedCode {
     }
 }
 
-/// A helper's name, or its number.
+/// Returns a helper's name, or a text with its number.
 pub(super) fn name(number: i32) -> String {
     helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned)
 }
 
-/// First slots of the functions whose addresses a program takes.
+/// Returns the first slots of the functions whose addresses a program takes, sorted.
 fn callbacks(program: &BpfProgram) -> Vec<usize> {
     let taken = program.insns.iter().enumerate().filter_map(|(slot, insn)| match insn {
         Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => insn.function_target(slot),
@@ -147,7 +149,7 @@ fn callbacks(program: &BpfProgram) -> Vec<usize> {
     taken.into_iter().collect()
 }
 
-/// Slots at which blocks start.
+/// Returns the slots at which blocks start.
 fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
     let mut leaders: BTreeSet<usize> = program.subprograms.iter().map(|s| s.first).collect();
     leaders.insert(0);
@@ -158,7 +160,7 @@ fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
         let ends = match insn {
             Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
             Insn::Call(Call::Subprogram { .. }) => true,
-            // They enter other programs and functions.
+            // These helpers enter other programs and functions.
             Insn::Call(Call::Helper(TAIL_CALL | FOR_EACH_MAP_ELEM | LOOP)) => true,
             _ => false,
         };

@@ -1,12 +1,18 @@
-//! Maps: which memory they are, and what calls do to it.
+//! Maps: their memory, and the effects of calls on it.
 //!
-//! From the bottom: [`class`] is the table of types; [`operand`] the map of a call; [`cells`] and
-//! [`elements`] numbers and elements in memory; [`population`], [`storage`], [`eviction`] and
-//! [`existence`] what becomes of elements in a run, [`iteration`] rounds over all of them;
-//! [`prefixes`] and [`trie`] look-ups of longest prefixes, [`trie_changes`] updates of tries;
-//! [`regions`] sets up the memory of a map, [`install`] fills in what is known of its content,
-//! [`stated`] values of variables. [`uses`] notes how a program uses its maps, which decides what is
-//! tracked of them ([`tracking`]).
+//! Submodules in ascending order:
+//!
+//! - [`class`]: the table of map types
+//! - [`operand`]: the map of a call
+//! - [`cells`], [`elements`]: numbers and elements in memory
+//! - [`population`], [`storage`], [`eviction`], [`existence`]: changes of elements in a run
+//! - [`iteration`]: iteration over all elements
+//! - [`prefixes`], [`trie`], [`trie_changes`]: lookups of longest prefixes, updates of tries
+//! - [`regions`]: creation of a map's memory
+//! - [`install`], [`stated`]: initial content, values of variables
+//!
+//! [`uses`] records how a program uses its maps; this determines the tracked properties
+//! ([`tracking`]).
 
 pub(super) mod cells;
 pub(super) mod class;

@@ -1,5 +1,5 @@
-//! What the lifter takes as given: sizes of packets, content of maps, helpers that are assumed
-//! harmless, the kernel's types.
+//! Input of the lifter: packet sizes, content of maps, helpers that are assumed harmless, types of
+//! the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,67 +11,68 @@ use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
 use crate::{Btf, Variable};
 
-/// A program that runs behind another one, by what that returns: on the same packet and context, or on
-/// another device that the packet is sent to.
+/// A program that runs after another one, depending on its return code: on the same packet and
+/// context, or on another device that the packet is sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// The program that returns, by its number in [`crate::Object::programs`].
+    /// Program that returns, by index in [`crate::Object::programs`].
     pub from: usize,
-    /// What it returns then, such as `XDP_PASS`, in 32 bits.
+    /// Return codes that lead to the next program, such as `XDP_PASS`; 32 bits each.
     pub results: Vec<u32>,
-    /// The bits of results that are looked at.
+    /// Mask applied to the return code before comparison.
     pub mask: u32,
-    /// The program that runs next. No program runs behind itself, not even after others.
+    /// Program that runs next. A program cannot run after itself, not even indirectly.
     pub to: usize,
-    /// What is between the two, where the packet is sent to another device.
+    /// Network between the two programs, if the packet is sent to another device.
     pub network: Option<Network>,
 }
 
-/// A network that packets go through from one device to another: in a new buffer, with a new context,
-/// and padded if they are short.
+/// A network that transports packets to another device. There, a packet has a new buffer and a new
+/// context; short packets may be padded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Bytes of packets that it may change, from the first one on.
+    /// Byte ranges of packets that the network may change, counted from the first byte.
     pub changes: Vec<Range<u16>>,
-    /// Whether it routes packets: their time to live, or hop limit, may change, and the checksum of
-    /// IPv4 headers, behind up to two VLAN tags.
+    /// True if the network routes packets. Routing may change the time to live or hop limit and the
+    /// checksum of IPv4 headers, after up to two VLAN tags.
     pub routes: bool,
 }
 
-/// What the lifter takes as given.
+/// Options of the lifter.
 #[derive(Clone, Debug)]
 pub struct LiftOptions {
-    /// How packets arrive, and how far helpers can move their ends.
+    /// Properties of arriving packets, including the room for moving their ends.
     pub receive: Receive,
-    /// The same on other devices that packets are sent to, but for lengths.
+    /// The same properties on other devices that packets are sent to; lengths are ignored.
     pub beyond: Receive,
-    /// What is known about the content of maps, by name.
+    /// Known content of maps, by name.
     pub contents: BTreeMap<String, MapContent>,
-    /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
+    /// Helpers that are assumed to return any value and to change nothing, by name, with the
+    /// reason.
     pub assumed_helpers: BTreeMap<String, String>,
-    /// The types of the kernel, for programs that tail calls lead to.
+    /// Types of the kernel, for linking the targets of tail calls.
     pub kernel_types: Option<Arc<Btf>>,
-    /// Whether operations stay whose results nothing uses, so that every value of every register can
-    /// be asked for.
+    /// True to keep operations whose results are unused, so that all values of all registers remain
+    /// available.
     pub keeps_dead_operations: bool,
-    /// Whether calls of helpers leave what they are given in [`crate::lift::Layout::calls`].
+    /// True to record the arguments of helper calls in [`crate::lift::Layout::calls`].
     pub records_calls: bool,
-    /// Which programs run behind others. What no handover is said of ends the run.
+    /// Programs that run after others. A return code without a handover ends the run.
     pub handovers: Vec<Handover>,
-    /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
-    /// their tail calls lead to; all if it is not said.
+    /// Programs whose costs are counted, by index in [`crate::Object::programs`], with the targets
+    /// of their tail calls; `None` for all programs.
     pub counted: Option<BTreeSet<usize>>,
-    /// Whether other CPUs change shared maps between accesses of a run, rather than not at all.
+    /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
-    /// Read-only variables that are taken to be unknown, to see whether they matter: see
-    /// [`crate::lift::deciding`].
+    /// Read-only variables that are treated as unknown, to determine which of them affect paths:
+    /// see [`crate::lift::deciding`].
     pub probed: Vec<Variable>,
-    /// When to give up.
+    /// Budget and cancellation.
     pub stop: Stop,
 }
 
 impl Default for LiftOptions {
-    /// Packets of the usual lengths in pages of their own, and any map content.
+    /// Packets of the usual lengths with one page each, and unknown map content.
     fn default() -> Self {
         LiftOptions {
             receive: Receive::PAGE,
@@ -91,18 +92,18 @@ impl Default for LiftOptions {
 }
 
 impl LiftOptions {
-    /// Packets as any device delivers them, and any map content.
+    /// Packets as any device delivers them, and unknown map content.
     pub fn any_device() -> Self {
         LiftOptions::default().receiving(Receive::ANY)
     }
 
-    /// The same with packets that arrive so, here and on other devices.
+    /// Replaces the properties of arriving packets, on the first and on other devices.
     #[must_use]
     pub fn receiving(self, receive: Receive) -> Self {
         LiftOptions { receive, beyond: receive, ..self }
     }
 
-    /// Why a helper that is not supported is taken for harmless, if it is.
+    /// Returns the reason why an unsupported helper is assumed harmless, if it is.
     pub(super) fn assumed(&self, name: &str) -> Option<&str> {
         self.assumed_helpers.get(name).map(String::as_str)
     }

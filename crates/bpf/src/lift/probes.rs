@@ -1,4 +1,4 @@
-//! Variables on which the paths of a program depend.
+//! Variables that affect the paths of a program.
 
 use slowpath_ir::BinaryOp;
 use slowpath_ir::{Emit, InputId, InputKind, Operand, decisive_inputs};
@@ -10,12 +10,12 @@ use crate::lift::state::value::AbstractValue;
 use crate::maps::Variable;
 use crate::{BpfProgram, Object};
 
-/// Of read-only variables, those that can decide which path a run takes, in the same order.
+/// Returns the read-only variables that can affect the path of a run, in the given order.
 ///
-/// The program is lifted with all of them unknown; then their values are followed to branches.
+/// Lifts the program with all these variables unknown, then follows their values to branches.
 ///
 /// # Errors
-/// As [`super::lift`]: code that the values exclude is lifted as well.
+/// As for [`super::lift`], also for code that the actual values exclude.
 pub fn deciding<'a>(
     object: &Object,
     program: &BpfProgram,
@@ -47,8 +47,8 @@ fn name_of(number: usize) -> String {
 }
 
 impl Lifter<'_> {
-    /// An unknown for the variables that a load reads at a constant offset, 64 bits, if they are
-    /// probed.
+    /// Returns an unknown 64-bit value for a load at a constant offset, if the load reads probed
+    /// variables.
     pub(in crate::lift) fn probe(&mut self, address: AbstractValue, bytes: u8) -> Option<Operand> {
         let AbstractValue::Data { map, offset: Some(offset) } = address else { return None };
         let end = u64::try_from(offset).ok()?.saturating_add(bytes.into());

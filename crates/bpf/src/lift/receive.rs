@@ -1,75 +1,78 @@
-//! The receiving environment: how packets arrive at a program, and how far helpers can move their ends.
+//! Receiving environment: properties of arriving packets, and the room for moving their ends.
 //!
-//! Nothing in a packet tells. It depends on the device, its driver, the mode of XDP and the programs
-//! that ran before, and is therefore a condition of each result that rests on it.
+//! These properties depend on the device, its driver, the XDP mode and the programs that ran
+//! before. The packet does not show them, so results that depend on them state them as a condition.
 
-/// Longest metadata, in bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
+/// Maximum length of metadata in bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
 pub const MAX_METADATA: u16 = 252;
 
-/// Shortest packet that helpers leave, in bytes (`ETH_HLEN`).
+/// Minimum length of a packet after a helper, in bytes (`ETH_HLEN`).
 pub const ETH_HLEN: u16 = 14;
 
-/// The room in front of a packet, as lifted programs and witnesses call it.
+/// Name of the head room in lifted programs and witnesses.
 pub const HEAD_ROOM: &str = "head room of the packet";
-/// The room behind it.
+/// Name of the tail room in lifted programs and witnesses.
 pub const TAIL_ROOM: &str = "tail room of the packet";
-/// The length of its metadata.
+/// Name of the metadata length in lifted programs and witnesses.
 pub const METADATA_WORDS: &str = "words of metadata";
-/// Whether the driver lets programs have metadata.
+/// Name of the driver's metadata support in lifted programs and witnesses.
 pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
-/// Bytes of a page of 4096 that a test run leaves to head room, packet and tail room: without
-/// `sizeof(struct xdp_frame)` in front, and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` behind.
+/// Bytes of a 4096-byte page for head room, packet and tail room in a test run. Excludes
+/// `sizeof(struct xdp_frame)` at the start and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` at
+/// the end.
 const PAGE: u16 = 4096 - 40 - 320;
 
-/// `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`.
+/// `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`, in bytes.
 const HEAD: u16 = 256 - 40;
 
-/// Room behind a packet.
+/// Room after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
-    /// Some bytes, from the first number to the second.
+    /// A number of bytes in this range, both ends included.
     Bytes(u16, u16),
-    /// Whatever a buffer of so many bytes leaves, in which head room and packet lie too.
+    /// The rest of a buffer of this size in bytes, after head room and packet.
     Buffer(u16),
-    /// None: the tail can only be cut, by at least one byte.
+    /// None: the tail can only be trimmed, by at least one byte.
     Cut,
 }
 
-/// Properties of all packets that arrive. Ranges are in bytes, with both of their ends.
+/// Properties of all arriving packets. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receive {
-    /// Lengths of packets, without frame check sequence.
+    /// Packet length without frame check sequence.
     pub length: (u16, u16),
-    /// How far the packet's start can be moved outwards where there is no metadata.
+    /// Distance by which the packet's start can move outwards if there is no metadata.
     pub head: (u16, u16),
-    /// Bytes of the packet as received that can be cut off its head, if that is limited.
+    /// Maximum number of bytes of the received packet that can be cut off its head, if limited.
     pub cut: Option<u16>,
-    /// Length of the metadata, which is part of the head room: whole words of 4 bytes.
+    /// Length of the metadata, a multiple of 4 bytes; part of the head room.
     pub metadata: (u16, u16),
-    /// Whether all drivers support metadata. Without that, `data_meta` is the byte behind `data`, and
-    /// none can be made (`xdp_set_data_meta_invalid` of `include/net/xdp.h`).
+    /// True if all drivers support metadata. Without support, `data_meta` points to the byte after
+    /// `data`, and programs cannot create metadata (`xdp_set_data_meta_invalid` of
+    /// `include/net/xdp.h`).
     pub supports_metadata: bool,
-    /// Room behind the packet.
+    /// Room after the packet.
     pub tail: TailRoom,
-    /// Whether packets may lie in several buffers, for programs in sections `xdp.frags`.
+    /// True if packets may be fragmented over several buffers, for programs in `xdp.frags`
+    /// sections.
     pub fragments: bool,
 }
 
-/// A receiving environment with a name.
+/// A named receiving environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
-    /// Its name.
+    /// Name for the command line.
     pub name: &'static str,
-    /// Its properties.
+    /// Properties of arriving packets.
     pub receive: Receive,
-    /// The devices that it describes, in a few words.
+    /// Devices with this environment, in a few words.
     pub devices: &'static str,
-    /// Files of the kernel (6.18) that its numbers are taken from.
+    /// Source files of the kernel (6.18) for the numbers.
     pub source: &'static str,
 }
 
-/// All environments that have names; the first is the default.
+/// All named environments; the first one is the default.
 pub const ENVIRONMENTS: [Environment; 5] = [
     Environment {
         name: "any",
@@ -80,7 +83,7 @@ pub const ENVIRONMENTS: [Environment; 5] = [
     },
     Environment {
         name: "native-page",
-        // The usual MTU, and an Ethernet header.
+        // The usual MTU plus an Ethernet header.
         receive: Receive { length: (ETH_HLEN, 1500 + ETH_HLEN), ..Receive::PAGE },
         devices: "drivers with one 4096-byte page for each packet, at the usual MTU",
         source: "include/uapi/linux/bpf.h (XDP_PACKET_HEADROOM), include/net/xdp.h \
@@ -88,7 +91,8 @@ pub const ENVIRONMENTS: [Environment; 5] = [
     },
     Environment {
         name: "veth",
-        // `max_mtu` of `veth_xdp_set`, with the header and a tag that `xdp_ok_fwd_dev` lets through.
+        // `max_mtu` of `veth_xdp_set`, plus the header and a VLAN tag that `xdp_ok_fwd_dev`
+        // accepts.
         receive: Receive {
             length: (0, 4096 - 320 - 258 + 4),
             supports_metadata: true,
@@ -119,8 +123,8 @@ pub const ENVIRONMENTS: [Environment; 5] = [
 ];
 
 impl Receive {
-    /// Whatever a device can do. A TUN device delivers packets of no bytes in generic mode; behind a
-    /// redirect into veth, head room and metadata are those that the sender left.
+    /// All packets that any device can deliver. A TUN device can deliver empty packets in generic
+    /// mode. After a redirect into veth, head room and metadata are those that the sender left.
     pub const ANY: Receive = Receive {
         length: (0, u16::MAX),
         head: (0, u16::MAX),
@@ -131,7 +135,7 @@ impl Receive {
         fragments: true,
     };
 
-    /// A page that a packet has to itself, with lengths from the minimum of Ethernet to the usual MTU.
+    /// One page for each packet, with lengths from the minimum of Ethernet to the usual MTU.
     pub const PAGE: Receive = Receive {
         length: (60, 1500),
         head: (HEAD, HEAD),
@@ -142,15 +146,15 @@ impl Receive {
         fragments: false,
     };
 
-    /// A test run in the kernel: a page, with all lengths that fit.
+    /// A test run in the kernel: one page, with all lengths that fit.
     pub const TEST_RUN: Receive = Receive { length: (ETH_HLEN, PAGE - HEAD), ..Receive::PAGE };
 
-    /// The environment of this name.
+    /// Returns the environment with this name.
     pub fn named(name: &str) -> Option<Receive> {
         ENVIRONMENTS.iter().find(|known| known.name == name).map(|known| known.receive)
     }
 
-    /// The longest packet that there is room for, in bytes.
+    /// Returns the maximum length of a packet that fits into the buffer, in bytes.
     pub fn longest(&self) -> u16 {
         match self.tail {
             TailRoom::Buffer(bytes) => bytes.saturating_sub(self.head.0),
@@ -158,7 +162,7 @@ impl Receive {
         }
     }
 
-    /// Returns whether all that arrives there arrives here, too, but for lengths of packets.
+    /// Returns true if all packets of `there` can also arrive here; ignores packet lengths.
     pub fn covers(&self, there: &Receive) -> bool {
         let within = |own: (u16, u16), other: (u16, u16)| own.0 <= other.0 && other.1 <= own.1;
         let tail = match (self.tail, there.tail) {
@@ -174,28 +178,29 @@ impl Receive {
             && (self.fragments || !there.fragments)
     }
 
-    /// Head room and metadata.
+    /// Returns head room and metadata.
     pub fn around(&self) -> Surroundings {
         Surroundings { head_room: self.head, metadata: self.metadata }
     }
 
-    /// The same with other lengths.
+    /// Replaces the packet lengths.
     #[must_use]
     pub fn with_length(self, least: u16, greatest: u16) -> Receive {
         Receive { length: (least, greatest), ..self }
     }
 
-    /// The same with other head room and metadata.
+    /// Replaces head room and metadata.
     #[must_use]
     pub fn with_around(self, around: Surroundings) -> Receive {
         Receive { head: around.head_room, metadata: around.metadata, ..self }
     }
 
-    /// Reads a name, numbers (`head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1`), or a
-    /// name with numbers that replace its own. What is not named is that of `any`.
+    /// Parses an environment: a name, properties
+    /// (`head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1`), or a name followed by
+    /// properties that override its own. Missing properties are those of `any`.
     ///
     /// # Errors
-    /// What is wrong, and what can be written.
+    /// The fault and the accepted forms.
     pub fn parse(text: &str) -> Result<Receive, String> {
         let mut receive = Receive::ANY;
         for (place, piece) in text.split(',').map(str::trim).enumerate() {
@@ -238,8 +243,9 @@ impl Receive {
         Ok(receive)
     }
 
-    /// What a result rests on that holds in this environment and not in any: a sentence for "exact
-    /// if ...". None if there is nothing of the kind. `name` is what the user called it.
+    /// Returns the condition of a result for this environment, as a sentence after "exact if";
+    /// `None` if the environment does not restrict packets. `name` is the user's name of the
+    /// environment.
     pub fn condition(&self, name: &str) -> Option<String> {
         let any = Receive::ANY;
         let range = |(least, greatest): (u16, u16)| match (least, greatest) {
@@ -297,7 +303,7 @@ impl Receive {
     }
 }
 
-/// Reads `N` or `A..B`.
+/// Parses `N` or `A..B`.
 fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
     let wrong = || format!("{key}={value}: write a number of bytes, or two as in {key}=0..{most}");
     let number = |text: &str| text.parse::<u16>().map_err(|_| wrong());
@@ -314,23 +320,24 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
     Ok((least, greatest))
 }
 
-/// Room in front of packets, and the metadata in it. Ranges are in bytes, with both of their ends.
+/// Head room of packets, and the metadata in it. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// How far the packet's start can be moved outwards where there is no metadata. Of packets that
-    /// leave less in a buffer, there is as much as they leave.
+    /// Distance by which the packet's start can move outwards if there is no metadata. A packet
+    /// that leaves less room in its buffer has only that much.
     pub head_room: (u16, u16),
-    /// Length of the metadata that lies in this room, right in front of the packet: whole words of 4
-    /// bytes.
+    /// Length of the metadata, a multiple of 4 bytes. Metadata is the part of the head room
+    /// directly before the packet.
     pub metadata: (u16, u16),
 }
 
 impl Surroundings {
-    /// Whatever there can be.
+    /// Any possible head room and metadata.
     pub const ANY: Surroundings =
         Surroundings { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
-    /// What holds of packets of which either holds: of arrivals over one of two ways.
+    /// Returns the ranges for packets that match one of two descriptions, such as arrivals over two
+    /// paths.
     #[must_use]
     pub fn join(self, other: Surroundings) -> Surroundings {
         let join = |a: (u16, u16), b: (u16, u16)| (a.0.min(b.0), a.1.max(b.1));
@@ -340,7 +347,7 @@ impl Surroundings {
         }
     }
 
-    /// The least and greatest number of words that metadata has.
+    /// Returns the minimum and maximum number of 4-byte words of metadata.
     pub(super) fn words(self) -> (u64, u64) {
         let (least, most) = self.metadata;
         let most = most.min(MAX_METADATA) / 4;

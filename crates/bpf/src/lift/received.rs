@@ -1,4 +1,4 @@
-//! Where the packet is: its ends, which the context holds, and where the device received it.
+//! Position of the packet: its ends, which the context contains, and its start on arrival.
 
 use slowpath_ir::{Emit, Operand, Reg};
 
@@ -7,7 +7,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// A packet address from the context.
+    /// Loads a packet address from the context.
     pub fn context_pointer(&mut self, field: u64) -> Operand {
         let base = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(base, word(field));
@@ -15,7 +15,7 @@ impl Lifter<'_> {
         self.ir.emit.zero_extend(low, 64)
     }
 
-    /// Writes a packet address to the context.
+    /// Stores a packet address in the context.
     pub fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
         let base = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(base, word(field));
@@ -23,12 +23,14 @@ impl Lifter<'_> {
         self.ir.emit.store(address, low);
     }
 
-    /// The first byte of the packet as the device received it, which its room is counted from.
+    /// Returns the address of the first byte of the packet as received; head and tail room are
+    /// relative to it.
     pub fn received(&mut self) -> Operand {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }
 
-    /// The register that holds it, where packets are sent to other devices.
+    /// Returns the register with the address of the received packet, for packets that are sent to
+    /// other devices.
     pub fn received_register(&mut self) -> Reg {
         self.ir.start("packet as received", 64, StartValue::Packet)
     }

@@ -1,37 +1,37 @@
-//! What the lifter knows of registers before each instruction, for code generators: kinds of
-//! pointers, which a device driver learns from the kernel's verifier.
+//! Abstract values of registers before each instruction, for code generators: kinds of pointers,
+//! which device drivers otherwise learn from the kernel's verifier.
 //!
-//! An instruction that several calls reach has a value for each of them; [`Registers::before`] says
-//! what holds for all. Ranges of numbers are not known here.
+//! An instruction that several calls reach has one value for each call; [`Registers::before`]
+//! returns their join. Ranges of numbers are not tracked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
-/// What is known of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
-/// piece of one path through the program that nothing jumps into: what is known in one stretch holds
-/// together.
+/// Abstract values of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
+/// piece of one path through the program without jump targets inside. All values of one stretch
+/// belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
-/// What is known before one instruction in one stretch.
+/// Abstract values before one instruction in one stretch.
 #[derive(Clone, Debug)]
 struct Instance {
     frame: FrameId,
     stretch: u32,
-    /// How many frames are around.
+    /// Number of frames around this one.
     depth: u8,
     known: [AbstractValue; 11],
 }
 
-/// Where a pointer points, in bytes from the start of an element or from the frame pointer.
+/// Offset of a pointer in bytes, from the start of an element or from the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
-    /// Always here.
+    /// This offset on all paths.
     Constant(i64),
-    /// At several constant places, of which this is one.
+    /// One of several constant offsets, of which this is one.
     OneOf(i64),
-    /// Anywhere.
+    /// Any offset.
     Unknown,
 }
 
@@ -50,11 +50,10 @@ impl Offset {
     }
 }
 
-/// What is known of a register.
+/// Abstract value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
-    /// Nothing that can be told in one word: a number, a pointer that nobody may tracking, or
-    /// different kinds of things on different paths.
+    /// No known kind: a number, an unsupported pointer, or different kinds on different paths.
     Other,
     /// This number.
     Constant(u64),
@@ -67,25 +66,25 @@ pub enum RegisterValue {
     Packet,
     /// The packet's end.
     PacketEnd,
-    /// A map, by its number in [`crate::Object::maps`].
+    /// A map, by index in [`crate::Object::maps`].
     Map(u32),
     /// An address in an element of a map, or null.
     MapValue {
-        /// The map's number.
+        /// Index of the map.
         map: u32,
-        /// Where in it.
+        /// Offset in the element.
         offset: Offset,
     },
     /// An address in the object's global data.
     Data {
-        /// The map's number.
+        /// Index of the map.
         map: u32,
     },
     /// An address in a stack frame.
     Stack {
-        /// Whether it is the frame of a caller.
+        /// True for the frame of a caller.
         caller: bool,
-        /// Where in it.
+        /// Offset from the frame pointer.
         offset: Offset,
     },
 }
@@ -130,13 +129,13 @@ impl RegisterValue {
     }
 }
 
-/// What is known of the registers of a program before each of its instructions; instructions that
-/// cannot be reached have none.
+/// Abstract values of the registers of a program before each instruction. Unreachable instructions
+/// have none.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
-    /// By slot.
+    /// Values by slot.
     slots: BTreeMap<usize, Vec<Instance>>,
-    /// First slots of the functions that call a function, by depth of the stack that they reach.
+    /// For each frame: first slot of its function, and frame of the caller.
     frames: Vec<(usize, Option<FrameId>)>,
 }
 
@@ -151,12 +150,12 @@ impl Registers {
         Registers { slots, frames }
     }
 
-    /// Whether the instruction at a slot can be reached.
+    /// Returns true if the instruction at a slot can be reached.
     pub fn is_reached(&self, slot: usize) -> bool {
         self.slots.contains_key(&slot)
     }
 
-    /// What is known of a register, `r0` to `r10`, before the instruction at a slot.
+    /// Returns the value of register `r0` to `r10` before the instruction at a slot.
     pub fn before(&self, slot: usize, register: u8) -> RegisterValue {
         let Some(instances) = self.slots.get(&slot) else { return RegisterValue::Other };
         let values = instances.iter().map(|instance| {
@@ -166,8 +165,8 @@ impl Registers {
         values.reduce(RegisterValue::join).unwrap_or(RegisterValue::Other)
     }
 
-    /// All places in an element that a register may point to, in bytes; none if one of them is not
-    /// constant.
+    /// Returns all offsets in a map element that a register may point to, in bytes; `None` if one
+    /// of them is not constant.
     pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
         let instances = self.slots.get(&slot)?.iter();
         let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {
@@ -177,8 +176,9 @@ impl Registers {
         instances.map(offset).collect()
     }
 
-    /// The distance in bytes from the first to the second of two pointers into the packet, each a
-    /// slot and a register before it, if it is the same constant in all stretches with both.
+    /// Returns the distance in bytes from the first to the second of two pointers into the packet.
+    /// Each pointer is a register before the instruction at a slot. `None` unless the distance is
+    /// the same constant in all stretches that contain both.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
         let packet =
@@ -187,7 +187,7 @@ impl Registers {
                 _ => None,
             };
         let distances = a.iter().filter_map(|first_at| {
-            // What is known in one stretch is of the same run.
+            // Values of one stretch belong to the same run.
             let together = |other: &&Instance| {
                 (other.frame, other.stretch) == (first_at.frame, first_at.stretch)
             };
@@ -207,15 +207,15 @@ impl Registers {
         }
     }
 
-    /// The first slots of the functions whose stack frames a pointer before an instruction may point
-    /// into, with the offset in bytes from that frame's pointer where it is constant.
+    /// Returns the stack frames that a pointer before an instruction may point into. Each is the
+    /// first slot of its function, with the offset in bytes from its frame pointer if constant.
     pub fn stack_frames(&self, slot: usize, register: u8) -> Vec<(usize, Option<i64>)> {
         let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
         let place = |instance: &Instance| {
             let known = instance.known.get(usize::from(register));
             let Some(&AbstractValue::Frame { depth: of, offset }) = known else { return None };
             let mut frame = instance.frame;
-            // From the frame of the instruction outwards to the one that is pointed into.
+            // Walk from the frame of the instruction to the frame that contains the target.
             for _ in of..instance.depth {
                 frame = self.frames.get(frame)?.1?;
             }

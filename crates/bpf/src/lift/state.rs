@@ -1,4 +1,4 @@
-//! What is known while lifting: abstract values, and abstract states made of them.
+//! Abstract interpretation while lifting: abstract values and abstract states.
 
 pub(super) mod abstract_state;
 pub(super) mod accessed;

@@ -1,4 +1,4 @@
-//! What is supported, as a document.
+//! Documentation of what the lifter supports.
 
 pub(super) mod guarantees;
 pub(super) mod matrix;

@@ -1,10 +1,10 @@
-//! What functions find on their stacks: programs with privileges may read bytes that they have not
-//! written (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
+//! Uninitialised stack bytes: privileged programs may read stack bytes that they have not written
+//! (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
 //!
-//! The frame of a function lies where other calls had theirs, and the kernel's own. So whatever is
-//! read there before it is written is anything, at every call. Which bytes that are is found by
-//! lifting the program once, see [`super::maps::uses`]; programs that read only what they have written
-//! need nothing.
+//! A function's frame reuses memory of earlier calls and of the kernel. So a byte that is read
+//! before it is written has an unknown value, a new one at every call. A first lifting of the
+//! program determines these bytes, see [`super::maps::uses`]. Other programs need no second lifting
+//! for this reason.
 
 use slowpath_ir::{Emit, Operand, Reading};
 
@@ -16,7 +16,7 @@ use crate::lift::state::frame_bytes::{FrameBytes, all};
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Notes that bytes are read behind an address of which this is known.
+    /// Records a read of bytes behind an address with this abstract value.
     pub(super) fn note_read(&mut self, address: AbstractValue, bytes: u64) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -40,7 +40,7 @@ impl Lifter<'_> {
         self.note_uninit(frame, unwritten);
     }
 
-    /// The frame of this depth that the current one is in.
+    /// Returns the active frame of this depth.
     fn frame_at(&self, depth: u8) -> Option<FrameId> {
         let mut id = self.at.frame;
         while self.frames.get(id).depth != depth {
@@ -49,7 +49,7 @@ impl Lifter<'_> {
         Some(id)
     }
 
-    /// Notes what a call of a helper may read of stack frames through its arguments.
+    /// Records the stack bytes that a helper call may read through its arguments.
     pub(super) fn note_stack_arguments(&mut self, number: i32) {
         for register in 1..6 {
             let known = self.state.regs[usize::from(register)];
@@ -62,7 +62,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// How many bytes a helper reads behind an argument, if that is known.
+    /// Returns the number of bytes that a helper reads behind an argument, if known.
     fn read_through(&self, number: i32, register: u8) -> Option<u64> {
         let map = || match self.state.regs[1] {
             AbstractValue::Map(map) => self.object.maps.get(map as usize),
@@ -75,17 +75,17 @@ impl Lifter<'_> {
             (helper::MAP_UPDATE_ELEM, 3) | (helper::MAP_PUSH_ELEM, 2) => {
                 map().map(|map| map.value_size.into())
             }
-            // They write there.
+            // These helpers write to the buffer.
             (helper::MAP_POP_ELEM | helper::MAP_PEEK_ELEM, 2) | (helper::XDP_LOAD_BYTES, 3) => {
                 Some(0)
             }
-            // The callback reads.
+            // Only the callback reads.
             (helper::FOR_EACH_MAP_ELEM | helper::LOOP, _) => Some(0),
             _ => None,
         }
     }
 
-    /// The frame of a function that begins is what others have left.
+    /// Assigns unknown values to the uninitialised bytes that a function reads, at its start.
     pub(super) fn draw_uninit(&mut self, unit: UnitId, function: usize, depth: u8) {
         let Some(bytes) = self.uninit(unit, function) else { return };
         self.ir.enter(depth);

@@ -1,4 +1,4 @@
-//! Limits of the kernel on how often blocks run, by the instruction that each is about.
+//! Limits of the kernel on the number of visits of a block, by instruction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,14 +6,15 @@ use slowpath_ir::{BlockId, VisitLimit};
 
 use crate::lift::frame::ProgramPoint;
 
-/// A block that has been lifted, or the point where one begins.
+/// A lifted block, or the point where one begins.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum Place {
     Block(BlockId),
     Point(ProgramPoint),
 }
 
-/// Most runs of a block since another block ran, and the kernel feature that sets it.
+/// Maximum number of visits of a block since another block was visited, and the kernel feature that
+/// imposes it.
 #[derive(Clone, Debug)]
 pub(in crate::lift) struct Limit {
     pub block: Place,
@@ -23,17 +24,17 @@ pub(in crate::lift) struct Limit {
     pub condition: Option<String>,
 }
 
-/// Limits by the instruction that they are about; blocks are lifted again, and the last time counts.
+/// Limits by instruction; if a block is lifted several times, the last limit counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);
 
 impl VisitLimits {
-    /// Sets the limit that an instruction stands for.
+    /// Sets the limit that an instruction imposes.
     pub fn set(&mut self, at: ProgramPoint, limit: Limit) {
         self.0.insert(at, limit);
     }
 
-    /// The limits, once all blocks have numbers.
+    /// Returns the limits, after all blocks have numbers.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {
             Place::Block(id) => Some(id),

@@ -1,5 +1,5 @@
-//! How often the kernel lets blocks run, whatever the program says: rounds of `bpf_loop`
-//! (`kernel/bpf/bpf_iter.c`), the counter of `may_goto` (`do_misc_fixups` of
+//! Limits of the kernel on loops, independent of the program: iterations of `bpf_loop`
+//! (`kernel/bpf/bpf_iter.c`) and the counter of `may_goto` (`do_misc_fixups` of
 //! `kernel/bpf/verifier.c`).
 
 use crate::insn::helper::LOOP;
@@ -7,12 +7,12 @@ use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::Lifter;
 use crate::lift::visit_limits::{Limit, Place};
 
-/// `BPF_MAX_LOOPS`: rounds of `bpf_loop`, and of `may_goto` in one call of a function.
+/// `BPF_MAX_LOOPS`: iterations of `bpf_loop`, and jumps of `may_goto` in one function call.
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
-    /// The call of a helper that calls back at most `rounds` times is being lifted. The test behind
-    /// the last round is one run more.
+    /// Limits the loop of a helper that calls a function at most `rounds` times. The final test of
+    /// the loop is an additional visit.
     pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, rounds: u64) {
         let by = if number == LOOP { "bpf_loop" } else { "bpf_for_each_map_elem" };
         let limit = Limit {
@@ -25,8 +25,8 @@ impl Lifter<'_> {
         self.visit_limits.set(at, limit);
     }
 
-    /// A `may_goto` is being lifted. Every call of a function starts the counter anew, and the run
-    /// that finds it used up is one more.
+    /// Limits a `may_goto`. Every function call resets the counter; the visit that finds it
+    /// exhausted is an additional one.
     pub fn limit_may_goto(&mut self, at: ProgramPoint) {
         let function = self.frames.get(at.frame).function;
         let entry = ProgramPoint { frame: at.frame, slot: function, phase: Phase::Start };

@@ -1,7 +1,8 @@
-//! Walks over a program: which blocks there are, and what is known where they begin.
+//! Walks over a program: they select blocks and compute the abstract state at their start.
 //!
-//! [`fixpoint`] makes the lifted program: one state for each block. [`explore`] follows single paths, as
-//! the kernel's verifier does, and makes no blocks. Both use [`super::block`] only.
+//! [`fixpoint`] creates the lifted program, with one state for each block. [`explore`] follows
+//! single paths, as the kernel's verifier does, and creates no blocks. Both use only
+//! [`super::block`].
 
 pub(super) mod explore;
 pub(super) mod fixpoint;

@@ -1,4 +1,4 @@
-//! Maps of the objects in `tests/data`.
+//! Tests of map definitions in the objects of `tests/data`.
 
 use super::*;
 use crate::Object;

@@ -1,4 +1,4 @@
-//! Objects of `tests/data`: programs, calls, maps, data, lines.
+//! Tests with the objects of `tests/data`: programs, calls, maps, data, lines.
 
 use super::*;
 use crate::ObjectError;
@@ -194,8 +194,8 @@ fn names_of_sections_tell_types() {
     assert_eq!(of("2/1"), ProgramKind::Unknown);
 }
 
-/// The legacy object, with one instruction of the section `prog` (it starts behind the ELF header)
-/// replaced.
+/// Replaces an instruction of the section `prog` of the legacy object; returns the error of
+/// linking. The section starts after the ELF header.
 fn with_insn(slot: usize, bytes: [u8; 8]) -> String {
     let mut data = LEGACY.to_vec();
     data[64 + slot * 8..][..8].copy_from_slice(&bytes);
@@ -231,7 +231,7 @@ fn faults_of_programs_name_section_and_instruction() {
 
 #[test]
 fn a_relocation_without_type_stays_unresolved_and_is_not_dropped() {
-    // Clears the type of the first entry of the relocations of `xdp/main`.
+    // Clear the relocation type of the first entry for `xdp/main`.
     let read_u64 =
         |at: usize| u64::from_le_bytes(FEATURES[at..at + 8].try_into().expect("8 bytes"));
     let read_u16 = |at: usize| u16::from_le_bytes([FEATURES[at], FEATURES[at + 1]]);

@@ -1,7 +1,7 @@
 //! Queues and stacks (`kernel/bpf/queue_stack_maps.c`).
 //!
-//! Elements are numbered as they come: those that are there at the start from 0 on, oldest first.
-//! The numbers of the oldest and of the next one to come are tracked.
+//! Elements are numbered in the order of insertion: those present at the start from 0 on, oldest
+//! first. The lifted program tracks the numbers of the oldest and of the next element.
 
 use slowpath_ir::{Emit, Operand, Reading, Reg};
 
@@ -17,14 +17,14 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Flag of a push: the oldest element makes room.
+/// Push flag: a full queue drops its oldest element.
 const BPF_EXIST: u64 = 2;
 
-/// Where a queue begins and ends.
+/// Bounds of a queue.
 struct Ends {
     /// Number of the oldest element.
     oldest: Reg,
-    /// Number that the next element gets.
+    /// Number of the next element to be pushed.
     next: Reg,
 }
 
@@ -34,7 +34,7 @@ impl Lifter<'_> {
         let oldest = self.ir.start_zero(&format!("{name}.oldest"), 64);
         let next = self.ir.extra(&format!("{name}.next"), 64);
         if self.finds_any_element(map) {
-            // Only how many there are matters.
+            // After changes by other CPUs, only the number of elements matters.
             let what = format!("elements in {name}");
             let emit = &mut self.ir.emit;
             let count = emit.draw(&what, Reading::Number, 64, map.def.max_entries.into());
@@ -44,7 +44,7 @@ impl Lifter<'_> {
         Ends { oldest, next }
     }
 
-    /// The map of a call on a queue; maps out of maps of maps are not tracked.
+    /// Returns the map of a call on a queue. Queues inside maps of maps are not supported.
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));
@@ -57,8 +57,8 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room, unless the oldest
-/// element makes room (`BPF_EXIST`).
+/// `bpf_map_push_elem(map, value, flags)`: 0, or an error if the queue is full. With `BPF_EXIST`, a
+/// full queue drops its oldest element.
 pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.queue(at, "nothing can be pushed to")?;
     let (value, flags) = (lifter.ir.value(2), lifter.ir.value(3));
@@ -86,13 +86,13 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// `bpf_map_pop_elem(map, value)`: the oldest element of a queue, the newest of a stack; without
-/// one an error, and the value is cleared.
+/// `bpf_map_pop_elem(map, value)`: removes the oldest element of a queue, the newest of a stack. If
+/// the map is empty, returns an error and clears the value.
 pub(super) fn pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, true)
 }
 
-/// `bpf_map_peek_elem(map, value)`: the same, and the element stays.
+/// `bpf_map_peek_elem(map, value)`: as `bpf_map_pop_elem`, but does not remove the element.
 pub(super) fn peek(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, false)
 }

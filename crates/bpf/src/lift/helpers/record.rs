@@ -1,13 +1,13 @@
-//! The calls that a run makes, in order, with what they are given: for comparing two programs.
+//! Record of the calls of a run, in order and with their arguments, for comparing two programs.
 //!
-//! A call of a helper whose effect is not all in the packet and in maps leaves its number and its
-//! arguments in a region of their own ([`crate::lift::Layout::calls`]), and of memory that it reads
-//! the content. Nothing is left of calls whose effect shows elsewhere, and of those that only ask
-//! for the time, a random number, or where the program runs. A call of which not all is known that
-//! it reads makes the run rely on it ([`slowpath_ir::Op::Rely`]), with a sentence that says so.
+//! A helper may have effects outside the packet and the maps. Its calls store their number, their
+//! arguments and the memory that they read in a separate region ([`crate::lift::Layout::calls`]).
+//! Other calls are not recorded, and neither are queries of the time, of a random number, or of the
+//! CPU. If not all memory that a call reads is known, the run relies on the call being equal
+//! ([`slowpath_ir::Op::Rely`]); a sentence states this.
 //!
-//! Atomic operations on memory that others see leave what they do, too: a load and a store are
-//! something else.
+//! Atomic operations on shared memory are recorded as well, because a separate load and store would
+//! not be equivalent.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -20,36 +20,36 @@ use crate::lift::lifter::Lifter;
 use crate::lift::linked_code;
 use crate::lift::state::value::AbstractValue;
 
-/// Most bytes behind a pointer that are recorded.
+/// Maximum number of bytes that are recorded behind a pointer.
 const MOST: u32 = 512;
 
-/// An argument, by the number of its register.
+/// A recorded argument, by register number.
 #[derive(Clone, Copy)]
 enum Argument {
     /// The low 32 bits.
     Low(u8),
-    /// All 64 bits: numbers, maps, addresses in maps and of objects of the kernel.
+    /// All 64 bits: a number, a map, or the address of a map value or kernel object.
     Whole(u8),
-    /// So many bytes behind an address.
+    /// This many bytes at the address in the register.
     Bytes(u8, u32),
-    /// As many bytes behind an address as another register says.
+    /// Bytes at the address in the first register; the second has their number.
     Sized(u8, u8),
 }
 
 use Argument::{Bytes, Low, Sized, Whole};
 
-/// What is left of a call.
+/// Recorded part of a call.
 enum Recorded {
     /// Nothing.
     Not,
-    /// Its number and these arguments.
+    /// The helper's number and these arguments.
     With(&'static [Argument]),
-    /// Its effect is not known.
+    /// Unknown: the effect of the call is not modelled.
     Unknown,
 }
 
-/// Helpers that are recorded, with what they are given, by name; `struct bpf_func_proto` of each
-/// (Linux 6.18).
+/// Recorded helpers with their arguments, sorted by number (`struct bpf_func_proto` of each helper,
+/// Linux 6.18).
 #[rustfmt::skip]
 const RECORDED: &[(i32, &[Argument])] = &[
     (helper::TAIL_CALL, &[Whole(2), Low(3)]),
@@ -80,15 +80,15 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// The format of what is printed.
+/// Format argument of the print helpers.
 const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
-/// The register with the first argument of `bpf_trace_printk` behind its format.
+/// Register of the first `bpf_trace_printk` argument after the format.
 const FIRST_PRINTED: u8 = 3;
-/// How many there can be.
+/// Maximum number of `bpf_trace_printk` arguments after the format.
 const PRINTED: usize = 3;
 
-/// Helpers whose effect is all in the packet and in maps, and those without effect whose result
-/// depends on nothing that they are given.
+/// Helpers that need no record: their effects are all in the packet and in maps, or they have none
+/// and their result does not depend on arguments.
 const UNRECORDED: &[i32] = &[
     helper::KTIME_GET_NS,
     helper::GET_PRANDOM_U32,
@@ -125,14 +125,14 @@ fn recorded(number: i32) -> Recorded {
 }
 
 impl Lifter<'_> {
-    /// Records a call of a helper that is about to be lifted, if calls are recorded.
+    /// Records the helper call that is about to be lifted, if calls are recorded.
     pub(super) fn record_call(&mut self, number: i32) -> Result<(), Cause> {
         if !self.options.records_calls {
             return Ok(());
         }
         if let helper::MAP_LOOKUP_ELEM | helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM = number
         {
-            // Maps that evict note which elements were used last.
+            // LRU maps track which elements were used last.
             let map = self.map_in(1)?;
             if map.evicts() {
                 let key = map.def.key_size;
@@ -162,7 +162,7 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Records what `bpf_trace_printk` prints, of at most three arguments.
+    /// Records the output of `bpf_trace_printk`: its format and at most three arguments.
     fn record_printed(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_printk");
         let Some(format) = self.constant_format() else { return self.record_open_format(NUMBER) };
@@ -172,7 +172,7 @@ impl Lifter<'_> {
             let all = with_registers.map(|(register, asked)| match asked {
                 Asked::Value => Some(Whole(register)),
                 Asked::Behind(bytes) => Some(Bytes(register, bytes)),
-                // The same address has the same text, where nothing is ever written.
+                // In constant data, equal addresses have equal text.
                 Asked::Text => self.constant_data(register).map(|_| Whole(register)),
             });
             all.collect()
@@ -183,7 +183,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// The same with a format that is not constant data: on the stack, mostly.
+    /// Records the output of `bpf_trace_printk` if the format is not constant data; usually, it is
+    /// on the stack.
     fn record_open_format(&mut self, number: i32) {
         let size = self.constant_size(2).ok().filter(|&size| size <= MOST);
         let Some(size) = size else { return self.rely_on_equal(&linked_code::name(number)) };
@@ -218,7 +219,7 @@ impl Lifter<'_> {
         self.leave_words(&words);
     }
 
-    /// Records what `bpf_trace_vprintk` prints, if that is numbers and addresses, all in an array.
+    /// Records the output of `bpf_trace_vprintk`, if the array contains only numbers and addresses.
     fn record_printed_array(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_vprintk");
         let asked = self.constant_format().and_then(asked);
@@ -230,19 +231,19 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records an atomic operation on memory of which this is known.
+    /// Records an atomic operation. `place` is the abstract value of the address.
     pub(in crate::lift) fn record_atomic(
         &mut self,
         insn: Insn,
         address: Operand,
         place: AbstractValue,
     ) {
-        /// No helper has this number.
+        /// Marks an atomic operation; no helper has this number.
         const ATOMIC: u64 = 1 << 32;
         if !self.options.records_calls || matches!(place, AbstractValue::Frame { .. }) {
             return;
         }
-        // The operation, without registers.
+        // The encoded operation without its register numbers.
         let bytes = encode(&[insn]);
         let [opcode, _, _, _, rest @ ..] = bytes.as_slice() else { return };
         let operation =
@@ -250,14 +251,15 @@ impl Lifter<'_> {
         self.leave_words(&[word(ATOMIC), word(operation), address]);
     }
 
-    /// Notes that what a call does is not recorded.
+    /// Makes the run rely on equal effects and results of a call that is not recorded.
     pub(in crate::lift) fn rely_on_equal(&mut self, name: &str) {
         if self.options.records_calls {
             self.rely(Operand::constant(1, 1), not_compared(name));
         }
     }
 
-    /// What `bpf_perf_event_output` copies of the packet is not recorded.
+    /// Makes the run rely on `bpf_perf_event_output` copying no packet bytes, because they are not
+    /// recorded.
     fn rely_on_no_packet(&mut self) {
         /// `BPF_F_CTXLEN_MASK`.
         const LENGTH: u64 = 0xf_ffff << 32;
@@ -291,7 +293,7 @@ impl Lifter<'_> {
         self.leave_words(&words);
     }
 
-    /// Leaves words behind those of the calls before.
+    /// Appends words to the record.
     fn leave_words(&mut self, words: &[Operand]) {
         let Some(region) = self.ir.calls else { return };
         let base = self.ir.base(region);
@@ -321,7 +323,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// As many bytes as another register says, if they are in a small buffer.
+    /// Records the bytes of a small buffer, up to the number in another register.
     fn record_some(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
         let Some(most) = self.room_at(register).filter(|&most| most <= MOST) else {
             self.rely_on_equal(&linked_code::name(number));
@@ -346,7 +348,7 @@ mod tests {
     use super::*;
     use crate::lift::helpers::table::{HELPERS, Lift};
 
-    /// Helpers whose calls cannot be compared, so that a path with one is not proved.
+    /// Helpers without a record; paths that call them cannot be proved equivalent.
     const NOT_COMPARED: [&str; 2] = ["bpf_probe_read_kernel", "bpf_snprintf"];
 
     #[test]

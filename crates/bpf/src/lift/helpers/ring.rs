@@ -1,5 +1,5 @@
-//! Ring buffers (`kernel/bpf/ringbuf.c`). How full one is is up to who reads it; what is larger than
-//! it never fits.
+//! Ring buffers (`kernel/bpf/ringbuf.c`). The fill level depends on the reader in user space.
+//! Records larger than the ring never fit.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
 
@@ -22,11 +22,12 @@ impl Lifter<'_> {
         Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
     }
 
-    /// How many bytes a ring has: a power of two, and no less than a page, whose size is the machine's.
+    /// Returns the size of a ring in bytes: a power of two, and at least one page; the page size
+    /// depends on the machine.
     fn ring_size(&mut self, map: &MapOperand) -> Operand {
-        /// The exponents of sizes of pages.
+        /// Smallest and largest binary logarithm of the page size.
         const PAGES: (u32, u32) = (12, 16);
-        /// No ring is larger (`RINGBUF_MAX_DATA_SZ` of 64-bit machines).
+        /// Binary logarithm of the maximum ring size (`RINGBUF_MAX_DATA_SZ` of 64-bit machines).
         const LARGEST: u32 = 36;
         let least = match map.def.max_entries {
             0 => 0,
@@ -46,11 +47,12 @@ impl Lifter<'_> {
         self.ir.emit.binary(BinaryOp::Shl, word(1), exponent)
     }
 
-    /// Whether there is no room for a record of so many bytes (`__bpf_ringbuf_reserve`).
+    /// Returns the condition that a record of `size` bytes does not fit (`__bpf_ringbuf_reserve`).
     fn no_room_for(&mut self, map: &MapOperand, size: Operand) -> Operand {
-        /// Loaders make rings as large as a page, whose size is the machine's.
+        /// Largest page size in bytes; loaders round rings up to a page.
         const LARGEST_PAGE: u64 = 1 << 16;
-        /// Bytes that a record has beside its content: its header, and one word always stays free.
+        /// Bytes that a record needs beside its content: its header, and one word that always stays
+        /// free.
         const MORE: u64 = 16;
         let room = format!("room in {}", map.def.name);
         let full = self.ir.emit.coin(&room, &["yes", "no"]);
@@ -64,9 +66,10 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_ringbuf_query(map, flags)`: what a reader and other CPUs change is anything; the size is not.
+/// `bpf_ringbuf_query(map, flags)`: the size of the ring, or an unknown value that the reader and
+/// other CPUs change.
 pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`; behind them the positions of reader and writers.
+    /// `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`; then the positions of consumer and producer.
     const AVAIL_DATA: u64 = 0;
     const RING_SIZE: u64 = 1;
     const POSITIONS: [u64; 2] = [2, 3];
@@ -91,9 +94,9 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// `bpf_ringbuf_reserve(map, size, flags)`: null, or room for a record with any content.
+/// `bpf_ringbuf_reserve(map, size, flags)`: null, or a record with unknown content.
 pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Distance between records: more than the kernel hands out at once.
+    /// Binary logarithm of the distance between records: more than the kernel reserves at once.
     const RECORD_BITS: u64 = 26;
     let map = lifter.ring()?;
     lifter.call_cost(at, None);
@@ -116,7 +119,8 @@ pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error for want of room or for flags.
+/// `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error if the ring is full or the flags
+/// are invalid.
 pub(super) fn output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
     const FLAGS: u64 = 3;

@@ -1,5 +1,4 @@
-//! Helpers that ask where packets go: devices, routes, neighbours (`net/core/filter.c` of Linux
-//! 6.18).
+//! Helpers that query devices, routes and neighbours (`net/core/filter.c` of Linux 6.18).
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
@@ -11,10 +10,10 @@ use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Greatest number of a device, and greatest MTU.
+/// Maximum interface index and MTU.
 const INT_MAX: u64 = i32::MAX as u64;
 
-/// `bpf_redirect(ifindex, flags)`: no flag is known to XDP.
+/// `bpf_redirect(ifindex, flags)`: XDP accepts no flags.
 pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let flags = lifter.ir.value(2);
@@ -26,11 +25,11 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
 }
 
 /// `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)` (`bpf_xdp_check_mtu`): compares the
-/// packet, or `*mtu_len` if it is not zero, with the MTU of a device, and writes the MTU. The MTU
-/// and the length of the device's link layer header are anything; a device may not exist, but for
-/// the one that the packet comes from, which is number zero.
+/// packet length, or `*mtu_len` if it is not zero, with the MTU of a device, and writes the MTU.
+/// The MTU and the length of the device's link layer header are unknown. Any device but the
+/// receiving one (index 0) may not exist.
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `hard_header_len` of `struct net_device` has 16 bits.
+    /// Upper bound on `hard_header_len` of `struct net_device`, which has 16 bits.
     const HEADER_MAX: u64 = u16::MAX as u64;
     /// `BPF_MTU_CHK_RET_FRAG_NEEDED`.
     const FRAG_NEEDED: u64 = 1;
@@ -66,7 +65,7 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     Ok(())
 }
 
-/// Offsets in `struct bpf_fib_lookup` (`uapi/linux/bpf.h`), and its size, in bytes.
+/// Offsets in `struct bpf_fib_lookup` (`uapi/linux/bpf.h`) and its size, in bytes.
 mod fib {
     pub const FAMILY: u64 = 0;
     pub const MTU_RESULT: u64 = 6;
@@ -100,9 +99,8 @@ const NO_NEIGH: u64 = 7;
 const FRAG_NEEDED: u64 = 8;
 const NO_SRC_ADDR: u64 = 9;
 
-/// `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of
-/// `BPF_FIB_LKUP_RET_*` or an error. Whether there is a route is not the program's to know; what the
-/// call writes depends on how far it gets.
+/// `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of `BPF_FIB_LKUP_RET_*`
+/// or an error. The routing table is unknown. The written fields depend on how far the lookup gets.
 pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_FIB_LOOKUP_MASK`.
     const FLAGS: u64 = 0x3f;
@@ -121,7 +119,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     let family = emit.load(family, 1);
     let v4 = emit.eq(family, Operand::constant(8, AF_INET));
     let v6 = emit.eq(family, Operand::constant(8, AF_INET6));
-    // A kernel may be without IPv6.
+    // The kernel may be built without IPv6.
     let missing = lifter.error_of(&[0, -ENODEV]);
     let missing6 = lifter.error_of(&[0, -ENODEV, -EAFNOSUPPORT]);
     let last = CODES.len() as u64 - 1;
@@ -132,7 +130,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     let error = emit.select(invalid, errno(EINVAL), error);
     let fine = emit.eq(error, word(0));
     let result = emit.select(fine, code, error);
-    // There is nothing to write to in a smaller structure.
+    // A smaller structure always gives an error, and nothing is written.
     let shorter = matches!(lifter.state.regs[3], AbstractValue::Const(size) if size < fib::SIZE);
     if !shorter {
         write_route(lifter, params, (fine, code), (v4, flags));
@@ -142,8 +140,8 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     Ok(())
 }
 
-/// What a look-up that is `fine` and ends with `code` writes to its parameters, for addresses of IPv4
-/// and with these flags.
+/// Writes the results of a lookup to its parameters. The lookup succeeds if `fine` is set, and
+/// returns `code`; `v4` is set for IPv4 addresses.
 fn write_route(
     lifter: &mut Lifter<'_>,
     params: Operand,
@@ -173,7 +171,7 @@ fn write_route(
     lifter.number_if(found, at, (4, INT_MAX), "params->ifindex");
     let at = place(lifter, fib::RT_METRIC);
     lifter.havoc_if(found, at, 4, "params->rt_metric");
-    // The gateway: of an IPv4 route, it may be one of IPv6.
+    // The gateway of an IPv4 route can have an IPv6 address.
     let gateway6 = lifter.ir.emit.coin("family of the gateway", &["the route's", "IPv6"]);
     let emit = &mut lifter.ir.emit;
     let change = emit.and(v4, gateway6);
@@ -199,7 +197,8 @@ fn write_route(
     lifter.havoc_if(sourced, at, 4, "params->ipv4_src");
     let at = place(lifter, fib::SRC + 4);
     lifter.havoc_if(sourced6, at, 12, "params->ipv6_src");
-    // The number of the table is taken out before the look-up; no VLAN is told at its end.
+    // The kernel clears the table number before the lookup, and the VLAN fields in the same bytes
+    // on success.
     let at = place(lifter, fib::VLAN);
     let looked = lifter.ir.emit.coin("whether a table was asked", &["no", "yes"]);
     let emit = &mut lifter.ir.emit;

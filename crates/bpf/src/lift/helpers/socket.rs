@@ -1,4 +1,4 @@
-//! Helpers that hand out objects of the kernel to read: sockets, connections, flows.
+//! Helpers that return kernel objects for reading: sockets, connections, flows.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
@@ -9,21 +9,23 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Distance between objects: more than any has bytes.
+/// Binary logarithm of the distance between objects: more than the size of any object.
 const OBJECT_BITS: u64 = 16;
 
-/// A helper that returns null or an object with any content, which the program does not write.
+/// A helper that returns null or an object with unknown content, which the program does not write
+/// to.
 pub(super) fn object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     hand_out(lifter, None);
     Ok(())
 }
 
-/// `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its relatives (`bpf_sk_lookup` of
-/// `net/core/filter.c`, Linux 6.18): null for flags, for a tuple of neither IPv4 nor IPv6, and for
-/// what is no number of a name space; else null, or a socket with any content.
+/// `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its variants (`bpf_sk_lookup` of
+/// `net/core/filter.c`, Linux 6.18). Returns null if flags are set, if the tuple is neither IPv4
+/// nor IPv6, or if the network namespace is invalid. Otherwise returns null or a socket with
+/// unknown content.
 pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Sizes of `struct bpf_sock_tuple` for the two.
+    /// Sizes of `struct bpf_sock_tuple` for IPv4 and IPv6.
     const TUPLES: [u64; 2] = [12, 36];
     lifter.call_cost(at, None);
     let (size, space) = (lifter.ir.value(3), lifter.ir.value(4));
@@ -33,7 +35,7 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     let [v4, v6] = TUPLES.map(|bytes| emit.eq(size, Operand::constant(32, bytes)));
     let family = emit.or(v4, v6);
     let no_flags = emit.eq(flags, word(0));
-    // The caller's, if the low half is negative.
+    // A negative 32-bit number selects the namespace of the device.
     let callers = emit.extract(space, 31, 1);
     let number = emit.ult(space, word(1 << 31));
     let exists = emit.or(callers, number);
@@ -43,8 +45,8 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// Returns an object that no call has returned before, or null: always null where it is not
-/// possible. Says whether it is an object.
+/// Returns an object that no earlier call returned, or null, to the program; always null unless
+/// `possible` holds. Returns the condition that it is an object.
 pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let base = lifter.ir.base(region);
@@ -65,8 +67,8 @@ pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Op
     found
 }
 
-/// `bpf_sk_fullsock(sk)`, `bpf_tcp_sock(sk)`: null, or what is behind the same address. Fields of
-/// the two lie apart, and nothing is written there.
+/// `bpf_sk_fullsock(sk)`, `bpf_tcp_sock(sk)`: null, or the same socket as another structure.
+/// Modelled as a new object: the program does not write to either, and their fields do not overlap.
 pub(super) fn same(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     object(lifter, at)
 }

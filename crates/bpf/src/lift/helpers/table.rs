@@ -1,4 +1,4 @@
-//! The helpers: one table. What a helper does is a function that lifts its call.
+//! The table of helpers. Each entry has the function that lifts a call.
 
 use super::{checksum, cookies, environment, map, output, packet, queue, ring, routing, socket};
 use crate::insn::helper::{self};
@@ -6,16 +6,16 @@ use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 
-/// How a call of a helper is lifted.
+/// Way to lift a call of a helper.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
-    /// By a function that sets `r0` and whatever else the helper changes.
+    /// A function that sets `r0` and applies the helper's effects.
     Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
-    /// As a loop around a callback.
+    /// A loop around a callback.
     Loop,
-    /// As a jump to another program.
+    /// A jump to another program.
     TailCall,
-    /// Not at all, for this reason.
+    /// Unsupported, for this reason.
     Refused(&'static str),
 }
 
@@ -38,7 +38,7 @@ const fn refused(name: &str, why: &'static str) -> Helper {
     Helper { number: helper::number(name), lift: Lift::Refused(why), note: why }
 }
 
-/// Every helper that is known here, by number.
+/// All helpers known here, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_map_lookup_elem", map::lookup, "null or the element's value; the same key finds the same element"),
@@ -100,7 +100,7 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_ktime_get_tai_ns", environment::any, "any time"),
 ];
 
-/// What is known about a helper.
+/// Looks up a helper.
 pub(in crate::lift) fn find(number: i32) -> Option<&'static Helper> {
     let index = HELPERS.binary_search_by_key(&number, |helper| helper.number).ok()?;
     Some(&HELPERS[index])

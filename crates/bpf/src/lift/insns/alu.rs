@@ -1,5 +1,5 @@
-//! Arithmetic, moves and byte swaps, as RFC 9669 section 4.1 and the kernel's
-//! `kernel/bpf/core.c` define them.
+//! Arithmetic, moves and byte swaps, as defined by RFC 9669 section 4.1 and the kernel's
+//! `kernel/bpf/core.c`.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -11,7 +11,7 @@ use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Lifts an instruction that always goes on to the next one; `None` if it is no arithmetic.
+    /// Lifts an arithmetic instruction; returns its cost class. `None` for other instructions.
     pub(in crate::lift) fn arithmetic(
         &mut self,
         insn: Insn,
@@ -32,7 +32,7 @@ impl Lifter<'_> {
             Insn::Swap { kind, size, dst } => {
                 let value = self.low(dst, size.bits());
                 let value = match kind {
-                    // Programs are for little-endian machines: nothing to swap.
+                    // Programs run on little-endian machines: nothing to swap.
                     SwapKind::Le => value,
                     SwapKind::Be | SwapKind::Always => swap_bytes(&mut self.ir.emit, value, size),
                 };
@@ -78,7 +78,7 @@ impl Lifter<'_> {
             AluOp::Mul => (BinaryOp::Mul, false, "alu.mul"),
             AluOp::Div => (BinaryOp::Udiv, true, "alu.div"),
             AluOp::Sdiv => (BinaryOp::Sdiv, true, "alu.div"),
-            // A remainder by zero is the dividend in the IR as well.
+            // In the IR as well, a remainder by zero is the dividend.
             AluOp::Mod => (BinaryOp::Urem, false, "alu.div"),
             AluOp::Smod => (BinaryOp::Srem, false, "alu.div"),
             AluOp::Or => (BinaryOp::Or, false, "alu"),
@@ -98,7 +98,7 @@ impl Lifter<'_> {
         Ok(class)
     }
 
-    /// What is known about the result of an operation.
+    /// Returns the abstract value of the result of an operation.
     fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
         let b = match src {
@@ -128,7 +128,7 @@ impl Lifter<'_> {
             (AluOp::Sub, AbstractValue::Unknown, _) => AbstractValue::Unknown,
             (AluOp::Add | AluOp::Sub, AbstractValue::MaybeMapValue, _)
             | (AluOp::Add, _, AbstractValue::MaybeMapValue) => AbstractValue::MaybeMapValue,
-            // A distance, not a pointer.
+            // The difference of two pointers is a number.
             (AluOp::Sub, AbstractValue::Packet { .. } | AbstractValue::Data { .. }, _)
                 if b.is_pointer() =>
             {
@@ -139,13 +139,13 @@ impl Lifter<'_> {
         }
     }
 
-    /// The low bits of a register.
+    /// Returns the low bits of a register.
     pub(in crate::lift) fn low(&mut self, reg: Register, bits: u8) -> Operand {
         let value = self.ir.value(reg.number());
         self.ir.emit.extract(value, 0, bits)
     }
 
-    /// An operand: the low bits of a register, or a sign-extended immediate.
+    /// Returns the value of an operand: the low bits of a register, or a sign-extended immediate.
     pub(in crate::lift) fn source(&mut self, src: Source, bits: u8) -> Operand {
         match src {
             Source::Reg(reg) => self.low(reg, bits),
@@ -153,7 +153,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Sets a register to a value with zeros above.
+    /// Sets a register to a zero-extended value.
     fn set_extended(
         &mut self,
         dst: Register,
@@ -165,7 +165,7 @@ impl Lifter<'_> {
         Ok("alu")
     }
 
-    /// What is known about a register.
+    /// Returns the abstract value of a register.
     pub(in crate::lift) fn known(&self, reg: Register) -> AbstractValue {
         self.state.regs[usize::from(reg.number())]
     }
@@ -181,7 +181,7 @@ impl Lifter<'_> {
             return Err(Cause::new("a write to the frame pointer r10", VERIFIER));
         }
         self.state.regs[usize::from(dst.number())] = known;
-        // A constant needs no data flow to be recognised as one.
+        // Write constants as such: then no data flow analysis is needed to recognise them.
         let value = match known {
             AbstractValue::Const(constant) => Operand::constant(64, constant),
             _ => value,
@@ -192,8 +192,8 @@ impl Lifter<'_> {
     }
 }
 
-/// The result of an operation on constants; none for divisions, whose operands are never constant in
-/// compiled programs.
+/// Returns the result of an operation on constants; `None` for divisions, whose operands are never
+/// constant in compiled programs.
 fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     let mask = u64::MAX >> (64 - u32::from(width.bits()));
     let (a, b) = (a & mask, b & mask);
@@ -215,7 +215,7 @@ fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     Some(value & mask)
 }
 
-/// The bytes in the opposite order.
+/// Reverses the bytes of a value.
 pub(in crate::lift) fn swap_bytes(emit: &mut Emitter, value: Operand, size: Size) -> Operand {
     let mut swapped = emit.extract(value, 0, 8);
     for byte in 1..size.bytes() {

@@ -7,7 +7,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// The condition as a single bit.
+    /// Returns the condition as a single bit.
     pub(in crate::lift) fn comparison(
         &mut self,
         width: Width,
@@ -40,7 +40,8 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Whether the condition holds, where both operands are constants, or places in one frame.
+    /// Evaluates the condition, if both operands are constants or addresses in the same stack
+    /// frame.
     pub(in crate::lift) fn decide(
         &self,
         width: Width,
@@ -53,7 +54,7 @@ impl Lifter<'_> {
             Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
         };
         let a = self.known(dst);
-        // No frame, map or context lies at address zero.
+        // Frames, maps and the context are not at address zero.
         if let (Condition::Eq | Condition::Ne, AbstractValue::Const(0), Width::W64) =
             (cond, b, width)
             && let AbstractValue::Frame { .. }
@@ -65,7 +66,7 @@ impl Lifter<'_> {
         }
         let (a, b) = match (a, b) {
             (AbstractValue::Const(a), AbstractValue::Const(b)) => (a, b),
-            // They are in the order of their offsets, whether addresses have signs or not.
+            // Addresses in one frame compare as their offsets, signed or unsigned.
             (
                 AbstractValue::Frame { depth, offset: Some(a) },
                 AbstractValue::Frame { depth: same, offset: Some(b) },
@@ -97,7 +98,8 @@ impl Lifter<'_> {
     }
 }
 
-/// A number that is larger where an offset is, and has no sign; none for offsets far outside.
+/// Converts an offset to an unsigned number of the same order; `None` for offsets far outside a
+/// frame.
 fn positive(offset: i64) -> Option<u64> {
     Some(u64::from(i32::try_from(offset).ok()?.cast_unsigned() ^ 1 << 31))
 }

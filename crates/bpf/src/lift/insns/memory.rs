@@ -11,12 +11,12 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
 
-/// Offsets of the packet's ends in the context, in bytes.
+/// Offsets of the packet pointers in the context, in bytes.
 const DATA: i64 = start::DATA as i64;
 const DATA_END: i64 = start::DATA_END as i64;
 
 impl Lifter<'_> {
-    /// Lifts an instruction that is no jump, call or exit.
+    /// Lifts an instruction other than jumps, calls and exits.
     pub(in crate::lift) fn plain(&mut self, at: ProgramPoint, insn: Insn) -> Result<(), Cause> {
         if let Some(done) = self.arithmetic(insn) {
             let class = done?;
@@ -32,7 +32,7 @@ impl Lifter<'_> {
                 self.set(dst, value, result)?;
                 "load"
             }
-            // Orders accesses of several CPUs; a run is seen alone.
+            // Acquire semantics order accesses of several CPUs; the model runs one CPU at a time.
             Insn::LoadAcquire { size, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
@@ -83,14 +83,14 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// The bytes at an address, of which this is known.
+    /// Loads bytes from an address with the abstract value `known`.
     fn shared_load(&mut self, address: Operand, known: AbstractValue, bytes: u8) -> Operand {
         let interfered = self.interfered_load(known, bytes);
         self.note_shared(known, bytes);
         interfered.unwrap_or_else(|| self.ir.emit.load(address, bytes))
     }
 
-    /// Base plus offset, where `bytes` bytes are accessed.
+    /// Computes base plus offset, for an access to `bytes` bytes.
     fn address(
         &mut self,
         base: Register,
@@ -98,8 +98,8 @@ impl Lifter<'_> {
         bytes: u8,
     ) -> Result<(Operand, AbstractValue), Cause> {
         let known = self.known(base).plus(offset.into());
-        // The verifier has seen that accesses at other than constant offsets are in the frame
-        // (`check_stack_access_within_bounds`); of constant ones the object alone tells.
+        // The verifier has checked that accesses at variable offsets are inside the frame
+        // (`check_stack_access_within_bounds`). Constant offsets can be checked here.
         let constant = |known| matches!(known, AbstractValue::Frame { offset: Some(_), .. });
         if constant(self.known(base)) && !constant(known) {
             return Err(Cause::new("an address far outside of the stack frame", VERIFIER));
@@ -118,7 +118,7 @@ impl Lifter<'_> {
         Ok((address, known))
     }
 
-    /// Lifts a load: its result, extended to 64 bits, and what is known of it.
+    /// Lifts a load; returns its result, extended to 64 bits, and the abstract value of the result.
     fn read_from(
         &mut self,
         address: Operand,
@@ -133,7 +133,7 @@ impl Lifter<'_> {
         if let (AbstractValue::Data { .. }, AbstractValue::Const(value)) = (known, result)
             && !self.options.probed.is_empty()
         {
-            // The rest of the section has nothing to do with what is probed.
+            // Only probed variables are unknown; other constant data is loaded as a constant.
             return (word(value), result);
         }
         let value = self.shared_load(address, known, bytes);
@@ -142,10 +142,10 @@ impl Lifter<'_> {
         (value, result)
     }
 
-    /// Return what is known of the result of a load: spilled registers, read-only data.
+    /// Returns the abstract value of a load's result: a spilled register, or read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
-        // In `struct xdp_md` both are 32 bits wide; the kernel makes them loads of pointers
-        // (`xdp_convert_ctx_access` of `net/core/filter.c`).
+        // Both fields of `struct xdp_md` are 32 bits wide; the kernel rewrites the accesses to
+        // loads of pointers (`xdp_convert_ctx_access` of `net/core/filter.c`).
         match address {
             AbstractValue::Context { offset: DATA } if bytes == 4 => {
                 return AbstractValue::Packet { origin: Origin::First, offset: 0 };
@@ -244,7 +244,7 @@ impl Lifter<'_> {
             }
         };
         emit.store(address, new);
-        // A pointer that was spilled there is none any more.
+        // A pointer spilled at this address is overwritten.
         self.state.store(place, bits / 8, AbstractValue::Unknown);
         if let Some(reg) = into {
             let old = self.ir.emit.zero_extend(old, 64);
@@ -254,7 +254,8 @@ impl Lifter<'_> {
     }
 }
 
-/// The number that stands for a map's address in registers: not zero, and no packet or stack.
+/// Returns the number that represents a map's address in registers: not zero, and outside packet
+/// and stack.
 pub(in crate::lift) fn map_handle(map: u32) -> u64 {
     0x4d41_5000_0000_0000 | u64::from(map) << 8
 }

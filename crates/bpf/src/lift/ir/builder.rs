@@ -1,5 +1,5 @@
-//! What the lifted program consists of besides blocks: registers, stack frames, memory regions and
-//! the unknowns of the environment. Made when first needed.
+//! Parts of the lifted program besides blocks: registers, stack frames, memory regions and inputs.
+//! Each is created on first use.
 
 use slowpath_ir::{
     Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use crate::lift::frame::STACK_BYTES;
 use crate::lift::ir::emit::{Emitter, word};
 
-/// Where regions can lie: above null and what may be taken for it, and low enough for the 32-bit
-/// fields of `struct xdp_md` that hold packet addresses.
+/// Range of region addresses: above null and small integers, and inside the 32-bit fields of
+/// `struct xdp_md` that contain packet addresses.
 const BASE_MIN: u64 = 1 << 24;
 const BASE_MAX: u64 = (1 << 31) - 1;
 
-/// What a register holds at the start of a run.
+/// Value of a register at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum StartValue {
     Zero,
@@ -22,7 +22,7 @@ pub(in crate::lift) enum StartValue {
     Unknown(InputId),
     /// The address of the packet's first byte.
     Packet,
-    /// What an unknown leaves of a number.
+    /// The constant `of` minus the input `without`.
     Rest {
         of: u64,
         without: InputId,
@@ -35,24 +35,24 @@ pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
     /// `r0` to `r5`.
     scratch: [Reg; 6],
-    /// `r6` to `r9` and the frame pointer, by depth.
+    /// `r6` to `r9` and the base of the stack frame, by depth.
     frames: Vec<[Reg; 5]>,
-    /// Depth of the frame that executes.
+    /// Depth of the active frame.
     depth: usize,
     pub regions: Vec<Region>,
-    /// By whether they belong to maps, whose names are the program's choice, and name.
+    /// Regions by name; the flag separates regions of maps, whose names the program chooses.
     by_name: BTreeMap<(bool, String), RegionId>,
     pub inputs: Vec<Input>,
     by_input: BTreeMap<String, InputId>,
-    /// Registers that hold something else, by name.
+    /// Other registers, by name.
     extra: BTreeMap<String, Reg>,
-    /// Those of them that hold something at the start.
+    /// Registers with a defined value at the start.
     pub started: BTreeMap<Reg, StartValue>,
     pub packet: RegionId,
     pub context: RegionId,
-    /// Where the program leaves what it returns.
+    /// Return code of the program.
     pub result: RegionId,
-    /// Where calls leave what they are given, if they do.
+    /// Record of calls, if calls are recorded.
     pub calls: Option<RegionId>,
 }
 
@@ -83,17 +83,17 @@ impl IrBuilder {
         ir
     }
 
-    /// Makes room for what calls are given.
+    /// Creates the region for the record of calls.
     pub fn record_calls(&mut self) {
         let calls = self.region("calls", RegionKind::Stack);
         self.regions[calls.index()].content = Some(Vec::new());
         self.calls = Some(calls);
     }
 
-    /// Instructions from here on belong to a frame of this depth.
+    /// Selects the frame depth of the following instructions.
     pub fn enter(&mut self, depth: u8) {
         self.depth = depth.into();
-        // Frames of the same depth share registers and memory: one of them runs at a time.
+        // Frames of the same depth share registers and memory: only one of them is active.
         while self.frames.len() <= self.depth {
             let depth = self.frames.len();
             let suffix = if depth == 0 { String::new() } else { format!(".{depth}") };
@@ -107,7 +107,7 @@ impl IrBuilder {
         }
     }
 
-    /// The register `r0` to `r9` of the frame that executes.
+    /// Returns register `r0` to `r9` of the active frame.
     pub fn reg(&self, number: u8) -> Reg {
         match number {
             0..=5 => self.scratch[usize::from(number)],
@@ -115,7 +115,7 @@ impl IrBuilder {
         }
     }
 
-    /// The value of `r0` to `r10`.
+    /// Returns the value of `r0` to `r10`.
     pub fn value(&mut self, number: u8) -> Operand {
         match number {
             10 => {
@@ -126,12 +126,13 @@ impl IrBuilder {
         }
     }
 
-    /// The address of the first byte of the stack frame that executes.
+    /// Returns the address of the first byte of the active stack frame.
     pub fn stack(&self) -> Operand {
         self.frames[self.depth][4].into()
     }
 
-    /// The region of this name and kind; its base address is in its register.
+    /// Returns the region with this name and kind, creating it if necessary. Its base register
+    /// contains its address.
     pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
         let key = (kind == RegionKind::Map, name.to_owned());
         if let Some(&region) = self.by_name.get(&key) {
@@ -144,12 +145,12 @@ impl IrBuilder {
         id
     }
 
-    /// The address of a region's first byte.
+    /// Returns the address of a region's first byte.
     pub fn base(&self, region: RegionId) -> Operand {
         self.regions[region.index()].base.into()
     }
 
-    /// An unknown that is the same throughout a run.
+    /// Returns an input: an unknown value that stays the same throughout a run.
     pub fn input(&mut self, name: &str, width: u8, min: u64, max: u64, kind: InputKind) -> InputId {
         if let Some(&input) = self.by_input.get(name) {
             return input;
@@ -160,7 +161,7 @@ impl IrBuilder {
         id
     }
 
-    /// A register of this name that outlives blocks.
+    /// Returns a register with this name that keeps its value across blocks.
     pub fn extra(&mut self, name: &str, width: u8) -> Reg {
         if let Some(&reg) = self.extra.get(name) {
             return reg;
@@ -170,7 +171,7 @@ impl IrBuilder {
         reg
     }
 
-    /// A 1-bit register for a branch condition.
+    /// Returns a 1-bit register with a branch condition.
     pub fn condition(&mut self, cond: Operand) -> Reg {
         match cond {
             Operand::Reg(reg) => reg,
@@ -182,7 +183,7 @@ impl IrBuilder {
         }
     }
 
-    /// The operations that set every region's base register.
+    /// Returns the operations that set the base register of every region.
     pub fn bases(&mut self) -> Vec<OriginOp> {
         self.emit.begin_block();
         self.emit.begin_insn(0, String::new());

@@ -1,63 +1,64 @@
-//! Appending micro-operations. Temporaries are reused from block to block: inlining makes many
-//! blocks, and every new register would make each liveness set larger.
+//! Emission of micro-operations. Blocks share temporary registers: inlining creates many blocks,
+//! and every new register would enlarge each liveness set.
 
 use slowpath_ir::{
     BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reading, Reg, RegInfo,
     Temporaries,
 };
 
-/// Collects the operations of the current block.
+/// A collector of the operations of the current block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct Emitter {
     /// All registers of the program.
     pub regs: Vec<RegInfo>,
-    /// What the values that it draws are called.
+    /// Descriptions of the drawn values.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: u32,
-    /// What yields the values that the current instruction draws.
+    /// Name of the call that draws values, for the current instruction.
     call: String,
-    /// Whether what is drawn follows from the program's memory, but is not computed; see [`Draw`].
+    /// True if drawn values are a function of the program's memory that is not modelled; see
+    /// [`Draw`].
     pub computed: bool,
     temporaries: Temporaries,
 }
 
-/// A constant of 64 bits.
+/// Returns a 64-bit constant.
 pub(in crate::lift) fn word(value: u64) -> Operand {
     Operand::constant(64, value)
 }
 
-/// A negative error number as helpers return it.
+/// Returns the negative error number that helpers return.
 pub(in crate::lift) fn errno(number: i64) -> Operand {
     word((-number) as u64)
 }
 
 impl Emitter {
-    /// Makes the temporaries of earlier blocks available again.
+    /// Starts a block; all temporaries become available again.
     pub fn begin_block(&mut self) {
         self.ops.clear();
         self.temporaries.begin_block();
     }
 
-    /// Operations are on behalf of this instruction from now on.
+    /// Attributes the following operations to this instruction.
     pub fn begin_insn(&mut self, number: usize, call: String) {
         self.insn = InsnIdx::from(number).0;
         self.call = call;
         self.computed = false;
     }
 
-    /// The operations since the block began.
+    /// Returns the operations since the start of the block.
     pub fn take_ops(&mut self) -> Vec<OriginOp> {
         std::mem::take(&mut self.ops)
     }
 
-    /// A register that outlives the block.
+    /// Creates a register that keeps its value across blocks.
     pub fn named(&mut self, name: impl Into<String>, width: u8) -> Reg {
         self.regs.push(RegInfo { name: name.into(), width });
         Reg::from(self.regs.len() - 1)
     }
 
-    /// A temporary that keeps the value whatever is written to its register later.
+    /// Copies a value to a temporary, so that later writes to the register do not change it.
     pub fn capture(&mut self, src: Operand) -> Operand {
         let Operand::Reg(_) = src else { return src };
         let dst = self.temp(self.width(src));
@@ -65,7 +66,7 @@ impl Emitter {
         dst.into()
     }
 
-    /// `a + b`; nothing happens when `b` is the constant zero.
+    /// Returns `a + b`; emits nothing if `b` is the constant zero.
     pub fn add(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Operand {
         let (a, b) = (a.into(), b.into());
         match b {
@@ -94,7 +95,7 @@ impl Emitter {
         self.binary(BinaryOp::Or, a, b)
     }
 
-    /// The number that stands for words, and for the map they are a key of.
+    /// Returns the number that represents a key: its words, and the map if `which` is given.
     pub fn interned(&mut self, which: Option<Operand>, words: &[Operand]) -> Operand {
         let all: Vec<Operand> = which.into_iter().chain(words.iter().copied()).collect();
         let second = all.get(1).copied().unwrap_or(word(0));
@@ -107,20 +108,20 @@ impl Emitter {
         number
     }
 
-    /// Stores `value` where `cond` is set, else what is there already.
+    /// Stores `value` if `cond` is set, otherwise keeps the memory unchanged.
     pub fn store_if(&mut self, cond: Operand, addr: Operand, value: Operand) {
         let old = self.load(addr, self.width(value) / 8);
         let value = self.select(cond, value, old);
         self.store(addr, value);
     }
 
-    /// Anything from 0 to `max`, anew at every execution: the result of the current instruction that
-    /// has this name, and is written so in reports.
+    /// Draws an unknown value from 0 to `max`, a new one at every execution. `result` names it in
+    /// reports, `reading` is its format there.
     pub fn draw(&mut self, result: &str, reading: Reading, width: u8, max: u64) -> Operand {
         self.draw_between(result, reading, width, (0, max))
     }
 
-    /// The same from a least value on.
+    /// Draws an unknown value from `min` to `max`, as [`Emitter::draw`] does.
     pub fn draw_between(
         &mut self,
         result: &str,
@@ -134,14 +135,14 @@ impl Emitter {
         self.unknown(draw, width, min, max)
     }
 
-    /// An unknown that is the same throughout a run.
+    /// Reads an input, an unknown value that stays the same throughout a run.
     pub fn unknown_input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
-    /// A single bit that can be either; the names are those of 0 and 1.
+    /// Draws an unknown bit; `names` are the names of 0 and 1.
     pub fn coin(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
         self.draw(result, Reading::Names(names), 1, 1)
     }

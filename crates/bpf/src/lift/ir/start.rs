@@ -1,4 +1,4 @@
-//! What holds before the first instruction: the context, the packet, and what helpers count.
+//! State before the first instruction: context, packet, and counters of helpers.
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
@@ -13,32 +13,33 @@ pub(in crate::lift) const DATA_META: u64 = 8;
 pub(in crate::lift) const INGRESS_IFINDEX: u64 = 12;
 pub(in crate::lift) const RX_QUEUE_INDEX: u64 = 16;
 pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
-/// What these fields can be at most.
+/// Maximum values of these fields.
 pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
 pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
-/// Longest metadata, in bytes.
+/// Maximum length of metadata in bytes.
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
 impl IrBuilder {
-    /// Says what a register holds at the start of a run.
+    /// Sets the value of a register at the start of a run.
     pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
         let reg = self.extra(name, width);
         self.started.insert(reg, value);
         reg
     }
 
-    /// A register that is zero at the start of a run.
+    /// Returns a register that is zero at the start of a run.
     pub fn start_zero(&mut self, name: &str, width: u8) -> Reg {
         self.start(name, width, StartValue::Zero)
     }
 
-    /// A register that is anything up to `max` at the start of a run.
+    /// Returns a register that has an unknown value up to `max` at the start of a run.
     pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
         (self.start(name, width, StartValue::Unknown(input)), input)
     }
 
-    /// How many bytes of metadata a packet has when it arrives, 64 bits: `words.0` to `words.1` words.
+    /// Returns the metadata length of a received packet in bytes, 64 bits: `words.0` to `words.1`
+    /// words of 4 bytes.
     pub fn metadata(&mut self, words: (u64, u64)) -> Operand {
         let (least, most) = words;
         if least == most {
@@ -50,8 +51,8 @@ impl IrBuilder {
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
-    /// The operations before the first instruction; packets arrive so. Returns the packet's length as
-    /// well.
+    /// Returns the operations before the first instruction, for a packet received as `receive`
+    /// describes, and the input of the packet's length.
     pub fn prologue(&mut self, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
         let words = receive.around().words();

@@ -1,5 +1,4 @@
-//! What the memory of the lifted program means: from bytes of regions back to maps with keys and
-//! values.
+//! Conversion of region bytes back to map elements with keys and values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,44 +6,44 @@ use slowpath_ir::RegionId;
 
 use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 
-/// An element of a map, as far as some bytes of memory tell.
+/// A map element, as far as some bytes of memory determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its number, see [`MapLayout`].
+    /// Number of the element, see [`MapLayout`].
     pub number: u64,
-    /// Its key, if the number tells.
+    /// Key, if the number determines it.
     pub key: Option<Vec<u8>>,
-    /// For maps out of a map of maps: the address that stands for the map.
+    /// Address of the map, for inner maps of a map of maps.
     pub which: Option<u64>,
-    /// For maps of maps: the number of the map that it holds, if that is known. It is as many
-    /// elements behind the start of [`MapLayout::values`] as the address that stands for the map.
+    /// For maps of maps: number of the map in this element, if known. The address of that map is as
+    /// many elements behind the start of [`MapLayout::values`].
     pub holds: Option<u64>,
-    /// Whether it exists, if that is known; always in arrays.
+    /// True if the element exists, `None` if that is unknown; always true in arrays.
     pub present: Option<bool>,
-    /// Its value, as far as it is known.
+    /// Known bytes of the value.
     pub value: PartialValue,
 }
 
-/// A value of which some bytes are known: as large as the known part, however large the value.
+/// A value with some known bytes; memory use depends on the known bytes only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartialValue {
-    /// In bytes.
+    /// Size in bytes.
     size: u32,
     known: BTreeMap<u32, u8>,
 }
 
 impl PartialValue {
-    /// Its size in bytes, known or not.
+    /// Returns the size in bytes, known and unknown bytes together.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Every byte, `None` where it is not known: for small values.
+    /// Returns every byte, `None` for an unknown one; suited to small values.
     pub fn iter(&self) -> impl Iterator<Item = Option<u8>> + '_ {
         (0..self.size).map(|offset| self.known.get(&offset).copied())
     }
 
-    /// The known bytes with their offsets; adjacent ones together, in order.
+    /// Returns the known bytes with their offsets, in order; adjacent bytes form one entry.
     pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
         let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
         for (&offset, &byte) in &self.known {
@@ -60,13 +59,14 @@ impl PartialValue {
 /// Bytes of memory, by region and offset.
 pub type Bytes = BTreeMap<(RegionId, u64), u8>;
 
-/// The number that stands for two words.
+/// Numbers that represent pairs of words.
 pub type Interned = HashMap<(u64, u64), u32>;
 
 impl MapLayout {
-    /// The elements that some bytes of memory say something about, in the order of their numbers.
+    /// Returns the elements that some bytes of memory determine in part, in the order of their
+    /// numbers.
     ///
-    /// `interned` are the numbers that stand for keys.
+    /// `interned` has the numbers that represent keys.
     pub fn elements(&self, bytes: &Bytes, interned: &Interned) -> Vec<Element> {
         let words: HashMap<u32, (u64, u64)> =
             interned.iter().map(|(&words, &number)| (number, words)).collect();
@@ -87,7 +87,7 @@ impl MapLayout {
             numbers.extend(inside(identity).map(|(offset, _)| offset >> 2));
         } else {
             let places = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
-            // Larger ones are of elements that were free at the start.
+            // Larger places belong to elements that were free at the start.
             let own = places.filter(|&place| self.moved.is_none() || place <= u32::MAX.into());
             numbers.extend(own);
         }
@@ -108,7 +108,7 @@ impl MapLayout {
         numbers.into_iter().map(element).collect()
     }
 
-    /// The place of the value of the element with this number.
+    /// Returns the place of the value of an element.
     fn place(&self, number: u64, bytes: &Bytes) -> Option<u64> {
         match (self.identity, self.moved) {
             (None, None) => Some(number),
@@ -123,7 +123,7 @@ impl MapLayout {
         }
     }
 
-    /// The value of the element with this number.
+    /// Returns the value of an element.
     fn value(&self, number: u64, bytes: &Bytes) -> PartialValue {
         let size = if self.holds_maps() { 0 } else { self.value_size };
         let mut known = BTreeMap::new();
@@ -136,12 +136,12 @@ impl MapLayout {
         PartialValue { size, known }
     }
 
-    /// Whether the values are maps.
+    /// Returns true if the values are maps.
     pub fn holds_maps(&self) -> bool {
         self.kind.holds_maps()
     }
 
-    /// What a number stands for: the map, for maps out of a map of maps, and the key.
+    /// Returns the map (for inner maps of a map of maps) and the key that a number represents.
     fn key(&self, number: u64, words: &HashMap<u32, (u64, u64)>) -> (Option<u64>, Option<Vec<u8>>) {
         let size = self.key_size as usize;
         if self.keying != Keying::Interned {
@@ -151,7 +151,7 @@ impl MapLayout {
         let count = size.div_ceil(8) + usize::from(self.inner);
         let mut parts = Vec::with_capacity(count);
         let mut number = number as u32;
-        // The last word was added last.
+        // The last word was interned last.
         for _ in 2..count {
             let Some(&(so_far, last)) = words.get(&number) else { return (None, None) };
             parts.push(last);

@@ -1,116 +1,118 @@
-//! Which regions of memory a lifted program has, and what stands where in those of maps.
+//! Memory regions of a lifted program, and the layout of map regions.
 //!
-//! The values of a map are one region; an element's number is its place in it. Numbers are indices
-//! (arrays), the keys themselves (keys of up to 4 bytes), or stand for the key's words
-//! ([`slowpath_ir::BinaryOp::Intern`]): equal keys have equal numbers, different ones have different
-//! ones. Elements are a power of two apart, so that addresses say which element and which byte in it.
-//! Whether an element exists is a byte in a second region. What user space may have put into a map
-//! is the unknown initial content of both.
+//! The values of a map are one region; an element's number is its place in the region. The number
+//! is an index (arrays), the key itself (keys of up to 4 bytes), or it represents the words of the
+//! key ([`slowpath_ir::BinaryOp::Intern`]). Equal keys have equal numbers; different keys have
+//! different numbers. The distance between elements is a power of two, so an address determines the
+//! element and the byte in it. A second region has a byte for each element: whether it exists. The
+//! unknown initial content of both regions represents the content from user space.
 
 use slowpath_ir::{InputId, Operand, RegionId};
 
 use crate::maps::MapKind;
 
-/// Where things are in a lifted program.
+/// Memory regions of a lifted program.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What the program returned, 8 bytes: an XDP action in the low 32 bits.
+    /// Return value of the program, 8 bytes: an XDP action in the low 32 bits.
     pub result: RegionId,
     /// The packet as received; offset 0 is its first byte.
     pub packet: RegionId,
     /// `struct xdp_md`.
     pub context: RegionId,
-    /// Where calls leave what they are given, if that is recorded: how many bytes that are, in 8
-    /// bytes, and these behind it, 8 bytes each number; zero at the start.
+    /// Record of calls, if calls are recorded. The first 8 bytes are the length of the record in
+    /// bytes; the record follows as 8-byte numbers. Zero at the start.
     pub calls: Option<RegionId>,
-    /// The maps that the program uses.
+    /// Maps that the program uses.
     pub maps: Vec<MapLayout>,
 }
 
-/// How the elements of a map are numbered.
+/// Numbering of the elements of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keying {
-    /// By the key, which is an index below `max_entries`.
+    /// By the key, an index below `max_entries`.
     Index,
-    /// By the key of up to 4 bytes.
+    /// By the key, which has up to 4 bytes.
     Number,
     /// By [`slowpath_ir::BinaryOp::Intern`] of the key's 8-byte words.
     Interned,
 }
 
-/// Where a map's elements are.
+/// Layout of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapLayout {
-    /// Its name; maps out of a map of maps are called `OUTER.inner` together.
+    /// Name of the map; all inner maps of a map of maps together are called `OUTER.inner`.
     pub name: String,
-    /// Its type.
+    /// Map type.
     pub kind: MapKind,
-    /// How many elements it can have, as the object says.
+    /// Maximum number of elements in the object's definition.
     pub max_entries: u32,
-    /// In bytes.
+    /// Key size in bytes.
     pub key_size: u32,
-    /// In bytes.
+    /// Value size in bytes.
     pub value_size: u32,
-    /// How elements are numbered.
+    /// Numbering of the elements.
     pub keying: Keying,
-    /// The values; element `n` starts at byte `n << element_bits`.
+    /// Values; element `n` starts at byte `n << element_bits`.
     pub values: RegionId,
-    /// See [`MapLayout::values`].
+    /// Binary logarithm of the distance between values, see [`MapLayout::values`].
     pub element_bits: u8,
-    /// One byte an element: whether it exists. `None` if all do.
+    /// Existence of elements, one byte each; `None` if all elements exist.
     pub present: Option<RegionId>,
-    /// Where different elements may be the same (entries of a trie that a key finds, maps in a map
-    /// of maps): four bytes an element, the number of its place in [`MapLayout::values`].
+    /// Place of each element in [`MapLayout::values`], four bytes each. Only if different elements
+    /// may be identical: trie entries that a key finds, or maps in a map of maps.
     pub identity: Option<RegionId>,
-    /// Where elements are moved when they are replaced: eight bytes an element, exclusive-or of its
-    /// number and the number of its place; zero at the start.
+    /// Moves of elements, eight bytes each: exclusive-or of the element's number and its place;
+    /// zero at the start. Only if replacing an element moves it.
     pub moved: Option<RegionId>,
-    /// Where a run notes what it finds at the start: a byte an element, 1 for an absent one, 2 for
-    /// one that exists. More than `max_entries` never do, whatever [`MapLayout::present`] says.
+    /// Notes on the first access to an element, one byte each: 1 if it was absent at the start, 2
+    /// if it existed. At most `max_entries` elements existed, whatever [`MapLayout::present`]
+    /// contains.
     pub seen: Option<RegionId>,
-    /// Of a trie in which several look-ups are made: two bytes a key, one more than the length in
-    /// bits of the longest entry that is a prefix of it, zero if there is none. Elements are the
-    /// entries then.
+    /// Prefix lengths, for a trie with several lookups; two bytes for each key. The length in bits
+    /// of the longest entry that is a prefix of the key, plus one; zero without such an entry.
+    /// Elements are then the entries.
     pub lengths: Option<RegionId>,
-    /// How many more elements there is room for at the start, where that is tracked.
+    /// Number of free elements at the start, if tracked.
     pub room: Option<MapRoom>,
-    /// How full it is at the start, for maps out of a map of maps, where that is tracked.
+    /// Fill levels at the start, for inner maps of a map of maps, if tracked.
     pub fill: Option<MapFill>,
-    /// How many elements arrays out of an array of maps have, where they differ: four bytes a map,
-    /// as in [`MapFill`], the exclusive-or of that and `max_entries` of the object.
+    /// Sizes of arrays in an array of maps, if they differ; four bytes for each map, as in
+    /// [`MapFill`]: the exclusive-or of the size and `max_entries` of the object.
     pub sizes: Option<RegionId>,
-    /// Whether it stands for all maps out of a map of maps, whose address is the first word then.
+    /// True if the layout represents all inner maps of a map of maps; the first word of a key is
+    /// then the map's address.
     pub inner: bool,
 }
 
-/// What a run notes about a key when it meets it first.
+/// Note on a key at its first access in a run.
 pub(in crate::lift) const ABSENT: u64 = 1;
 
 pub(in crate::lift) const PRESENT: u64 = 2;
 
-/// The unknown that says how full a map is at the start.
+/// Input that determines the fill level of a map at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapRoom {
-    /// How many more elements there is room for.
+    /// Number of free elements.
     pub free: InputId,
-    /// How many elements there can be.
+    /// Maximum number of elements.
     pub max_entries: u32,
 }
 
-/// How full the maps in a map of maps are at the start: four bytes a map, by the number that stands
-/// for it ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
+/// Fill levels of the maps in a map of maps at the start. Four bytes for each map, by the number
+/// that represents it ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
 ///
-/// Other maps than those that the object defines can be in a map of maps, of any size. So these are
-/// the elements that a map would have if its size were `max_entries`: what matters is how many more
-/// there is room for.
+/// A map of maps can contain maps of any size that the object does not define. So a fill level is
+/// the number of elements that the map would have if its size were `max_entries`: only the number
+/// of free elements matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapFill {
-    /// The numbers of elements.
+    /// Region of the fill levels.
     pub used: RegionId,
-    /// How many elements there can be, as the object says.
+    /// Maximum number of elements in the object's definition.
     pub max_entries: u32,
-    /// Numbers below this count as this one, and those above `max_entries` as that, if maps are large
-    /// enough for all that a run can do.
+    /// Lower bound of fill levels, if maps are large enough for everything that a run can do.
+    /// Smaller stored numbers count as this one, numbers above `max_entries` as `max_entries`.
     pub least: Option<u32>,
 }
 
@@ -119,13 +121,13 @@ impl MapFill {
         Operand::constant(32, self.max_entries.into())
     }
 
-    /// How many elements a map has of which this is noted.
+    /// Returns the number of elements of a map for the stored number `noted`.
     pub fn elements(&self, noted: u32) -> u32 {
         self.least.map_or(noted, |least| noted.clamp(least, self.max_entries))
     }
 }
 
-/// Offsets and sizes of the pieces of at most 8 bytes that some bytes consist of.
+/// Splits `bytes` bytes into pieces of at most 8 bytes; returns offset and size of each.
 pub(in crate::lift) fn chunks(bytes: u32) -> impl Iterator<Item = (u64, u8)> {
     (0..bytes).step_by(8).map(move |offset| (offset.into(), (bytes - offset).min(8) as u8))
 }

@@ -1,5 +1,4 @@
-//! Numbers that are tracked of a map: in a register, or, of each of the maps out of a map of maps,
-//! in memory.
+//! Tracked numbers of a map: in a register, or in memory for the inner maps of a map of maps.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId, RegionKind};
 
@@ -7,7 +6,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
-/// Where a number of 64 bits is.
+/// Location of a 64-bit number.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum Cell {
     /// In a register.
@@ -17,19 +16,19 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// The memory of a map that is zero at the start: `what` is its use.
+    /// Returns a region of a map that is zero at the start; `what` is its purpose.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{what}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
 
-    /// The number that stands for a map out of a map of maps.
+    /// Returns the number that represents an inner map of a map of maps.
     pub(in crate::lift) fn map_number(&mut self, which: Operand) -> Operand {
         self.ir.emit.interned(Some(which), &[])
     }
 
-    /// The address of the item of a number in a region of items of a power of two of bytes.
+    /// Returns the address of item `number` in a region whose items have `1 << bits` bytes.
     pub(in crate::lift) fn item(
         &mut self,
         region: RegionId,
@@ -43,7 +42,8 @@ impl Lifter<'_> {
         emit.add(base, offset)
     }
 
-    /// The address of the 8-byte word of an element or slot in memory that is zero at the start.
+    /// Returns the address of the 8-byte word of an element or slot, in a region that is zero at
+    /// the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -54,7 +54,7 @@ impl Lifter<'_> {
         self.item(region, number, 3)
     }
 
-    /// What is tracked of a map under this name, zero at the start.
+    /// Returns the tracked number of a map with this name, zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, what: &str) -> Cell {
         match map.which {
             None => {
@@ -82,7 +82,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Writes if the condition holds.
+    /// Writes the number if the condition holds.
     pub(in crate::lift) fn write_if(&mut self, cond: Operand, cell: Cell, value: Operand) {
         let old = self.read(cell);
         let value = self.ir.emit.select(cond, value, old);

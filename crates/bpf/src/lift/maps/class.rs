@@ -1,20 +1,20 @@
-//! Types of maps: one table. What programs can do with a type is its class.
+//! Table of map types. The class of a type determines the possible operations.
 
 use crate::lift::error::Cause;
 use crate::maps::{MapDef, MapKind};
 
-/// What a map is to programs.
+/// Kind of a map, as seen by programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum MapClass {
     /// All elements exist.
     Array,
-    /// Elements come and go.
+    /// Elements are inserted and deleted.
     Hash,
-    /// Elements that stand for ranges of keys.
+    /// Elements represent ranges of keys, by longest prefix.
     Trie,
-    /// Elements are devices, CPUs or sockets to send packets to, by index.
+    /// Elements are devices, CPUs or sockets to redirect packets to, by index.
     RedirectTargets,
-    /// The same by key.
+    /// Elements are redirection targets, by key.
     RedirectTargetsByKey,
     /// Elements are maps.
     Maps,
@@ -22,11 +22,11 @@ pub(in crate::lift) enum MapClass {
     Programs,
     /// A stream to user space.
     Stream,
-    /// First in or last in, first out.
+    /// Queue or stack.
     Queue,
 }
 
-/// A map type and what programs can do with it.
+/// A map type and the operations that programs can use.
 pub(in crate::lift) struct MapSupport {
     pub kind: MapKind,
     pub class: MapClass,
@@ -37,7 +37,7 @@ const fn support(kind: MapKind, class: MapClass, note: &'static str) -> MapSuppo
     MapSupport { kind, class, note }
 }
 
-/// Every supported type of map. A new one goes here.
+/// All supported map types.
 pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
     support(
         MapKind::HASH,
@@ -83,16 +83,17 @@ pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
     ),
 ];
 
-/// Most bytes of a key (`MAX_BPF_STACK`).
+/// Maximum size of a key in bytes (`MAX_BPF_STACK`).
 const MAX_KEY_BYTES: u32 = 512;
 
-/// Most bytes of a value that any kernel takes, where the type of map limits them: what `kmalloc`
-/// and the allocator of per-CPU memory give out at most, with the largest pages that Linux has
-/// (`htab_map_alloc_check`, `array_map_alloc_check`, `queue_stack_map_alloc_check`, `trie_alloc`).
+/// Returns the maximum value size in bytes that any kernel accepts for a map type, if limited. The
+/// limit is the largest allocation of `kmalloc` or of the per-CPU allocator with the largest page
+/// size of Linux (`htab_map_alloc_check`, `array_map_alloc_check`, `queue_stack_map_alloc_check`,
+/// `trie_alloc`).
 fn largest_value(map: &MapSupport) -> Option<u32> {
-    /// `KMALLOC_MAX_SIZE` with pages of 64 KiB.
+    /// `KMALLOC_MAX_SIZE` with 64 KiB pages.
     const ALLOCATED: u32 = 1 << 29;
-    /// `PCPU_MIN_UNIT_SIZE` with pages of 64 KiB.
+    /// `PCPU_MIN_UNIT_SIZE` with 64 KiB pages.
     const PER_CPU: u32 = 1 << 16;
     match (map.kind, map.class) {
         (MapKind::PERCPU_ARRAY | MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH, _) => {
@@ -115,20 +116,20 @@ fn known(kind: MapKind) -> Option<&'static MapSupport> {
     MAP_KINDS.iter().find(|known| known.kind == kind)
 }
 
-/// What tells the entries of a map apart.
+/// Identification of the entries of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKeys {
-    /// Numbers below `max_entries`: an entry has its place, and none makes room for another.
+    /// Indices below `max_entries`: every entry has a fixed place and is never evicted.
     Indices,
     /// Keys.
     Keys,
-    /// The order in which they come out.
+    /// The order in which entries are removed.
     Order,
-    /// There are no entries that a program could find again.
+    /// The map has no entries that a program could find again.
     None,
 }
 
-/// What tells the entries of maps of a type apart, of types that are not supported too.
+/// Returns the identification of the entries of a map type, also for unsupported types.
 pub fn entry_keys(kind: MapKind) -> EntryKeys {
     match known(kind).map(|known| known.class) {
         Some(MapClass::Maps) if kind == MapKind::HASH_OF_MAPS => EntryKeys::Keys,
@@ -148,7 +149,8 @@ pub fn entry_keys(kind: MapKind) -> EntryKeys {
     }
 }
 
-/// The class of a map whose type is supported, and whose keys and values the kernel would take.
+/// Returns the class of a map. Fails for unsupported types, and for key and value sizes that the
+/// kernel rejects.
 pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     let known = known(def.kind).ok_or_else(|| {
         let hint = "docs/support.md lists the types of maps that are";
@@ -167,7 +169,7 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     Ok(known.class)
 }
 
-/// The distance between elements as a power of two.
+/// Returns the binary logarithm of the distance between elements in bytes.
 pub(in crate::lift) fn element_bits(def: &MapDef, class: MapClass) -> u8 {
     let bytes = match class {
         MapClass::Maps | MapClass::Programs => 8,

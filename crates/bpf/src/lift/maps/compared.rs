@@ -1,33 +1,33 @@
-//! Which look-ups in a longest-prefix-match trie are compared with each other.
+//! Selection of the lookups in a longest-prefix-match trie that are compared with each other.
 
 use std::collections::BTreeSet;
 
-/// Bytes of the prefix length in front of a key.
+/// Size in bytes of the prefix length at the start of a key.
 pub(in crate::lift) const LENGTH_BYTES: u32 = 4;
 
-/// Most bytes of a prefix for which look-ups are compared.
+/// Maximum size in bytes of prefixes whose lookups are compared.
 const DATA_BYTES: u32 = 32;
 
-/// Most places of look-ups that are told apart.
+/// Maximum number of lookup instructions that are compared individually.
 const SITES: usize = 8;
 
-/// Most look-ups of a run that later ones are compared with, where their places do not tell them
-/// apart.
+/// Maximum number of earlier lookups that a lookup is compared with, if lookups are not
+/// distinguished by instruction.
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// Which look-ups in a trie are compared with each other.
+/// Lookups in a trie that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Compared {
-    /// Those at these instructions, each of which a run comes to once at most.
+    /// Lookups of these instructions; a run executes each of them at most once.
     Sites(BTreeSet<u32>),
-    /// Each with so many before.
+    /// Each lookup with this number of earlier ones.
     Last(usize),
-    /// None.
+    /// No lookups.
     None,
 }
 
 impl Compared {
-    /// How they are compared in two programs, whose instructions have other numbers.
+    /// Returns a comparison that suits two programs, whose instruction numbers differ.
     pub fn with(self, other: &Compared) -> Compared {
         let last = |compared: &Compared| match compared {
             Compared::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),
@@ -42,8 +42,9 @@ impl Compared {
     }
 }
 
-/// How look-ups in such a trie are compared: `sites` is where they are, `most` how many of them a run
-/// can make, and whether one can be made twice.
+/// Selects the comparison of lookups in a trie; `None` if a run makes at most one. `sites` has the
+/// lookup instructions, `most` the maximum number of lookups in a run. `twice` is set if a run can
+/// execute one of them twice.
 pub(in crate::lift) fn compared(
     key_size: u32,
     sites: BTreeSet<u32>,

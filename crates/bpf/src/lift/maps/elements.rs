@@ -1,4 +1,4 @@
-//! Elements of maps: their numbers, whether they exist, where their values are.
+//! Map elements: number, existence, and position of the value.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, RegionId, RegionKind};
 
@@ -8,22 +8,22 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 
-/// An element of a map.
+/// A reference to a map element.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
-    /// Whether there can be such an element; `None` if there always can.
+    /// Condition that such an element can exist; `None` if it always can.
     pub in_range: Option<Operand>,
-    /// Its number, 32 bits.
+    /// Number of the element, 32 bits.
     pub number: Operand,
 }
 
-/// How many low bits tell the indices below `max_entries` apart.
+/// Returns the number of low bits that distinguish the indices below `max_entries`.
 fn index_bits(max_entries: u32) -> u8 {
     (32 - max_entries.saturating_sub(1).leading_zeros()) as u8
 }
 
 impl Lifter<'_> {
-    /// The element for the key at an address.
+    /// Returns the element for the key at an address.
     pub(in crate::lift) fn element(&mut self, map: &MapOperand, key: Operand) -> ElementRef {
         let indexed = map.layout.keying == Keying::Index
             || (map.which.is_some()
@@ -40,12 +40,12 @@ impl Lifter<'_> {
         ElementRef { in_range: None, number }
     }
 
-    /// The element with an index of 32 bits, for maps with indices as keys.
+    /// Returns the element with a 32-bit index, for maps with indices as keys.
     pub(in crate::lift) fn element_at(&mut self, map: &MapOperand, index: Operand) -> ElementRef {
         let size = self.size(map);
         let emit = &mut self.ir.emit;
         let in_range = emit.ult(index, size);
-        // In range, the bits above are zero.
+        // For an index in range, the higher bits are zero.
         let bits = map.fixed_size().map_or(32, index_bits);
         let number = match bits {
             0 => Operand::constant(32, 0),
@@ -64,7 +64,7 @@ impl Lifter<'_> {
         ElementRef { in_range: Some(in_range), number }
     }
 
-    /// The memory with the numbers of elements of arrays out of an array of maps.
+    /// Returns the region with the sizes of the arrays in an array of maps.
     pub(in crate::lift) fn start_sizes(&mut self, name: &str) -> RegionId {
         if self.options.contents.contains_key(name) {
             return self.zeroed(name, "size");
@@ -72,8 +72,8 @@ impl Lifter<'_> {
         self.ir.region(&format!("{name}.size"), RegionKind::Map)
     }
 
-    /// How many elements a map can hold, 32 bits: what its loader chooses, if the object does not
-    /// say it.
+    /// Returns the maximum number of elements of a map, 32 bits: an unknown input if the loader
+    /// chooses it.
     pub(in crate::lift) fn size(&mut self, map: &MapOperand) -> Operand {
         const MAX_ENTRIES: u64 = u32::MAX as u64;
         if let Some(size) = map.fixed_size() {
@@ -93,7 +93,7 @@ impl Lifter<'_> {
             return emit.select(none, Operand::constant(32, 1), size);
         }
         if map.which.is_some() {
-            // Of other maps nobody asks but for how many elements there can be.
+            // For other inner maps, only an upper bound is needed.
             return Operand::constant(32, MAX_ENTRIES);
         }
         let name = format!("max_entries of {}", map.def.name);
@@ -101,7 +101,7 @@ impl Lifter<'_> {
         self.ir.emit.unknown_input(size, 32)
     }
 
-    /// The element whose key is a number of at most 4 bytes, or an index.
+    /// Returns the element whose key is an index or a number of at most 4 bytes.
     pub(in crate::lift) fn element_of_number(
         &mut self,
         map: &MapOperand,
@@ -113,7 +113,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// The 8-byte words of some bytes in memory; the last one is filled up with zeros.
+    /// Loads bytes as 8-byte words; the last word is zero-extended.
     fn words(&mut self, address: Operand, bytes: u32) -> Vec<Operand> {
         let mut words = Vec::new();
         for (offset, size) in chunks(bytes) {
@@ -124,7 +124,7 @@ impl Lifter<'_> {
         words
     }
 
-    /// The address of an element's value.
+    /// Returns the address of an element's value.
     pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
         let base = self.ir.base(map.layout.values);
         let emit = &mut self.ir.emit;

@@ -1,12 +1,13 @@
-//! What LRU maps evict (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
+//! Eviction from LRU maps (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
 //! `__htab_lru_percpu_map_update_elem` of `kernel/bpf/hashtab.c`).
 //!
-//! An update takes a free element before it looks for the key. There are `max_entries` elements in
-//! all, so that of those in the map at most one less stay; which of them go, and whether more do, is
-//! up to lists that no program sees. Nothing goes between two updates.
+//! An update takes a free element before it looks up the key. There are `max_entries` elements in
+//! total, so at most `max_entries - 1` of those in the map remain. LRU lists, which no program
+//! sees, determine the evicted elements and their number. No element is evicted between two
+//! updates.
 //!
-//! Updates are counted. What a run finds out about an element holds until the next one: the number
-//! of the update behind which that was found is noted for each.
+//! The lifted program counts updates. Knowledge about an element is valid until the next update, so
+//! each element has the number of the last update at which it was known to exist.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -17,12 +18,12 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// How many updates have looked for room.
+    /// Returns the number of updates that looked for a free element.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
 
-    /// Whether an element can have been evicted.
+    /// Returns the condition that an element may have been evicted; `None` if that is impossible.
     pub(in crate::lift) fn has_evicted(&mut self, map: &MapOperand) -> Option<Operand> {
         if !map.evicts() || !self.state.replaced.contains(&map.id) {
             return None;
@@ -33,13 +34,13 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// How many more elements from before the last of them can still be there, where that is
-    /// tracked.
+    /// Returns an upper bound on the elements that survived the last update and were not found
+    /// again yet, if tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
 
-    /// The map takes a free element, if the condition holds: others may go.
+    /// Takes a free element if the condition holds; other elements may be evicted.
     pub(in crate::lift) fn evict(&mut self, map: &MapOperand, cond: Operand) {
         let updates = self.updates(map);
         let before = self.read(updates);
@@ -52,7 +53,7 @@ impl Lifter<'_> {
         self.state.replace_elements(map.id);
     }
 
-    /// The element is there now, if the condition holds: it stays until the next update.
+    /// Marks the element as existing until the next update, if the condition holds.
     pub(in crate::lift) fn keep(&mut self, map: &MapOperand, element: ElementRef, cond: Operand) {
         let updates = self.updates(map);
         let now = self.read(updates);
@@ -60,7 +61,8 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, found, now);
     }
 
-    /// Whether an element that existed still does: it may have been evicted since.
+    /// Returns the condition that an element that existed still exists: it may have been evicted
+    /// since.
     pub(in crate::lift) fn survives(
         &mut self,
         map: &MapOperand,

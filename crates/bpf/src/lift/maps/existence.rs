@@ -1,5 +1,5 @@
-//! Whether elements of maps exist: what memory says, limited by how many there can be and by what
-//! has been evicted since.
+//! Existence of map elements: the content of memory, limited by the number of elements and by
+//! evictions.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -9,7 +9,7 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Whether an element exists.
+    /// Returns the condition that an element exists.
     pub(in crate::lift) fn exists(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         let Some(present) = map.layout.present else {
             return element.in_range.unwrap_or(Operand::constant(1, 1));
@@ -28,7 +28,7 @@ impl Lifter<'_> {
         let exists = emit.not(absent);
         match element.in_range {
             Some(in_range) => {
-                // Otherwise it could make room for another, which is asked below.
+                // Elements without a fixed index could be evicted; `None` below handles them.
                 debug_assert_eq!(entry_keys(map.def.kind), EntryKeys::Indices);
                 emit.and(in_range, exists)
             }
@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Makes an element exist, or not, if the condition holds.
+    /// Marks an element as existing or absent, if the condition holds.
     pub(in crate::lift) fn set_exists(
         &mut self,
         map: &MapOperand,

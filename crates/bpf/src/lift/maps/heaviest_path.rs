@@ -1,13 +1,13 @@
-//! How often a program can come to some of its blocks in one run.
+//! Number of times that one run can reach given blocks.
 
 use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId, Destination};
 
-/// Rounds of a loop that are counted on: more calls than this in one run are taken for this many.
+/// Assumed number of iterations of a loop; more calls in one run count as this many.
 const ROUNDS: u64 = 1024;
 
-/// The greatest weight of the blocks of a path; those in loops count several times.
+/// Returns the largest weight of the blocks on a path; blocks in loops count [`ROUNDS`] times.
 pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<BlockId, u64>) -> u64 {
     let successors = |block: usize| {
         let edges = blocks[block].terminator.edges();
@@ -16,9 +16,9 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             Destination::Exit(_) | Destination::Never => None,
         })
     };
-    // Strongly connected components (Tarjan), without recursion, because programs have up to 200,000
-    // blocks. A component is complete only after all that it leads to, so that the heaviest path
-    // behind it is known by then.
+    // Strongly connected components (Tarjan), without recursion, because programs have up to
+    // 200,000 blocks. A component is completed after all its successors, so their heaviest paths
+    // are known then.
     let unseen = usize::MAX;
     let (mut order, mut low) = (vec![unseen; blocks.len()], vec![0; blocks.len()]);
     let mut component = vec![unseen; blocks.len()];
@@ -37,7 +37,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
                 stack.push(block);
                 work.push((block, successors(block).collect()));
             }
-            // The block that is visited, and which of its successors are left.
+            // Current block, and its successors that are not visited yet.
             let Some((block, next)) = work.last_mut() else { break };
             let block = *block;
             if let Some(to) = next.pop() {
@@ -52,7 +52,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             if let Some((before, _)) = work.last() {
                 low[*before] = low[*before].min(low[block]);
             }
-            // Some block of its component was met earlier, and will complete it.
+            // An earlier block of the same component will complete it.
             if low[block] != order[block] {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Content of maps that is known before the run, put into the memory of the lifted program: arrays as
-//! initial content of their regions, elements of others by operations of the prologue.
+//! Known initial content of maps, written to the memory of the lifted program: arrays as initial
+//! content of their regions, elements of other maps by operations of the prologue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,7 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::layout::memory::{Keying, MapLayout, chunks};
 use crate::maps::{MapDef, MapKind};
 
-/// Puts known contents into the regions of the maps in use: arrays as initial content, elements of
-/// others by operations of the prologue.
+/// Installs known contents in the regions of the used maps.
 pub(in crate::lift) fn install(
     ir: &mut IrBuilder,
     maps: &[MapDef],
@@ -25,7 +24,7 @@ pub(in crate::lift) fn install(
         let Some(layout) = layouts.get(name) else { continue };
         let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
         let Some(def) = maps.iter().find(|map| map.name == outer.unwrap_or(name)) else { continue };
-        // Read-only data is what the object, as loaders have changed it, says.
+        // The content of read-only data is that of the object, with changes by the loader.
         if def.read_only && def.initial.is_some() {
             continue;
         }
@@ -45,7 +44,7 @@ pub(in crate::lift) fn install(
             MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(ir, def, layout, content)?,
             MapKind::QUEUE => in_order(ir, layout, content)?,
             MapKind::STACK => {
-                // The oldest comes out last, and is number 0.
+                // The oldest element of a stack has number 0.
                 let mut entries = content.entries.clone();
                 entries.reverse();
                 let value = EntryValue::Bytes(Vec::new());
@@ -90,10 +89,11 @@ fn array(
     Ok(())
 }
 
-/// The memory of an array with this content, from its first element on; zeros tracking.
+/// Returns the memory of an array with this content, from the first element on, without trailing
+/// zeros.
 ///
 /// # Errors
-/// [`LiftError`] when keys or values do not fit the map.
+/// [`LiftError`] if keys or values do not fit the map.
 pub fn array_content(
     def: &MapDef,
     layout: &MapLayout,
@@ -135,7 +135,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(what, "up to 64 MiB of a map are kept")
 }
 
-/// The values of entries, in their order: of a trie, whose look-ups say which, or a queue.
+/// Installs the values of entries in their order: of a queue, or of a trie, where lookups return
+/// the entry's position.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -158,7 +159,7 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// The numbers of maps that maps of maps hold: those of the object come first.
+/// Numbers of the maps that maps of maps contain; the object's maps come first.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -180,7 +181,7 @@ impl<'a> MapNumbers<'a> {
         MapNumbers { maps, others }
     }
 
-    /// Equal names are the same map.
+    /// Returns the number of a map; maps with equal names are the same map.
     pub(in crate::lift) fn number(&self, name: &str) -> u64 {
         let number = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
             self.maps.len() + self.others.iter().take_while(|&&other| other < name).count()
@@ -189,7 +190,8 @@ impl<'a> MapNumbers<'a> {
     }
 }
 
-/// `outer` is the map of maps whose maps this one stands for, if it does.
+/// Installs elements by operations; `outer` is the map of maps if `layout` represents its inner
+/// maps.
 fn elements(
     ir: &mut IrBuilder,
     layout: &MapLayout,
@@ -226,7 +228,7 @@ fn elements(
                 let mut bytes = [0; 8];
                 let piece = &value[offset as usize..][..usize::from(size)];
                 if piece.iter().all(|&byte| byte == 0) {
-                    continue; // as all of the region is
+                    continue; // as the whole region
                 }
                 bytes[..piece.len()].copy_from_slice(piece);
                 let address = emit.add(start, word(offset));
@@ -244,7 +246,7 @@ fn elements(
     }
 }
 
-/// How full the maps out of a map of maps are, and how many elements they can have.
+/// Installs the fill levels and sizes of the inner maps of a map of maps.
 fn sizes(
     ir: &mut IrBuilder,
     (def, layout): (&MapDef, &MapLayout),
@@ -282,7 +284,8 @@ fn sizes(
     }
 }
 
-/// The number of the element with a known key, of the map at an address, if there are several.
+/// Returns the number of the element with a known key; `which` is the map's address if `layout`
+/// represents several maps.
 fn number(emit: &mut Emitter, layout: &MapLayout, which: Option<Operand>, key: &[u8]) -> Operand {
     if layout.keying != Keying::Interned {
         return Operand::constant(32, index_of(key).into());

@@ -1,15 +1,15 @@
-//! Which elements `bpf_for_each_map_elem` finds in hash maps (`bpf_for_each_hash_elem` of
-//! `kernel/bpf/hashtab.c`): each that is there, once, in any order.
+//! Iteration over hash maps by `bpf_for_each_map_elem` (`bpf_for_each_hash_elem` of
+//! `kernel/bpf/hashtab.c`): visits each existing element once, in any order.
 //!
-//! That is known from counting. A run knows how many of the elements that it has met are there
-//! (`alive`) and how many others there can be. The number of rounds is drawn: as many as are alive,
-//! and some of the others. A round is for an element that is there and has had no round; a run in
-//! which one is not is none. So all that are alive have their round, and when the rounds are over,
-//! no others are left to be met.
+//! The model counts elements. A run knows the number of existing elements that it has accessed
+//! (`alive`), and an upper bound on the others. The number of iterations is an unknown value: all
+//! alive elements and some of the others. Each iteration is for an existing element that this walk
+//! has not visited; runs that violate this are excluded. So a walk visits all alive elements, and
+//! afterwards no other elements remain.
 //!
-//! Callbacks can change the map. To delete the element of the round, or one before, disturbs nothing;
-//! where anything else goes or comes, what the other rounds are for is up to where elements are in the
-//! table: a path that goes on behind that relies on it.
+//! Callbacks can change the map. Deleting the current element, or an earlier one, does not disturb
+//! the walk. After any other insertion or deletion, the remaining iterations depend on positions in
+//! the hash table. A path that continues after such a change relies on its elements being visited.
 
 use slowpath_ir::{Emit, Operand, Reading, Reg};
 
@@ -20,17 +20,17 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// How many walks through the map have begun.
+    /// Returns the number of walks started on the map.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// How often a walk was disturbed.
+    /// Returns the number of disturbances of walks on the map.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
 
-    /// An element comes or goes, or is replaced, if the condition holds.
+    /// Records that an element is inserted, deleted or replaced, if the condition holds.
     pub(in crate::lift) fn disturb(
         &mut self,
         map: &MapOperand,
@@ -58,7 +58,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// A walk begins: the number of its rounds, and whether there can be so many.
+    /// Starts a walk. Returns the number of iterations, and the condition that the map can have
+    /// this many elements.
     pub(in crate::lift) fn begin_walk(
         &mut self,
         map: &MapOperand,
@@ -75,7 +76,7 @@ impl Lifter<'_> {
             return (rounds, yes);
         };
         if map.tracking.disturbed {
-            // Walks inside of walks: of the elements, only the last walk is noted.
+            // For nested walks, each element records only the last walk that visited it.
             self.count_disturbance(map, yes);
             let cell = self.disturbances(map);
             let now = self.read(cell);
@@ -92,7 +93,7 @@ impl Lifter<'_> {
         let enough = emit.not(fewer);
         let new = emit.sub(rounds, alive);
         let fits = if given || map.tracking.room.is_some() {
-            // It is known how many there are.
+            // The number of elements is known.
             emit.eq(new, others)
         } else {
             let more = emit.ult(others, new);
@@ -101,7 +102,7 @@ impl Lifter<'_> {
         let possible = emit.and(enough, fits);
         let possible = match self.has_evicted(map) {
             None => possible,
-            // Of those met, some may have gone.
+            // Some of the accessed elements may have been evicted.
             Some(evicted) => {
                 let sentence = format!("the insertions evict such elements of {}", map.layout.name);
                 self.rely(evicted, sentence);
@@ -114,7 +115,8 @@ impl Lifter<'_> {
         (rounds, possible)
     }
 
-    /// Whether a walk that began when there had been so many disturbances was disturbed since.
+    /// Returns the condition that a walk was disturbed since it began; `calm` is the disturbance
+    /// count at its start.
     pub(in crate::lift) fn disturbed(&mut self, map: &MapOperand, calm: Reg) -> Option<Operand> {
         if !map.tracking.disturbed {
             return None;
@@ -131,7 +133,7 @@ impl Lifter<'_> {
         Some(disturbed)
     }
 
-    /// Whether the next round of a walk can be for this element.
+    /// Returns the condition that the next iteration of a walk can be for this element.
     pub(in crate::lift) fn walk_to(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if !map.tracking.walked {
             return Operand::constant(1, 1);

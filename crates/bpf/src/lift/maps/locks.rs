@@ -1,24 +1,24 @@
-//! Whether values of a map have a lock (`struct bpf_spin_lock`): without one, updates with
-//! `BPF_F_LOCK` fail (`btf_parse_fields` of `kernel/bpf/btf.c`).
+//! Locks in map values (`struct bpf_spin_lock`): without a lock, updates with `BPF_F_LOCK` fail
+//! (`btf_parse_fields` of `kernel/bpf/btf.c`).
 
 use crate::btf::{Kind, TypeId};
 use crate::maps::MapDef;
 use crate::{Btf, Object};
 
-/// Whether there is a lock in the values of a map.
+/// Existence of a lock in the values of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Lock {
     Absent,
     Present,
-    /// Kernels and loaders differ: it is inside of another structure, or the type of the values is
-    /// told in the way of old loaders.
+    /// Depends on the kernel or loader: the lock is inside another structure, or the value type is
+    /// declared as for old loaders.
     Perhaps,
 }
 
-/// Deepest nesting of types that is looked into.
+/// Maximum nesting of types to examine.
 const DEPTH: u32 = 8;
 
-/// Whether values of the map have a lock.
+/// Determines if the values of a map contain a lock.
 pub(in crate::lift) fn lock_of(object: &Object, def: &MapDef) -> Lock {
     let Some(btf) = &object.btf else { return Lock::Absent };
     let Some(value) = def.value_type else {

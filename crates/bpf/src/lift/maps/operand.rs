@@ -1,4 +1,4 @@
-//! The map that a call works on, and how the type of a map and its flags decide what calls do.
+//! The map of a call, with the properties of its type and flags that affect calls.
 
 use slowpath_ir::Operand;
 
@@ -14,28 +14,30 @@ pub(in crate::lift) struct MapOperand {
     pub def: MapDef,
     pub class: MapClass,
     pub layout: MapLayout,
-    /// For a map out of a map of maps: which one.
+    /// Address of the map, for an inner map of a map of maps.
     pub which: Option<Operand>,
     pub id: MapId,
     pub tracking: Tracking,
 }
 
 impl MapOperand {
-    /// How many elements it can hold, if the object says that: of maps in maps of maps, arrays alone
-    /// have to be as large as the object says (`array_map_meta_equal`, `bpf_map_meta_equal`).
+    /// Returns the maximum number of elements, if the object determines it. In maps of maps, only
+    /// arrays must have the size in the object's definition (`array_map_meta_equal`,
+    /// `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
         let open = self.def.max_entries == 0 || (self.which.is_some() && !same);
         (!open).then_some(self.def.max_entries)
     }
 
-    /// How many elements there can be at the same time, if the object says that.
+    /// Returns the maximum number of elements that can exist at the same time, if the object
+    /// determines it.
     pub fn most_elements(&self) -> Option<u32> {
         let size = self.fixed_size()?;
         Some(if self.per_cpu_lists() { size.saturating_add(MAX_CPUS - 1) } else { size })
     }
 
-    /// Whether each CPU has a list of elements of its own (`BPF_F_NO_COMMON_LRU`): the number of
+    /// Returns true if each CPU has its own list of elements (`BPF_F_NO_COMMON_LRU`). The number of
     /// elements is then rounded up to a multiple of the number of CPUs (`htab_map_alloc`).
     pub fn per_cpu_lists(&self) -> bool {
         const NO_COMMON_LRU: u32 = 1 << 1;
@@ -43,30 +45,31 @@ impl MapOperand {
     }
 }
 
-/// Flag of arrays that need not be as large as others in the same map of maps (`BPF_F_INNER_MAP`).
+/// Flag of arrays whose size may differ from other arrays in the same map of maps
+/// (`BPF_F_INNER_MAP`).
 pub(in crate::lift) const INNER_MAP: u32 = 1 << 12;
 
-/// Largest `CONFIG_NR_CPUS`.
+/// Upper bound on `CONFIG_NR_CPUS`.
 pub(in crate::lift) const MAX_CPUS: u32 = 8192;
 
 impl MapOperand {
-    /// Whether elements make room for others.
+    /// Returns true if a full map evicts elements to make room for new ones.
     pub fn evicts(&self) -> bool {
         self.def.kind.evicts()
     }
 
-    /// Whether an update of an element that exists leaves the value where it is
-    /// (`__htab_percpu_map_update_elem`): other maps whose elements come and go put another element
-    /// in its place. Of arrays nobody asks, they have no other elements.
+    /// Returns true if an update of an existing element overwrites its value in place
+    /// (`__htab_percpu_map_update_elem`). Other hash maps replace the element with another one. Not
+    /// meaningful for arrays.
     pub fn overwrites_in_place(&self) -> bool {
         matches!(self.def.kind, MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 
-    /// Whether elements are allocated when they are inserted.
+    /// Returns true if elements are allocated on insertion.
     pub fn allocates(&self) -> bool {
         self.def.flags & NO_PREALLOC != 0
     }
 }
 
-/// Flag of hash maps that allocate elements when they are inserted (`BPF_F_NO_PREALLOC`).
+/// Flag of hash maps that allocate elements on insertion (`BPF_F_NO_PREALLOC`).
 pub(in crate::lift) const NO_PREALLOC: u32 = 1;

@@ -1,10 +1,10 @@
-//! How many elements a map holds: never more than `max_entries`, and an insertion fails when there
-//! is no room, never otherwise (`prealloc_init`, `alloc_htab_elem`, `is_map_full` of
-//! `kernel/bpf/hashtab.c`: as many elements as `max_entries` are allocated beside those for
-//! replacing, and every CPU takes the free ones of the others; without preallocation they are
-//! counted).
+//! Number of elements of a map. It never exceeds `max_entries`, and an insertion fails if and only
+//! if the map is full (`prealloc_init`, `alloc_htab_elem`, `is_map_full` of
+//! `kernel/bpf/hashtab.c`). Preallocated maps have `max_entries` elements and extra ones for
+//! replacement; every CPU can take free elements of other CPUs. Without preallocation, the kernel
+//! counts elements.
 //!
-//! Tracked only where it can matter, see [`super::tracking`].
+//! Tracked only where it can affect the program, see [`super::tracking`].
 
 use slowpath_ir::{Emit, InputKind, Operand, Reg, RegionKind};
 
@@ -18,16 +18,16 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::Tracking;
 use crate::maps::MapDef;
 
-/// What the memory of [`MapFill`] is called.
+/// Name of the region of [`MapFill`].
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// How many of the elements that a run has met are there.
+    /// Returns the number of existing elements that the run has accessed, if tracked.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
-    /// One of them goes, if the condition holds.
+    /// Decrements [`Lifter::alive`] if the condition holds.
     pub(in crate::lift) fn dies(&mut self, map: &MapOperand, goes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -36,7 +36,8 @@ impl Lifter<'_> {
         self.write(alive, left);
     }
 
-    /// One comes, if the condition holds, or is met that was there.
+    /// Increments [`Lifter::alive`] if the condition holds: an element was inserted, or an existing
+    /// one accessed first.
     pub(in crate::lift) fn lives(&mut self, map: &MapOperand, comes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -45,7 +46,7 @@ impl Lifter<'_> {
         self.write(alive, more);
     }
 
-    /// Sets up what is tracked of how full a map is.
+    /// Creates the tracked number of free elements of a map.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -75,7 +76,7 @@ impl Lifter<'_> {
         Some(MapRoom { free, max_entries: def.max_entries })
     }
 
-    /// Sets up how full a queue is.
+    /// Creates the fill level of a queue.
     pub(in crate::lift) fn start_queue(&mut self, def: &MapDef, name: &str) -> Option<MapRoom> {
         let entries = u64::from(def.max_entries);
         if entries == 0 {
@@ -92,7 +93,7 @@ impl Lifter<'_> {
         Some(MapRoom { free, max_entries: def.max_entries })
     }
 
-    /// Sets up what is tracked of how full the maps in a map of maps are.
+    /// Creates the tracked fill levels of the maps in a map of maps.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
@@ -109,7 +110,7 @@ impl Lifter<'_> {
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
-    /// How many elements a map out of a map of maps has, 32 bits, and where that is noted.
+    /// Returns the number of elements of an inner map, 32 bits, and the address of this number.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, which) = (map.layout.fill?, map.which?);
         let number = self.map_number(which);
@@ -117,8 +118,7 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let used = emit.load(at, 4);
         let Some(least) = fill.least else { return Some((fill, at, used)) };
-        // Unknown memory holds any number: those that no map of this size can have count as the
-        // nearest that it can.
+        // Unknown memory can contain any number: clamp it to the possible fill levels.
         let (least, most) = (Operand::constant(32, least.into()), fill.most());
         let fewer = emit.ult(used, least);
         let used = emit.select(fewer, least, used);
@@ -126,15 +126,15 @@ impl Lifter<'_> {
         Some((fill, at, emit.select(more, most, used)))
     }
 
-    /// How many more elements there is room for, where that is tracked.
+    /// Returns the register with the number of free elements, if tracked.
     fn room(&mut self, map: &MapOperand) -> Option<Reg> {
         map.tracking.room.filter(|_| map.which.is_none())?;
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Whether a map that lacks an element is full.
+    /// Returns the condition that a map without the given element is full.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
-        // With as many places as there are keys, there is always one for a key that is absent.
+        // A map with as many places as possible keys always has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
         if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
             return Operand::constant(1, 0);
@@ -151,12 +151,12 @@ impl Lifter<'_> {
         }
     }
 
-    /// How many more elements there can be than those that the run has met.
+    /// Returns an upper bound on the number of elements that the run has not accessed yet.
     pub(in crate::lift) fn others(&mut self, map: &MapOperand) -> Reg {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
-    /// An element comes under one condition, or goes under the other.
+    /// Counts an insertion under one condition and a deletion under the other.
     pub(in crate::lift) fn count(&mut self, map: &MapOperand, comes: Operand, goes: Operand) {
         self.lives(map, comes);
         self.dies(map, goes);
@@ -176,8 +176,8 @@ impl Lifter<'_> {
         emit.copy(room, left);
     }
 
-    /// Whether an element that is said to exist does: of those that the run meets first now, as
-    /// many can as the map holds.
+    /// Returns the condition that an element exists if memory says so. Elements that the run
+    /// accesses for the first time can exist only up to the number that the map can hold.
     pub(in crate::lift) fn meet(
         &mut self,
         map: &MapOperand,
@@ -193,7 +193,8 @@ impl Lifter<'_> {
         let offset = emit.zero_extend(element.number, 64);
         let (seen, present) = (emit.add(seen, offset), emit.add(present, offset));
         let before = emit.load(seen, 1);
-        // Later meetings find in `present` what was written at the first, or by the run since.
+        // Later accesses find in `present` the result of the first access, or of changes by the
+        // run.
         let first = emit.eq(before, Operand::constant(8, 0));
         let none = emit.eq(others, word(0));
         let possible = emit.not(none);

@@ -1,12 +1,12 @@
-//! Several look-ups in a longest-prefix-match trie whose content is not known
-//! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
+//! Several lookups in a longest-prefix-match trie with unknown content (`trie_lookup_elem` of
+//! `kernel/bpf/lpm_trie.c`).
 //!
-//! A look-up finds the longest entry that is a prefix of its key and no longer than the key. So an
-//! entry is told by its length and the key's bits; and what one look-up finds limits what others
-//! can: if both what this one finds and what that one finds cover both keys, it is the same entry,
-//! or none for both. Any findings for which that holds are those of some trie: the one with these
-//! entries alone. It has no more than `max_entries` (`trie_update_elem`): where that many are found,
-//! every other key finds one of them, or none.
+//! A lookup finds the longest entry that is a prefix of its key and not longer than the key. So the
+//! key and the length of the found entry identify the entry. One result constrains others: if two
+//! found entries are each a prefix of both keys, they are the same entry; two empty results agree
+//! as well. Any results that satisfy this constraint are those of some trie: the one with exactly
+//! these entries. A trie has at most `max_entries` entries (`trie_update_elem`). Once a run has
+//! found that many, every other key finds one of them or nothing.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 
@@ -16,28 +16,29 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::compared::{Compared, LAST, LENGTH_BYTES};
 use crate::lift::maps::operand::MapOperand;
 
-/// A key that is looked up.
+/// The key of a lookup.
 #[derive(Clone)]
 struct Query {
-    /// In which map, if there are several.
+    /// Address of the map, for an inner map of a map of maps.
     which: Option<Operand>,
-    /// Its length in bits, 64 bits wide.
+    /// Length of the key in bits, as a 64-bit number.
     length: Operand,
-    /// Its bits from the first on, in words of up to 64 bits.
+    /// Bits of the key from the first on, in words of up to 64 bits.
     words: Vec<Operand>,
 }
 
-/// What a look-up found, kept for later ones.
+/// Result of a lookup, stored for comparison with later ones.
 struct Found {
     query: Query,
-    /// One more than the length of the entry in bits; zero for none.
+    /// Length of the found entry in bits, plus one; zero for no entry.
     entry: Operand,
-    /// Whether the look-up was made, with a key that is not too long.
+    /// Condition that the lookup was made, with a key of valid length.
     made: Operand,
 }
 
 impl Lifter<'_> {
-    /// The place of the entry that the key at an address finds, 32 bits, and whether it finds one.
+    /// Looks up the key at an address. Returns the number of the found entry, 32 bits, and the
+    /// condition that there is one.
     pub(in crate::lift) fn find_prefix(
         &mut self,
         map: &MapOperand,
@@ -55,7 +56,7 @@ impl Lifter<'_> {
         let entry = emit.load(at, 2);
         let entry = emit.zero_extend(entry, 64);
         let bits = emit.sub(entry, word(1));
-        // None is longer than any: it stays none.
+        // "No entry" has the largest length here, and remains "no entry".
         let longer = emit.ult(query.length, bits);
         let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
@@ -66,7 +67,7 @@ impl Lifter<'_> {
         };
         entry = self.agree_with_all(map, &before, &query, entry);
         if map.tracking.seen {
-            // That it is none has to agree with what the others found, too.
+            // A result changed to "no entry" must agree with earlier results as well.
             entry = self.if_there_is_room(map, &query, entry);
             entry = self.agree_with_all(map, &before, &query, entry);
         }
@@ -95,7 +96,7 @@ impl Lifter<'_> {
         Some((place, found))
     }
 
-    /// What a look-up finds, given what all earlier ones found.
+    /// Adjusts the result of a lookup to those of all earlier ones.
     fn agree_with_all(
         &mut self,
         map: &MapOperand,
@@ -110,7 +111,7 @@ impl Lifter<'_> {
         entry
     }
 
-    /// An entry, or none if there are as many others already.
+    /// Returns the entry, or no entry if the trie would have too many.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.seen else { return entry };
         let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
@@ -122,7 +123,8 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Where a run notes that it found an entry, and whether it has not done so before.
+    /// Returns the address of a found entry's note, and the condition that the entry was not found
+    /// before.
     fn entry_note(&mut self, seen: RegionId, place: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;
@@ -133,12 +135,13 @@ impl Lifter<'_> {
         (note, first)
     }
 
-    /// The key at an address.
+    /// Loads the key at an address.
     fn query(&mut self, map: &MapOperand, key: Operand, bytes: u32) -> Query {
         let emit = &mut self.ir.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
         let length = emit.zero_extend(length, 64);
-        // The first byte is the highest, so that a prefix is the high bits of words.
+        // The first byte becomes the most significant one, so a prefix consists of the high bits of
+        // words.
         let mut words: Vec<Operand> = Vec::new();
         for offset in 0..bytes {
             let at = emit.add(key, word(u64::from(LENGTH_BYTES + offset)));
@@ -157,7 +160,7 @@ impl Lifter<'_> {
         self.ir.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
-    /// Makes the first slot free: what was found before the others is forgotten.
+    /// Shifts the stored results by one slot to free the first one; the oldest result is lost.
     fn move_on(&mut self, map: &MapOperand, slots: &[u32], like: &Query, fine: Operand) {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
@@ -171,14 +174,14 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let now = emit.or(lost, made);
         emit.copy(lost, now);
-        // From the last on, so that none is overwritten before it is moved.
+        // Backwards, so that each result is moved before its slot is overwritten.
         for &slot in slots.iter().skip(1).rev() {
             let Found { query, entry, made } = self.found_at(map, slot - 1, like);
             self.keep_found(map, slot, &query, entry, made);
         }
     }
 
-    /// A look-up that is not compared with others.
+    /// Handles a lookup that is not compared with others: the run relies on agreement.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;
@@ -189,7 +192,7 @@ impl Lifter<'_> {
         self.ir.emit.copy(before, Operand::constant(1, 1));
     }
 
-    /// What the look-up of an instruction, or in a slot, found last.
+    /// Returns the stored result of a lookup instruction or slot.
     fn found_at(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
@@ -230,7 +233,7 @@ impl Lifter<'_> {
         emit.copy(made, fine);
     }
 
-    /// What a look-up finds, given what an earlier one found.
+    /// Adjusts the result of a lookup to that of an earlier one.
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
@@ -248,8 +251,8 @@ impl Lifter<'_> {
         emit.select(both, before.entry, entry)
     }
 
-    /// Whether an entry that is found for one key is a prefix of the other too, which has this
-    /// length; none is one of all.
+    /// Returns the condition that an entry found for one key is also a prefix of the other key,
+    /// which has this length. "No entry" counts as a prefix of all keys.
     fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let none = emit.eq(entry, word(0));
@@ -267,11 +270,12 @@ impl Lifter<'_> {
         self.ir.emit.or(none, covers)
     }
 
-    /// How many bits of a word are behind a prefix: at most all, as wide as the word.
+    /// Returns the number of bits of a word after a prefix, at most the word's width; the result
+    /// has this width.
     fn behind(&mut self, bits: Operand, number: u64, of: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let width = u64::from(emit.width(of));
-        // `bits` is -1 for none; what comes of that is not used.
+        // For "no entry", `bits` is -1; the result is unused.
         let end = word(64 * number + width);
         let inside = emit.ult(bits, end);
         let rest = emit.sub(end, bits);
@@ -281,7 +285,7 @@ impl Lifter<'_> {
         emit.extract(rest, 0, width as u8)
     }
 
-    /// The number of an entry: that of its key, whose bits behind the prefix are zero.
+    /// Returns the number of an entry: that of its key, with all bits after the prefix zero.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
         let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));

@@ -1,5 +1,5 @@
-//! Sets up the memory of maps when a call or an instruction first uses them, as
-//! [`MapLayout`] describes it.
+//! Creation of the memory of a map when an instruction first uses the map, with the layout that
+//! [`MapLayout`] describes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
 impl Lifter<'_> {
-    /// The map in an argument register of a call.
+    /// Returns the map in an argument register of a call.
     pub(in crate::lift) fn map_in(&mut self, register: u8) -> Result<MapOperand, Cause> {
         let value = self.ir.value(register);
         match self.state.regs[usize::from(register)] {
@@ -51,7 +51,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// The address of the data of a section of global variables.
+    /// Returns the address of a section of global variables.
     pub(in crate::lift) fn map_data(&mut self, map: u32) -> Result<Operand, Cause> {
         let def = self.map_def(map)?.clone();
         let class = class_of(&def)?;
@@ -73,7 +73,7 @@ impl Lifter<'_> {
             _ => Keying::Interned,
         };
         let tracking = self.tracking(name);
-        // Look-ups that are compared with each other need only the lengths of entries.
+        // Compared lookups need only the lengths of entries.
         let compared = matches!(&tracking.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
         let values = self.ir.region(name, RegionKind::Map);
         let may_be_absent = match class {
@@ -125,8 +125,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Which maps are taken not to be reached through a map of maps as well: the two ways lead to
-/// different memory here.
+/// Returns the assumptions that no map is reachable both directly and through a map of maps, or
+/// through two maps of maps. The model has separate memory for each way.
 pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> Vec<String> {
     let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
     let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();

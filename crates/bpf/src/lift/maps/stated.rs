@@ -1,4 +1,4 @@
-//! Values of variables that a user states ([`crate::Stated`]), as operations of the prologue.
+//! Values of variables that the user states ([`crate::Stated`]), as operations of the prologue.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::MapLayout;
 use crate::maps::MapDef;
 
-/// Puts stated values into the sections in use: constants, and an input for each number that can have
+/// Stores stated values in the used sections: constants, or an input for each number that can have
 /// any value.
 pub(in crate::lift) fn install_stated(
     ir: &mut IrBuilder,
@@ -18,12 +18,13 @@ pub(in crate::lift) fn install_stated(
 ) {
     for def in maps.iter().filter(|def| !def.stated.is_empty()) {
         let Some(layout) = layouts.get(&def.name) else { continue };
-        // Read-only data is known as it is; behind an input it has to be stated again.
+        // The region already contains read-only data; a constant must be stored only after an
+        // overlapping input.
         let mut open = false;
         for stated in &def.stated {
             let known = stated.value.is_some();
             open |= !known;
-            // Writable data is unknown as it is.
+            // Writable data is unknown anyway.
             let unneeded = if def.read_only { known && !open } else { !known };
             if unneeded {
                 continue;

@@ -1,21 +1,21 @@
-//! Where the elements of hash maps are in memory (`kernel/bpf/hashtab.c`).
+//! Positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
 //!
-//! An update does not overwrite an element but puts another one in its place in the table, and what
-//! a deleted element occupied is given to the next one that is inserted. A pointer to a value from
-//! before goes on pointing where it pointed: to the old bytes, until another element gets them.
+//! An update does not overwrite an element: another element takes its place in the table. The next
+//! insertion reuses the memory of a deleted element. A pointer to an earlier value keeps its
+//! address: it points to the old bytes until another element reuses them.
 //!
-//! - `htab_map_update_elem` of a preallocated map takes the CPU's extra element for the new value;
-//!   the element that it replaces becomes the extra one (`alloc_htab_elem`).
-//! - Free elements of a preallocated map are a list for each CPU, last in, first out
-//!   (`pcpu_freelist_push`, `pcpu_freelist_pop`).
-//! - Without preallocation the allocator's list of the CPU is last in, first out too, but it may
-//!   give away what is on it in between (`kernel/bpf/memalloc.c`).
-//! - LRU maps take any element that was not used recently, also one that the run has used
+//! - `htab_map_update_elem` of a preallocated map uses the CPU's extra element for the new value;
+//!   the replaced element becomes the extra one (`alloc_htab_elem`).
+//! - Free elements of a preallocated map are in a LIFO list for each CPU (`pcpu_freelist_push`,
+//!   `pcpu_freelist_pop`).
+//! - Without preallocation, the allocator's per-CPU list is LIFO as well, but the allocator may use
+//!   its entries for other purposes (`kernel/bpf/memalloc.c`).
+//! - LRU maps take any element that was not used recently, even one that the run has used
 //!   (`bpf_lru_pop_free`, `__bpf_lru_list_shrink`).
-//! - Values of per-CPU maps, and of updates with `BPF_F_LOCK`, are overwritten where they are.
+//! - Values of per-CPU maps, and values updated with `BPF_F_LOCK`, are overwritten in place.
 //!
-//! Slots are numbers of 64 bits: at the start that of the element itself; larger ones are of
-//! elements that were free then. What is tracked of it: see [`super::tracking`].
+//! Slots are 64-bit numbers. Initially, the slot of an element is its number; larger slots belong
+//! to elements that were free at the start. For the tracked properties, see [`super::tracking`].
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
@@ -26,34 +26,34 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 
-/// The first slot that no element has at the start: the CPU's extra element.
+/// First slot that is free at the start: the CPU's extra element.
 const FREE: u64 = 1 << 32;
-/// Largest slot that an element can get where any is possible.
+/// Largest slot that an element can get if any slot is possible.
 const ANY: u64 = 2 * FREE - 1;
 
-/// What an update does.
+/// Effect of an update, as conditions.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct Update {
-    /// Whether there is an element with the key.
+    /// An element with this key exists.
     pub exists: Operand,
-    /// Whether it succeeds.
+    /// The update succeeds.
     pub done: Operand,
-    /// Whether an existing element is overwritten where it is.
+    /// An existing element is overwritten in place.
     pub in_place: Operand,
-    /// Whether the value is written to its slot, though the update may fail.
+    /// The value is written to its slot, even if the update fails.
     pub written: Operand,
 }
 
-/// A slot for a new element, and what is left without it.
+/// A slot for a new element, and the new values of cells if it is taken.
 struct Taken {
     slot: Operand,
     left: Vec<(Cell, Operand)>,
 }
 
 impl Lifter<'_> {
-    /// The slot of this number among those that no element of the map has at the start.
+    /// Returns slot `number` of those that are free at the start.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// No word of a key with which a map is told, but the other way round.
+        /// Flag of a slot number, to separate it from other words that are interned with a map.
         const OF_PLACE: u64 = 1 << 63;
         let Some(which) = map.which else { return self.ir.emit.add(number, word(FREE)) };
         let emit = &mut self.ir.emit;
@@ -64,8 +64,8 @@ impl Lifter<'_> {
         emit.add(wide, word(FREE))
     }
 
-    /// The slot of an element's value: the element's own, unless it was moved, or different
-    /// elements may be the same.
+    /// Returns the slot of an element's value: the element's own slot, unless the element was moved
+    /// or different elements may be identical.
     pub(in crate::lift) fn value_slot(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if map.layout.moved.is_some() {
             let at = self.word_of(map, "moved", element.number);
@@ -86,7 +86,7 @@ impl Lifter<'_> {
         emit.load(address, 4)
     }
 
-    /// The slot that the value of an update goes to.
+    /// Returns the slot that the value of an update is written to.
     pub(in crate::lift) fn slot_for_update(
         &mut self,
         map: &MapOperand,
@@ -136,7 +136,7 @@ impl Lifter<'_> {
         slot
     }
 
-    /// The value of an element that goes becomes free, if the condition holds.
+    /// Frees the slot of a deleted element, if the condition holds.
     pub(in crate::lift) fn release_slot(
         &mut self,
         map: &MapOperand,
@@ -149,7 +149,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Any slot: the element that had it has none any more.
+    /// Returns an unknown slot; its previous owner loses it.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -157,7 +157,7 @@ impl Lifter<'_> {
         moves: Operand,
         written: Operand,
     ) -> Operand {
-        /// Belongs to no element: what was there is overwritten all the same.
+        /// Owner of a slot without an element; the slot's value is overwritten anyway.
         const NOBODY: u64 = u64::MAX;
         let cell = self.cell(map, "fresh");
         let fresh = self.read(cell);
@@ -165,7 +165,7 @@ impl Lifter<'_> {
         let unused = self.unused_slot(map, next);
         let what = format!("element of {} that it uses", map.layout.name);
         let emit = &mut self.ir.emit;
-        // The least is one that was free at the start.
+        // Drawing 0 yields a slot that was free at the start.
         let drawn = emit.draw(&what, Reading::Number, 64, ANY);
         let slot = emit.binary(BinaryOp::Xor, unused, drawn);
         if map.layout.inner {
@@ -176,8 +176,8 @@ impl Lifter<'_> {
                 "an update of a map in {} overwrites the old element that the path reads",
                 map.layout.name.trim_end_matches(".inner")
             );
-            // Of the slots that can be drawn, one is that which the kernel takes: it is an element of
-            // the same map, while here it can be any map's.
+            // One of the possible slots is the kernel's choice. The kernel reuses only elements of
+            // the same map, while the model allows elements of any inner map.
             self.rely_on_possible(other, sentence);
         }
         self.write(cell, next);
@@ -190,7 +190,7 @@ impl Lifter<'_> {
         slot
     }
 
-    /// A free slot: the one that was given back last, else one that was free at the start.
+    /// Returns a free slot: the one freed last, otherwise one that was free at the start.
     fn take_slot(&mut self, map: &MapOperand) -> Taken {
         let fresh = self.cell(map, "fresh");
         let used = self.read(fresh);
@@ -222,14 +222,14 @@ impl Lifter<'_> {
         Taken { slot, left: vec![(fresh, next), (cell, last)] }
     }
 
-    /// What is left of the free slots, if one was taken.
+    /// Stores the new values of cells if the slot was taken.
     fn leave(&mut self, left: Vec<(Cell, Operand)>, cond: Operand) {
         for (cell, value) in left {
             self.write_if(cond, cell, value);
         }
     }
 
-    /// Where the slot of this number among those that were given back is noted.
+    /// Returns the address of entry `number` in the list of freed slots.
     fn given_back(&mut self, map: &MapOperand, number: Operand) -> Operand {
         let number = match map.which {
             Some(which) => self.ir.emit.interned(Some(which), &[number]),
@@ -248,7 +248,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Whether an element still has its slot: in LRU maps, another one may have got it since.
+    /// Returns the condition that an element still has its slot: in LRU maps, another element may
+    /// have taken it.
     pub(in crate::lift) fn keeps_slot(
         &mut self,
         map: &MapOperand,
@@ -270,8 +271,8 @@ impl Lifter<'_> {
         emit.and(exists, own)
     }
 
-    /// Pointers to values from before are old from here on, if this update can make them so:
-    /// `flags` is what is known of them.
+    /// Marks earlier pointers to values as old, if this update can replace elements; `flags` is the
+    /// abstract value of its flags.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
         /// `BPF_NOEXIST`: no element is replaced.
         const NOEXIST: AbstractValue = AbstractValue::Const(1);

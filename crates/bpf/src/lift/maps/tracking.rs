@@ -1,33 +1,34 @@
-//! What is tracked of a map beyond which elements there are. All of it costs operations at every
-//! call, and conditions in every query, so that only what can make a difference is ([`super::uses`]).
+//! Tracked properties of a map, beyond the existence of elements. Tracking costs operations at
+//! every call and conditions in every query. So only properties that can affect the program are
+//! tracked ([`super::uses`]).
 
 use std::collections::BTreeMap;
 
 use crate::lift::maps::compared::Compared;
 
-/// What is tracked of a map.
+/// Tracked properties of a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Tracking {
-    /// Where elements are: pointers from before an update or delete are used.
+    /// Slots of elements, because the program uses pointers from before an update or deletion.
     pub slots: bool,
-    /// Whether slots that were free in the meantime are used again.
+    /// Reuse of freed slots.
     pub reuse: bool,
-    /// How many more elements there is room for: at most so many at the start.
+    /// Number of free elements, with its upper bound at the start.
     pub room: Option<u32>,
-    /// Which keys a run has met: it may meet more than the map has elements.
+    /// Accessed keys, because a run may access more keys than the map has elements.
     pub seen: bool,
-    /// How many of those that it has met are there: it goes through all elements.
+    /// Number of existing accessed elements, because the program iterates over the map.
     pub walked: bool,
-    /// Whether elements come or go while it does.
+    /// Insertions and deletions during an iteration.
     pub disturbed: bool,
-    /// Whether a trie is changed by the program.
+    /// True if the program changes the trie.
     pub changed: bool,
-    /// The look-ups in a trie that limit each other.
+    /// Lookups in a trie that constrain each other.
     pub prefixes: Option<Compared>,
 }
 
 impl Tracking {
-    /// What is tracked for two programs: all that either needs.
+    /// Merges the properties that two programs need.
     pub fn with(self, other: &Tracking) -> Tracking {
         Tracking {
             slots: self.slots || other.slots,
@@ -45,5 +46,5 @@ impl Tracking {
     }
 }
 
-/// What is tracked, by name of the map.
+/// Tracked properties by map name.
 pub(in crate::lift) type TrackingPlan = BTreeMap<String, Tracking>;

@@ -1,4 +1,4 @@
-//! Longest-prefix-match tries whose content is known: a look-up compares the key with every entry
+//! Longest-prefix-match tries with known content: a lookup compares the key with every entry
 //! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
@@ -9,10 +9,10 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::install::MapNumbers;
 use crate::lift::maps::operand::MapOperand;
 
-/// Bytes of the prefix length in front of a key.
+/// Size in bytes of the prefix length at the start of a key.
 const PREFIX_BYTES: usize = 4;
 
-/// An entry's prefix length in bits, and its place among the entries.
+/// Returns prefix length in bits and position of all entries, sorted by prefix length.
 pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
     let prefix = |entry: &MapEntry| {
         let bytes = entry.key.get(..PREFIX_BYTES).and_then(|bytes| bytes.try_into().ok());
@@ -27,8 +27,8 @@ pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
 }
 
 impl Lifter<'_> {
-    /// The place of the entry that the key at an address finds, 32 bits, and whether it finds one;
-    /// `None` if the trie's content is not known.
+    /// Looks up the key at an address. Returns the position of the found entry, 32 bits, and the
+    /// condition that there is one; `None` if the content is unknown.
     pub(in crate::lift) fn find_in_trie(
         &mut self,
         map: &MapOperand,
@@ -36,7 +36,7 @@ impl Lifter<'_> {
     ) -> Option<(Operand, Operand)> {
         let options = self.options;
         let content = options.contents.get(&map.layout.name)?;
-        // Of several tries, the address of this one, and those of all.
+        // Address of this inner trie, and base address of all inner tries.
         let outer = self.layouts.get(map.layout.name.trim_end_matches(".inner"));
         let outer = map.which.zip(outer);
         let inner =
@@ -46,7 +46,7 @@ impl Lifter<'_> {
         let wanted = emit.load(key, PREFIX_BYTES as u8);
         let mut found = Operand::constant(1, 0);
         let mut place = Operand::constant(32, 0);
-        // Longer prefixes come later and win; of equal ones, the one given last.
+        // Longer prefixes come later and win; of equal prefixes, the last one wins.
         for (prefix, index) in by_prefix(content) {
             let entry = &content.entries[index];
             let data = entry.key.get(PREFIX_BYTES..).unwrap_or_default();
@@ -78,7 +78,8 @@ impl Lifter<'_> {
         Some((place, self.ir.emit.and(found, fine)))
     }
 
-    /// Whether the key at an address is no longer than it has bits: with any other, nothing is found.
+    /// Returns the condition that the prefix length of a key is not larger than its number of bits;
+    /// otherwise lookups find nothing.
     pub(in crate::lift) fn prefix_fits(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
         let emit = &mut self.ir.emit;

@@ -1,9 +1,9 @@
-//! Updates and deletions of longest-prefix-match tries (`trie_update_elem`, `trie_delete_elem` and
-//! `trie_check_add_elem` of `kernel/bpf/lpm_trie.c`, Linux 6.18).
+//! Updates of and deletions from longest-prefix-match tries (`trie_update_elem`, `trie_delete_elem`
+//! and `trie_check_add_elem` of `kernel/bpf/lpm_trie.c`, Linux 6.18).
 //!
-//! A trie that a run has asked or changed is not followed: a later call finds or changes any
-//! element. A path that goes on behind such a call relies on what that call did. Every call that the
-//! kernel can answer so is among these.
+//! The model does not track the content of a trie after a run has accessed or changed it. A later
+//! call finds or changes any element, and the path relies on the result of that call. The possible
+//! results include all results of the kernel.
 
 use slowpath_ir::{Emit, Operand, Reg};
 
@@ -13,18 +13,18 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Whether the run has asked or changed a trie.
+    /// Register that is 1 if the run has accessed the trie.
     fn trie_asked(&mut self, map: &MapOperand) -> Reg {
         self.ir.start_zero(&format!("{}.asked before", map.layout.name), 1)
     }
 
-    /// Whether the run has changed a trie.
+    /// Register that is 1 if the run has changed the trie.
     fn trie_changed(&mut self, map: &MapOperand) -> Reg {
         self.ir.start_zero(&format!("{}.changed", map.layout.name), 1)
     }
 
-    /// The place that a look-up finds, and whether there is an element, in a trie that the run may have
-    /// changed. `fine`: the key is no longer than the trie's.
+    /// Returns place and existence of the element that a lookup finds in a trie that the run may
+    /// have changed. `fine` is set if the key is not longer than the trie's.
     pub(in crate::lift) fn find_in_changed_trie(
         &mut self,
         map: &MapOperand,
@@ -46,7 +46,7 @@ impl Lifter<'_> {
         let found = emit.select(changed, there, found);
         emit.copy(asked, Operand::constant(1, 1));
         if self.options.contents.contains_key(&map.layout.name) {
-            // The known content is that from before the change.
+            // The known content is that before the change.
             let address = self.value_address(map, place);
             let emit = &mut self.ir.emit;
             let any = emit.and(changed, found);
@@ -55,7 +55,8 @@ impl Lifter<'_> {
         (place, found)
     }
 
-    /// Whether a trie has an element with exactly this key, which an update or deletion depends on.
+    /// Returns an unknown bit: an element with exactly this key exists. Updates and deletions
+    /// depend on it.
     fn has_prefix(&mut self, map: &MapOperand) -> Operand {
         let asked = self.trie_asked(map);
         let sentence =
@@ -73,7 +74,7 @@ impl Lifter<'_> {
         emit.copy(changed, now);
     }
 
-    /// The result of an update with these flags.
+    /// Returns the result of an update with these flags.
     pub(in crate::lift) fn update_trie(
         &mut self,
         map: &MapOperand,
@@ -104,7 +105,7 @@ impl Lifter<'_> {
         error
     }
 
-    /// The result of a deletion.
+    /// Returns the result of a deletion.
     pub(in crate::lift) fn delete_from_trie(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let fine = self.prefix_fits(map, key);
         let exists = self.has_prefix(map);

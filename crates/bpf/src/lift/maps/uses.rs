@@ -1,9 +1,8 @@
-//! What of each map has to be tracked: found by lifting the program once without tracking any of
-//! it.
+//! Selection of the tracked properties of each map, by lifting the program once without tracking.
 //!
-//! Most programs look something up, insert it when it is missing and are done: which element takes
-//! the place of which, and how many there are, makes no difference to them. Where it can make one,
-//! the program is lifted again with what [`Tracking`] says.
+//! Most programs look up an element and insert it if it is missing. They do not depend on the slots
+//! of elements or on their number. If a program may depend on them, it is lifted again with the
+//! properties in [`Tracking`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,30 +17,30 @@ use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::state::value::MapId;
 use crate::maps::MapKind;
 
-/// What a call does to a map.
+/// Kind of access to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Access {
     LookUp,
     Insert,
     Delete,
-    /// Goes through all elements.
+    /// Iteration over all elements.
     Walk,
 }
 
-/// How a program uses a map.
+/// Uses of a map by a program.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
     class: MapClass,
-    /// `max_entries`, if it is known and the same for all that this stands for.
+    /// `max_entries`, if known and equal for all maps that this entry represents.
     entries: Option<u32>,
-    /// The same of the maps in a map of maps, as the object says it: each can differ.
+    /// `max_entries` in the object's definition of inner maps; an actual inner map can differ.
     inner: Option<u32>,
     key_size: u32,
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
 
-/// How a program uses its maps, as far as it is lifted.
+/// Uses of maps by a program, as far as it is lifted.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,
@@ -51,7 +50,7 @@ pub(in crate::lift) struct MapUses {
 }
 
 impl MapUses {
-    /// Notes what a call at an instruction of a block does to a map.
+    /// Records an access of a call to a map, at an instruction of a block.
     pub fn note(&mut self, map: &MapOperand, (block, insn): (BlockId, InsnIdx), access: Access) {
         let name = &map.layout.name;
         let new = || MapUsage {
@@ -68,13 +67,12 @@ impl MapUses {
         self.names.entry(map.id).or_insert_with(|| name.clone());
     }
 
-    /// Notes that values of maps are accessed through pointers that may be old.
+    /// Records that values of maps are accessed through pointers that may be old.
     pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
         self.old.extend(maps);
     }
 
-    /// What has to be tracked, once these are all blocks; `contents` are of maps whose content is
-    /// known.
+    /// Selects the tracked properties, given all blocks and the known contents of maps.
     pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> TrackingPlan {
         let mut plan = TrackingPlan::new();
         let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
@@ -89,10 +87,10 @@ impl MapUses {
     }
 }
 
-/// What has to be tracked of a map, of which old pointers may be used, and whose content may be
-/// given.
+/// Selects the tracked properties of one map. `old` is set if the program may use old pointers to
+/// its values; `given` is its known content.
 fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Block]) -> Tracking {
-    // Elements whose keys are not known: a walk may come to any of them.
+    // Elements with unknown keys: an iteration may visit any of them.
     let more = given.is_some_and(|given| given.others > 0);
     let given = given.is_some();
     let has = |access| used.sites.iter().any(|&(.., of)| of == access);
@@ -133,7 +131,8 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
         return tracking;
     }
     let inserts = used.class == MapClass::Hash && has(Access::Insert);
-    // Without insertions nothing takes the memory of another element: deleted values stay readable.
+    // Without insertions, nothing reuses the memory of deleted elements: their values stay
+    // readable.
     if inserts {
         tracking.slots = old;
         tracking.reuse = has(Access::Delete);
@@ -142,8 +141,8 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
     let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
     let counted = inserts && !used.kind.evicts();
     let Some(entries) = used.entries else {
-        // Any number of free elements, but so few that all that a run meets can be there beside
-        // them, if that does not mean that there are too few.
+        // The bound on free elements leaves places for all elements that the run accesses, unless
+        // the map is too small for both.
         if counted && (given || changes > 1) {
             let spare = used.inner.filter(|_| !given).map(u64::from);
             let spare = spare.filter(|&entries| calls.saturating_mul(2) <= entries);
@@ -155,7 +154,7 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
     tracking.disturbed = tracking.walked && (has(Access::Insert) || has(Access::Delete));
     tracking.seen = tracking.walked || (calls > 1 && calls.saturating_mul(2) > entries.into());
     if counted && (given || tracking.seen || changes > 1) {
-        // So few that all elements that a run meets can be there beside them.
+        // The bound on free elements leaves places for all elements that the run accesses.
         let spare = if tracking.seen { 0 } else { calls as u32 };
         tracking.room = Some(entries - spare);
     }

@@ -1,4 +1,4 @@
-//! Kinds of pointers along single ways through small programs.
+//! Tests of pointer kinds along single paths through small programs.
 
 use super::{Offset, RegisterValue, Registers};
 use crate::insn::helper::XDP_ADJUST_HEAD;
@@ -26,11 +26,11 @@ fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
     Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
 }
 
-/// Instructions before the body: `r9` is the context, `r6` the packet, `r7` its end, and at least 60
-/// bytes are there.
+/// Number of instructions before the body. They leave the context in `r9`, the packet in `r6` and
+/// its end in `r7`, and check that the packet has at least 60 bytes.
 const START: usize = 6;
 
-/// What is known of the registers of a program with this body.
+/// Returns the register values of a program with this body.
 fn of(body: &[Insn]) -> Registers {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -45,7 +45,7 @@ fn of(body: &[Insn]) -> Registers {
     ];
     program.insns.extend(body);
     program.insns.push(imm(AluOp::Mov, 0, 1));
-    // Where shorter packets go.
+    // Exit for shorter packets.
     program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
     program.lines = vec![None; program.insns.len()];
     program.subprograms.truncate(1);
@@ -108,7 +108,7 @@ fn constants_of_different_ways_are_followed_on() {
         imm(AluOp::Mov, 3, 112),
         jump_if(Condition::Eq, 2, Source::Imm(0), 1),
         imm(AluOp::Mov, 3, 272),
-        // Where the ways meet.
+        // The paths merge here.
         reg(AluOp::Mov, 4, 3),
         imm(AluOp::Rsh, 4, 3),
         reg(AluOp::Mov, 1, 6),
@@ -156,7 +156,7 @@ fn stack_pointers_of_different_ways_are_one_of_several() {
     assert!([-8, -16].contains(&offset));
 }
 
-/// Whether a condition holds for two numbers of 64 bits (RFC 9669, section 4.3).
+/// Evaluates a condition for two 64-bit numbers (RFC 9669, section 4.3).
 fn holds(cond: Condition, a: u64, b: u64) -> bool {
     match cond {
         Condition::Eq => a == b,
@@ -187,7 +187,8 @@ const CONDITIONS: [Condition; 11] = [
     Condition::Sle,
 ];
 
-/// Whether a jump on two places in the frame may be taken, and whether the program may go on behind it.
+/// For a jump that compares two addresses in one frame: returns whether the jump may be taken, and
+/// whether it may fall through.
 fn ways(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
     let known = of(&[
         reg(AluOp::Mov, 1, 10),
@@ -204,7 +205,7 @@ fn ways(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
 
 #[test]
 fn places_in_one_frame_are_in_the_order_of_their_offsets() {
-    // Frames on stacks of kernels with addresses of 64 and 32 bits.
+    // Frame addresses on kernel stacks of 64-bit and 32-bit machines.
     let frames = [0xffff_c900_0001_3e48_u64, 0xffff_8000_0a2b_bc10, 0xc012_3f40, 0x8000_0200];
     for cond in CONDITIONS {
         for (a, b) in [(-8, -16), (-16, -8), (-8, -8), (0, -512), (-512, 0)] {

@@ -1,6 +1,6 @@
-//! What is known at a point of the program: abstract values of registers, of spilled registers and of
-//! arguments of calls under way, the maps whose elements may have been replaced, and the bytes of
-//! stack frames that have been written.
+//! Abstract state at a point of the program. It consists of the abstract values of registers,
+//! spilled registers and arguments of active calls, of the maps with possibly replaced elements,
+//! and of the written bytes of stack frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Holder, Origin};
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// A point where paths meet: a frame and a slot.
+/// A point where paths merge: a frame and a slot.
 type Meeting = (FrameId, usize);
 
-/// What holds for both of two tables.
+/// Joins two tables: keeps the keys of both, with their joined values.
 fn join_tables<K: Ord + Copy>(
     table: &mut BTreeMap<K, AbstractValue>,
     other: &BTreeMap<K, AbstractValue>,
@@ -28,28 +28,28 @@ fn join_tables<K: Ord + Copy>(
     });
 }
 
-/// What is known at a point of the program.
+/// Abstract state at a point of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) struct AbstractState {
     /// `r0` to `r10` of the current frame.
     pub regs: [AbstractValue; 11],
-    /// `r6` to `r9` of the frames around it, outermost first.
+    /// `r6` to `r9` of the callers' frames, outermost first.
     pub saved: Vec<[AbstractValue; 4]>,
     /// Spilled registers, by frame and offset from the frame pointer.
     spilled: BTreeMap<(u8, i64), AbstractValue>,
-    /// Arguments of calls that take several blocks, by the call and the register's number.
+    /// Arguments of calls that are lifted to several blocks, by call and register number.
     pub arguments: BTreeMap<(ProgramPoint, usize), AbstractValue>,
-    /// Maps of which elements may have been replaced, deleted or evicted: pointers to their values
-    /// from before may be old.
+    /// Maps with elements that may have been replaced, deleted or evicted; earlier pointers to
+    /// their values may be old.
     pub replaced: BTreeSet<MapId>,
-    /// Memory shared with other CPUs that has been accessed.
+    /// Accessed memory that is shared with other CPUs.
     pub accessed: Accessed,
-    /// Bytes of stack frames that have been written since their functions began, outermost first.
+    /// Bytes of stack frames that their functions have written, outermost frame first.
     written: Vec<FrameBytes>,
 }
 
 impl AbstractState {
-    /// At the start of a program: the context in `r1`.
+    /// Returns the state at the start of a program, with the context in `r1`.
     pub fn start() -> Self {
         let mut regs = [AbstractValue::Unknown; 11];
         regs[1] = AbstractValue::Context { offset: 0 };
@@ -65,13 +65,13 @@ impl AbstractState {
         }
     }
 
-    /// The bytes of the frame of this depth that its function has written.
+    /// Returns the bytes of the frame of this depth that its function has written.
     pub fn written(&self, depth: u8) -> FrameBytes {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// The function of the innermost frame is replaced by a program: everything is to be known of
-    /// the others as before.
+    /// Returns the state after a program replaced the function of the innermost frame. The state of
+    /// the other frames moves to the result.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
@@ -83,20 +83,21 @@ impl AbstractState {
         state
     }
 
-    /// Nothing has been written to the frame of this depth, which is the innermost.
+    /// Marks the innermost frame, of this depth, as not written.
     fn begin_frame(&mut self, depth: u8) {
         self.written.resize(depth.into(), FrameBytes::default());
         self.written.push(FrameBytes::default());
     }
 
-    /// Adds what holds on another path to the same point, `here`; says whether that changed anything.
+    /// Joins the state of another path to the same point, `here`; returns true if this changed the
+    /// state.
     pub fn join(&mut self, other: &AbstractState, here: Meeting) -> bool {
         let before = self.clone();
         let joined = |holder| Origin::Joined(here, holder);
         for (number, (known, other)) in self.regs.iter_mut().zip(other.regs).enumerate() {
             *known = known.join(other, joined(Holder::Register(number)));
         }
-        // Both are in the same frame: as many frames are around them.
+        // Both states have the same frame, and so the same number of callers.
         for (depth, (saved, others)) in self.saved.iter_mut().zip(&other.saved).enumerate() {
             for (number, (known, other)) in saved.iter_mut().zip(others).enumerate() {
                 *known = known.join(*other, joined(Holder::Saved(depth, number)));
@@ -108,7 +109,8 @@ impl AbstractState {
         join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
             joined(Holder::Argument(call.slot, number))
         });
-        // Replaced on one path is replaced perhaps; written has to be on all.
+        // Elements replaced on one path may be replaced; a byte counts as written if all paths
+        // write it.
         self.replaced.extend(&other.replaced);
         self.accessed.join(&other.accessed);
         for (written, others) in self.written.iter_mut().zip(&other.written) {
@@ -117,14 +119,14 @@ impl AbstractState {
         *self != before
     }
 
-    /// Whether the same is known of everything but the current frame's registers.
+    /// Returns true if the states agree, except for the registers of the current frame.
     pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
     }
 
-    /// Forgets all pointers into the packet: its ends have moved (`clear_all_pkt_pointers` of the
-    /// kernel's verifier).
+    /// Forgets all pointers into the packet, because its ends have moved (`clear_all_pkt_pointers`
+    /// of the kernel's verifier).
     pub fn forget_packet(&mut self) {
         for known in self.all_mut() {
             if let AbstractValue::Packet { .. } | AbstractValue::PacketEnd = known {
@@ -133,14 +135,14 @@ impl AbstractState {
         }
     }
 
-    /// Everything that is known of a value, wherever that is.
+    /// Returns all abstract values of the state.
     fn all_mut(&mut self) -> impl Iterator<Item = &mut AbstractValue> {
         let saved = self.saved.iter_mut().flatten();
         let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
         self.regs.iter_mut().chain(saved).chain(tables)
     }
 
-    /// Notes that elements of a map may have been replaced, deleted or evicted.
+    /// Records that elements of a map may have been replaced, deleted or evicted.
     pub fn replace_elements(&mut self, of: MapId) {
         self.replaced.insert(of);
         for known in self.all_mut() {
@@ -152,19 +154,19 @@ impl AbstractState {
         }
     }
 
-    /// Keeps what is known about `r1` to `r5` for the later blocks of a call.
+    /// Stores the abstract values of `r1` to `r5` for the later blocks of a call.
     pub fn keep_arguments(&mut self, call: ProgramPoint) {
         for number in 1..6 {
             self.arguments.insert((call, number), self.regs[number]);
         }
     }
 
-    /// What was known about an argument when the call began.
+    /// Returns the abstract value of an argument at the start of a call.
     pub fn argument(&self, call: ProgramPoint, number: usize) -> AbstractValue {
         self.arguments.get(&(call, number)).copied().unwrap_or(AbstractValue::Unknown)
     }
 
-    /// Enters a function: its frame has nothing in `r6` to `r9`.
+    /// Enters a function; `r6` to `r9` of its frame are uninitialised.
     pub fn call(&mut self, depth: u8) {
         self.saved.push([self.regs[6], self.regs[7], self.regs[8], self.regs[9]]);
         self.regs[6..10].fill(AbstractValue::Unknown);
@@ -174,7 +176,7 @@ impl AbstractState {
         self.begin_frame(depth);
     }
 
-    /// Returns from a function to a frame of this depth; `r1` to `r5` are lost.
+    /// Returns from a function to the frame of this depth; `r1` to `r5` are lost.
     pub fn ret(&mut self, depth: u8) {
         if let Some(saved) = self.saved.pop() {
             self.regs[6..10].copy_from_slice(&saved);
@@ -185,7 +187,7 @@ impl AbstractState {
         self.written.truncate(usize::from(depth) + 1);
     }
 
-    /// What a store of `bytes` bytes at `address` leaves known.
+    /// Applies a store of `bytes` bytes to `address`.
     pub fn store(&mut self, address: AbstractValue, bytes: u8, value: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -206,7 +208,7 @@ impl AbstractState {
         self.spilled.retain(|&(of, at), _| of != depth || apart(at));
     }
 
-    /// What is known after something behind `address` was written.
+    /// Applies a write of unknown values to the memory behind `address`.
     pub fn clobber(&mut self, address: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),
@@ -215,7 +217,7 @@ impl AbstractState {
         }
     }
 
-    /// What a load of `bytes` bytes at `address` yields.
+    /// Returns the abstract value of a load of `bytes` bytes from `address`.
     pub fn load(&self, address: AbstractValue, bytes: u8) -> AbstractValue {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } if bytes == 8 => {

@@ -1,5 +1,4 @@
-//! Memory that CPUs share, as far as a run has accessed it: another CPU may change it before the run
-//! reads it again.
+//! Shared memory that a run has accessed: another CPU may change it before the run reads it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -9,24 +8,25 @@ use crate::lift::state::value::MapId;
 /// Maps that other CPUs can change between two accesses of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interference {
-    /// The names of maps that a path accesses again, where another CPU may have changed them.
+    /// Names of maps that a path accesses again after another CPU may have changed them.
     pub maps: BTreeSet<String>,
-    /// Those of them that a helper reads again behind an argument. With
-    /// [`crate::lift::LiftOptions::interleaved`], it finds what the run knows of them.
+    /// Those of [`Interference::maps`] that a helper reads again behind an argument. With
+    /// [`crate::lift::LiftOptions::interleaved`], such a read still finds the unchanged values.
     pub read_by_calls: BTreeSet<String>,
-    /// Those of them that `bpf_for_each_map_elem` goes through, with the rounds of a walk while
-    /// nobody inserts: others have no limit, and are not followed.
+    /// Those of [`Interference::maps`] that `bpf_for_each_map_elem` iterates over, with the number
+    /// of iterations if no other CPU inserts elements. Further iterations are unbounded and not
+    /// modelled.
     pub walks: BTreeMap<String, u32>,
 }
 
-/// Something that CPUs share.
+/// Memory or state that CPUs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Shared {
-    /// Bytes of the values of a map, from the first to the one behind the last.
+    /// A byte range in the values of a map, `from` inclusive, `end` exclusive.
     Bytes { map: MapId, from: i64, end: i64 },
-    /// Bytes of the values of a map that is not known.
+    /// Bytes in the values of an unknown map.
     AnyBytes,
-    /// Which elements a map has.
+    /// Existence of the elements of a map.
     Elements(MapId),
 }
 
@@ -43,7 +43,7 @@ impl Shared {
         }
     }
 
-    /// Whether all of the other is in this one.
+    /// Returns true if this one contains all of the other.
     fn covers(self, other: Shared) -> bool {
         match (self, other) {
             (
@@ -55,8 +55,8 @@ impl Shared {
     }
 }
 
-/// A set of shared memory. Ranges of bytes that overlap or touch are one, so that a program which
-/// accesses a large value field by field has few.
+/// A set of shared memory. Byte ranges that overlap or touch are merged; so a program that accesses
+/// a large value field by field has few ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SharedSet(BTreeSet<Shared>);
 
@@ -87,17 +87,17 @@ impl SharedSet {
     }
 }
 
-/// Memory that a run may have accessed, and that a lock protects.
+/// Shared memory that a run may have accessed, and memory that a held lock protects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Accessed {
-    /// Accessed on some path.
+    /// Memory accessed on some path.
     any: Rc<SharedSet>,
-    /// The map whose values the held lock protects, with what was accessed on all paths since.
+    /// Map whose values the held lock protects, with the bytes accessed on all paths since locking.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
 
 impl Accessed {
-    /// Adds what was accessed on another path.
+    /// Adds the accesses of another path.
     pub fn join(&mut self, other: &Accessed) {
         if !Rc::ptr_eq(&self.any, &other.any) {
             for &access in &other.any.0 {
@@ -119,7 +119,7 @@ impl Accessed {
         }
     }
 
-    /// Notes an access.
+    /// Records an access.
     pub fn note(&mut self, access: Shared) {
         self.add(access);
         if let (Some((locked, held)), Shared::Bytes { map, .. }) = (&mut self.locked, access)
@@ -130,7 +130,7 @@ impl Accessed {
         }
     }
 
-    /// Whether another CPU may have changed this since the run accessed it.
+    /// Returns true if another CPU may have changed this memory since the run accessed it.
     pub fn may_change(&self, access: Shared) -> bool {
         let bytes = matches!(access, Shared::Bytes { .. });
         if let Some((_, held)) = self.locked.as_ref().filter(|_| bytes)
@@ -141,12 +141,12 @@ impl Accessed {
         self.any.overlaps(access)
     }
 
-    /// A lock is taken that protects the values of this map, or of one that is not known.
+    /// Takes a lock that protects the values of this map; `None` for an unknown map.
     pub fn lock(&mut self, map: Option<MapId>) {
         self.locked = map.map(|map| (map, Rc::default()));
     }
 
-    /// The lock is given back.
+    /// Releases the lock.
     pub fn unlock(&mut self) {
         self.locked = None;
     }

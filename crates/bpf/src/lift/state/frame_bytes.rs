@@ -1,15 +1,16 @@
-//! Sets of bytes of stack frames.
+//! Sets of bytes in stack frames.
 
 use std::collections::BTreeMap;
 
 use crate::lift::frame::{STACK_BYTES, UnitId};
 
-/// Bytes of a stack frame, one bit for each, the lowest first.
+/// A set of bytes in a stack frame: one bit for each byte, lowest address first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct FrameBytes([u64; STACK_BYTES as usize / 64]);
 
 impl FrameBytes {
-    /// So many bytes from an offset to the frame pointer on, as far as they are in the frame.
+    /// Returns the set of `bytes` bytes at an offset from the frame pointer; ignores bytes outside
+    /// the frame.
     pub fn at(offset: i64, bytes: u64) -> Self {
         let start = offset.saturating_add(STACK_BYTES as i64);
         let end = start.saturating_add_unsigned(bytes);
@@ -36,14 +37,16 @@ impl FrameBytes {
         self.combined(other, |a, b| a & !b)
     }
 
-    /// Offsets from the start of the frame of the 8-byte words that some of them are in.
+    /// Returns the 8-byte words that contain a byte of the set, as offsets from the start of the
+    /// frame.
     pub fn words(self) -> impl Iterator<Item = u64> {
         let any = move |&at: &u64| self.0[at as usize / 64] >> (at % 64) & 0xff != 0;
         (0..STACK_BYTES).step_by(8).filter(any)
     }
 }
 
-/// Bytes that functions may read before they write them (uninitialised reads), by unit and first slot.
+/// Bytes that functions may read before they write them (uninitialised reads), by unit and first
+/// slot.
 pub(in crate::lift) type UninitReads = BTreeMap<(UnitId, usize), FrameBytes>;
 
 pub fn all() -> FrameBytes {

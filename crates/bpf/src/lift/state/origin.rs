@@ -1,28 +1,28 @@
-//! Where pointers into the packet come from: two with the same origin differ by a known distance
-//! (the `id` of packet pointers in the kernel's verifier).
+//! Origins of pointers into the packet: two pointers with the same origin differ by a known
+//! distance (the `id` of packet pointers in the kernel's verifier).
 
 use crate::lift::frame::FrameId;
 
-/// What holds a value where two paths meet.
+/// Location of a value where two paths merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum Holder {
     /// A register, `r0` to `r10`.
     Register(usize),
-    /// A register of a frame around, by that frame's depth and the register's number less 6.
+    /// A register of a caller's frame, by depth of the frame and register number minus 6.
     Saved(usize, usize),
     /// A stack slot, by its frame's depth and offset.
     Spilled(u8, i64),
-    /// An argument of a call that takes several blocks, by slot and number.
+    /// An argument of a call that is lifted to several blocks, by slot and register number.
     Argument(usize, usize),
 }
 
-/// A pointer into the packet.
+/// Origin of a pointer into the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum Origin {
-    /// The packet's first byte as the context has it.
+    /// The packet's first byte, as loaded from the context.
     First,
-    /// The sum made at this slot of this frame.
+    /// The result of the addition at this slot of this frame.
     Sum(FrameId, usize),
-    /// One of several, where paths meet at this slot of this frame.
+    /// The join of several pointers, where paths merge at this slot of this frame.
     Joined((FrameId, usize), Holder),
 }

@@ -1,4 +1,4 @@
-//! What is known after joins, moves, spills and calls.
+//! Tests of abstract states after joins, moves, spills and calls.
 
 use super::abstract_state::AbstractState;
 use super::origin::Origin;
@@ -19,7 +19,7 @@ fn joins_keep_only_what_holds_on_both_ways() {
         (AbstractValue::Const(3), AbstractValue::Const(3), AbstractValue::Const(3)),
         (AbstractValue::Const(3), AbstractValue::Const(4), AbstractValue::NotStack),
         (frame(-8), frame(-16), anywhere),
-        // A pointer into the stack must not be taken for something else.
+        // A possible stack pointer must not lose this property.
         (frame(-8), AbstractValue::Const(0), AbstractValue::Unknown),
         (AbstractValue::Unknown, AbstractValue::NotStack, AbstractValue::Unknown),
         (AbstractValue::Map(2), AbstractValue::Map(5), AbstractValue::OneOfMaps(0b10_0100)),
@@ -28,7 +28,7 @@ fn joins_keep_only_what_holds_on_both_ways() {
             AbstractValue::Map(0),
             AbstractValue::OneOfMaps(0b10_0101),
         ),
-        // Null beside a map: the call is behind a check.
+        // Null or a map: the program checks for null before the call.
         (AbstractValue::Map(1), AbstractValue::Const(0), AbstractValue::OneOfMaps(0b10)),
         (AbstractValue::InnerMap(1), AbstractValue::Const(0), AbstractValue::InnerMap(1)),
         (AbstractValue::InnerMap(1), AbstractValue::Map(0), AbstractValue::OneOfMaps(1 | 1 << 65)),
@@ -66,11 +66,11 @@ fn spilled_values_come_back_until_something_may_have_written_there() {
     state.store(frame(-24), 8, AbstractValue::Const(7));
     assert_eq!(state.load(frame(-8), 8), AbstractValue::Map(1));
     assert_eq!(state.load(frame(-8), 4), AbstractValue::NotStack, "half of a pointer is none");
-    // One byte of it.
+    // Overwrite one byte of the spilled pointer.
     state.store(frame(-1), 1, AbstractValue::Const(0));
     assert_eq!(state.load(frame(-8), 8), AbstractValue::Unknown);
     assert_eq!(state.load(frame(-24), 8), AbstractValue::Const(7));
-    // Somewhere else than the stack, then somewhere in it.
+    // Store outside the stack, then to an unknown offset in the stack.
     state.store(AbstractValue::NotStack, 8, AbstractValue::Const(1));
     assert_eq!(state.load(frame(-24), 8), AbstractValue::Const(7));
     state.store(frame(-100).moved(Origin::First), 8, AbstractValue::Const(1));

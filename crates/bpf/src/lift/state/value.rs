@@ -1,76 +1,79 @@
-//! Abstract values: what is known about values while lifting: constants, which map, which stack slot, which kind of
-//! pointer.
+//! Abstract values: constants, maps, stack slots and kinds of pointers.
 //!
-//! Just enough to know the map and the constant sizes at every call, to follow function pointers,
-//! to leave out code behind constant conditions (read-only variables, absent CO-RE fields), as the
-//! kernel's verifier does, and to tell code generators what pointers point to. Everything else is
-//! the engine's business.
+//! The domain is just precise enough for these purposes:
+//!
+//! - to know the map and the constant sizes of every call, and to follow function pointers;
+//! - to skip code behind constant conditions (read-only variables, absent CO-RE fields), as the
+//!   kernel's verifier does;
+//! - to tell code generators the kinds of pointers.
+//!
+//! Symbolic execution provides everything else.
 
 use crate::lift::state::origin::Origin;
 
-/// A map that a call can name: one of the object, or all maps out of a map of maps together.
+/// A map that a call can use: a map of the object, or all inner maps of a map of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct MapId {
-    /// The map of the object, or the map of maps.
+    /// Index of the map, or of the map of maps.
     map: u32,
     inner: bool,
 }
 
 impl MapId {
-    /// A map of the object.
+    /// Returns the identifier of a map of the object.
     pub fn of_object(map: u32) -> Self {
         MapId { map, inner: false }
     }
 
-    /// The number of the map of the object, or of the map of maps.
+    /// Returns the index of the map, or of the map of maps.
     pub fn number(self) -> u32 {
         self.map
     }
 
-    /// Whether it stands for maps out of a map of maps.
+    /// Returns true if the identifier represents the inner maps of a map of maps.
     pub fn is_inner(self) -> bool {
         self.inner
     }
 
-    /// The maps out of a map of maps.
+    /// Returns the identifier of the inner maps of a map of maps.
     pub fn out_of(map: u32) -> Self {
         MapId { map, inner: true }
     }
 }
 
-/// The first bit of [`AbstractValue::OneOfMaps`] for maps out of maps.
+/// First bit of [`AbstractValue::OneOfMaps`] for inner maps.
 pub(in crate::lift) const INNER: u32 = 64;
 
-/// A value of a register or spilled register.
+/// Abstract value of a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum AbstractValue {
-    /// Anything: nothing is known of it.
+    /// Any value.
     Unknown,
-    /// No pointer into a stack frame.
+    /// Any value that is not a pointer into a stack frame.
     NotStack,
     /// This number.
     Const(u64),
     /// A map of the object.
     Map(u32),
-    /// One of several maps, or null: the low 64 bits stand for maps of the object, the high ones
-    /// for maps out of these.
+    /// One of several maps, or null: the low 64 bits represent maps of the object, the high 64 bits
+    /// inner maps of maps of maps.
     OneOfMaps(u128),
-    /// A map out of this map of maps, or null.
+    /// An inner map of this map of maps, or null.
     InnerMap(u32),
-    /// A function: its number among those whose addresses the linked program takes.
+    /// A function, by index among those whose addresses the linked program takes.
     Function(u32),
-    /// One of several functions: a bit for each number.
+    /// One of several functions, one bit for each index.
     OneOfFunctions(u128),
-    /// An address in a frame's stack, relative to the frame pointer.
+    /// An address in a stack frame, relative to the frame pointer.
     Frame {
-        /// Of which frame.
+        /// Depth of the frame.
         depth: u8,
         /// Offset in bytes, if known.
         offset: Option<i64>,
     },
     /// An address in the only element of a map.
     Data {
-        /// The map.
+        /// Index of the map.
         map: u32,
         /// Offset in bytes, if known.
         offset: Option<i64>,
@@ -82,28 +85,30 @@ pub(in crate::lift) enum AbstractValue {
     },
     /// An address in the packet.
     Packet {
-        /// The pointer that it was made from.
+        /// Origin of the pointer.
         origin: Origin,
-        /// Bytes behind that pointer.
+        /// Distance in bytes from the origin.
         offset: i64,
     },
     /// The end of the packet.
     PacketEnd,
     /// An address in an element of a map, or null.
     MapValue {
-        /// The map.
+        /// Index of the map.
         map: u32,
         /// Offset in bytes, if known.
         offset: Option<i64>,
-        /// Whether the element may have been replaced or deleted since.
+        /// True if the element may have been replaced or deleted since.
         old: bool,
     },
-    /// No pointer into a stack frame, but maybe one into an element of a map that is not known.
+    /// Any value that is not a pointer into a stack frame, possibly a pointer into an element of an
+    /// unknown map.
     MaybeMapValue,
 }
 
 impl AbstractValue {
-    /// What holds for both. `origin` names a pointer into the packet that is one of several.
+    /// Returns the join of two values. `origin` is the origin of a packet pointer that is one of
+    /// several.
     pub fn join(self, other: AbstractValue, origin: Origin) -> AbstractValue {
         let stack = |known| matches!(known, AbstractValue::Unknown | AbstractValue::Frame { .. });
         match (self, other) {
@@ -130,14 +135,14 @@ impl AbstractValue {
             ) if map == same => {
                 AbstractValue::Data { map, offset: offset.filter(|_| offset == other) }
             }
-            // Null beside an element: accesses are behind a check.
+            // Null or an element: the program checks for null before it accesses the element.
             (value @ AbstractValue::MapValue { .. }, AbstractValue::Const(0))
             | (AbstractValue::Const(0), value @ AbstractValue::MapValue { .. }) => value,
-            // No call takes null for a map: the verifier has seen that it is none.
+            // Map arguments are never null: the verifier checks this.
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
                 AbstractValue::OneOfMaps(maps | others)
             }
-            // What comes out of a map of maps may be null by itself.
+            // Inner maps can already be null.
             (AbstractValue::InnerMap(map), AbstractValue::Const(0))
             | (AbstractValue::Const(0), AbstractValue::InnerMap(map)) => {
                 AbstractValue::InnerMap(map)
@@ -156,7 +161,7 @@ impl AbstractValue {
         }
     }
 
-    /// Whether it may be a pointer into an element of a map.
+    /// Returns true if the value may be a pointer into a map element.
     fn may_be_value(self) -> bool {
         matches!(
             self,
@@ -164,7 +169,7 @@ impl AbstractValue {
         )
     }
 
-    /// The functions that it can be, as in [`AbstractValue::OneOfFunctions`].
+    /// Returns the possible functions, as in [`AbstractValue::OneOfFunctions`].
     fn functions(self) -> Option<u128> {
         match self {
             AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
@@ -173,7 +178,7 @@ impl AbstractValue {
         }
     }
 
-    /// The maps that it can be, a bit for each, as in [`AbstractValue::OneOfMaps`].
+    /// Returns the possible maps, one bit for each, as in [`AbstractValue::OneOfMaps`].
     pub fn maps(self) -> Option<u128> {
         match self {
             AbstractValue::Map(map) if map < INNER => Some(1 << map),
@@ -183,12 +188,12 @@ impl AbstractValue {
         }
     }
 
-    /// The map that a bit of [`AbstractValue::OneOfMaps`] stands for.
+    /// Returns the map that a bit of [`AbstractValue::OneOfMaps`] represents.
     pub fn of_bit(bit: u32) -> AbstractValue {
         if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
     }
 
-    /// The value plus a constant.
+    /// Returns the value plus a constant.
     pub fn plus(self, distance: i64) -> AbstractValue {
         match self {
             AbstractValue::Const(value) => {
@@ -219,7 +224,7 @@ impl AbstractValue {
         }
     }
 
-    /// Whether it is an address that keeps its kind when something is added.
+    /// Returns true if the value is an address that stays of the same kind after an addition.
     pub fn is_pointer(self) -> bool {
         matches!(
             self,
@@ -230,7 +235,8 @@ impl AbstractValue {
         )
     }
 
-    /// What remains of a pointer after adding something unknown. `origin` names the sum.
+    /// Returns the value of a pointer after adding an unknown number. `origin` is the origin of the
+    /// sum.
     pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
             AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },

@@ -1,17 +1,17 @@
-//! What the kernel guarantees about calls that work on maps, for each kind of map: the table of
-//! `docs/support.md`. The functions of [`crate::lift::helpers`] are what it says;
-//! `crates/kernel/tests/elements.rs` and `helpers.rs` hold them against the running kernel.
+//! Guarantees of the kernel for calls on maps, for each kind of map: the table in
+//! `docs/support.md`. The functions of [`crate::lift::helpers`] implement it;
+//! `crates/kernel/tests/elements.rs` and `helpers.rs` compare it with the running kernel.
 
-/// A row: a call on maps of some types.
+/// A row of the table: a call on maps of some types.
 pub(in crate::lift) struct Guarantee {
-    /// Without `bpf_`.
+    /// Name of the helper without `bpf_`.
     pub call: &'static str,
     pub maps: &'static str,
-    /// What it returns when it succeeds.
+    /// Result of a successful call.
     pub result: &'static str,
-    /// Its errors, and when each can and must happen.
+    /// Errors, and the conditions under which each can or must occur.
     pub errors: &'static str,
-    /// What changes, what stays, what is cleared.
+    /// Changed, unchanged and cleared memory.
     pub effect: &'static str,
 }
 
@@ -25,7 +25,7 @@ const fn row(
     Guarantee { call, maps, result, errors, effect }
 }
 
-/// All of them.
+/// All rows of the table.
 #[rustfmt::skip]
 pub(in crate::lift) const GUARANTEES: &[Guarantee] = &[
     row("map_lookup_elem", "array, percpu_array", "the value of the index", "null exactly for indices from max_entries on", "none"),

@@ -1,4 +1,4 @@
-//! The support matrix: what is supported, as a document.
+//! The support matrix, as a document.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use crate::lift::helpers::table::{HELPERS, Lift};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
 
-/// The tables of helpers, kernel functions and map types in Markdown, from the tables that the lifter
-/// uses, and what calls guarantee about maps.
+/// Returns the tables of helpers, kernel functions, map types and guarantees of calls on maps, in
+/// Markdown. They are generated from the tables of the lifter.
 pub fn support_matrix() -> String {
     let mut text = String::from("| helper | number | what is known about it |\n|---|---|---|\n");
     for helper in HELPERS {
@@ -18,7 +18,7 @@ pub fn support_matrix() -> String {
             Lift::Refused(_) => format!("refused: {}", helper.note),
             _ => helper.note.to_owned(),
         };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{name}` | {} | {note} |", helper.number);
     }
     text.push_str("\n| kernel function | what is known about it |\n|---|---|\n");

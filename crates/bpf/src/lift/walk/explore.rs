@@ -1,7 +1,7 @@
-//! Registers along single paths through a program, as the kernel's verifier follows
-//! them: where paths meet with different constants, each is followed on.
+//! Register values along single paths through a program. As in the kernel's verifier, paths with
+//! different constants at a merge are followed separately.
 //!
-//! Where there are too many paths, what is known on them is joined, as it is for lifting.
+//! If there are too many paths, their states are joined, as in lifting.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -19,14 +19,14 @@ use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 use crate::{BpfProgram, Object};
 
-/// Paths to one block that are told apart.
+/// Maximum number of paths to one block that are followed separately.
 const PATHS: usize = 64;
-/// Blocks lifted between two looks at whether to give up.
+/// Number of blocks between two checks of the budget.
 const TURNS: u32 = 16;
-/// After so many blocks, no more paths are told apart.
+/// Number of blocks after which all paths are joined.
 const BLOCKS: usize = 20_000;
 
-/// Returns the knowledge about registers before each instruction.
+/// Computes the abstract values of registers before each instruction.
 ///
 /// # Errors
 /// [`LiftError`], as for lifting the program.
@@ -63,13 +63,13 @@ pub(in crate::lift) fn explore(
         };
         known.push(Rc::clone(&state));
         blocks += 1;
-        // A new stretch begins where something jumps to, and behind calls.
+        // A new stretch begins at jump targets and after calls.
         let inside = !targets.contains(&point.slot) && point.phase == Phase::Start;
         if !inside || stretch == 0 {
             stretches += 1;
         }
         let on = if inside && stretch > 0 { stretch } else { stretches };
-        // No block is kept, so that they need no numbers.
+        // No block is kept, so all can have the same number.
         let lifted =
             lifter.lift_block(BlockId(0), point, AbstractState::clone(&state), |at, regs| {
                 before.insert((at.frame, on, at.slot), *regs);
@@ -81,7 +81,7 @@ pub(in crate::lift) fn explore(
                 let stretch = if to.frame == point.frame { on } else { 0 };
                 pending.push((to, state, stretch));
             }
-            // What is not jumped to is followed first, as the verifier does.
+            // Follow the fall-through path first, as the verifier does.
             Exits::Either(_, yes, no) => {
                 pending.push((yes, Rc::clone(&state), 0));
                 pending.push((no, state, on));
@@ -91,7 +91,7 @@ pub(in crate::lift) fn explore(
     Ok(Registers::new(&before, &lifter.frames))
 }
 
-/// Returns whether all that holds in `known` holds in `state`.
+/// Returns true if `known` is at least as general as `state`.
 fn covers(known: &AbstractState, state: &AbstractState) -> bool {
     let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new

@@ -1,6 +1,6 @@
-//! The walk that makes the lifted program: follows control flow with what is known about values, and
-//! has each block lifted when it is reached, again if less turns out to be known there, until nothing
-//! changes.
+//! The walk that creates the lifted program. It follows control flow with the abstract state and
+//! lifts each block when it is reached. A block is lifted again if its state becomes less precise,
+//! until nothing changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -16,23 +16,23 @@ use crate::lift::walk::incoming::{IncomingStates, News};
 use crate::lift::walk::order::{Order, Place};
 use crate::lift::walk::reach::unreachable;
 
-/// Blocks after which a program is refused rather than inlined further.
+/// Maximum number of blocks after inlining; larger programs are rejected.
 const MAX_BLOCKS: usize = 200_000;
 
-/// The blocks of a program.
+/// Blocks of a program.
 pub(in crate::lift) struct Blocks {
-    /// By their numbers; the program begins with the first.
+    /// Blocks by number; the first one is the entry.
     pub blocks: Vec<Block>,
-    /// The number of frames around each.
+    /// Number of frames around each block.
     pub depths: Vec<u8>,
-    /// Their numbers by the points where they begin.
+    /// Numbers of blocks by start point.
     pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
-/// Lifts everything that can be reached.
+/// Lifts all reachable code.
 ///
 /// # Errors
-/// [`LiftError`] for what cannot be lifted, and for instructions that nothing leads to.
+/// [`LiftError`] for code that cannot be lifted, and for instructions without predecessors.
 pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftError> {
     let mut walk = Fixpoint::default();
     let start = lifter.entry();
@@ -54,25 +54,25 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     Ok(Blocks { blocks, depths: walk.depths, ids: walk.ids })
 }
 
-/// The state of the walk: blocks reached so far.
+/// State of the walk: blocks reached so far.
 #[derive(Default)]
 struct Fixpoint {
-    /// Numbers of blocks, in the order in which they are reached.
+    /// Numbers of blocks, in the order of discovery.
     ids: HashMap<ProgramPoint, BlockId>,
-    /// The joined states at their beginnings.
+    /// Joined states at the start of blocks.
     states: HashMap<ProgramPoint, AbstractState>,
     incoming: HashMap<ProgramPoint, IncomingStates>,
-    /// Blocks to lift, again if need be.
+    /// Blocks to lift, possibly again.
     pending: BTreeSet<(Place, BlockId)>,
     order: Order,
-    /// The points at which blocks begin, by their numbers.
+    /// Start points of blocks, by number.
     points: Vec<ProgramPoint>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,
 }
 
 impl Fixpoint {
-    /// The block at a point that is reached in a state, from the end of the block at `from`.
+    /// Returns the block at a point; `state` is the state at the end of the predecessor at `from`.
     fn reach(
         &mut self,
         lifter: &Lifter<'_>,
@@ -87,7 +87,7 @@ impl Fixpoint {
             let here = (point.frame, point.slot);
             let changed = match incoming.add(from, state) {
                 News::Nothing => false,
-                // Joining all edges again would find the same, once for each of them.
+                // Equivalent to joining all edges again, but cheaper.
                 News::Edge => known.join(state, here),
                 News::State => {
                     let joined = incoming.joined(here, Some(known));
@@ -115,7 +115,7 @@ impl Fixpoint {
         Ok(id)
     }
 
-    /// The lifted block with its edges; notes what they lead to.
+    /// Converts a lifted block to a block with edges; adds its successors to the walk.
     fn block(
         &mut self,
         lifter: &mut Lifter<'_>,

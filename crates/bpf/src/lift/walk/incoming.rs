@@ -1,37 +1,36 @@
-//! The edges into a block, with what is known at the end of each.
+//! Incoming edges of a block, with the state at each.
 //!
-//! What is known at the end of a block can change when the block is lifted again. What was known
-//! before is then forgotten, so that a pointer that turns out to be another one is not taken for one
-//! of two.
+//! Lifting a predecessor again can change the state at its end. The earlier state is then
+//! discarded: otherwise, a changed pointer would become one of two possible pointers.
 
 use std::rc::Rc;
 
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Changes after which nothing is forgotten any more, so that the walk ends.
+/// Number of changes after which states are kept, which guarantees termination.
 const PATIENCE: u32 = 16;
 
-/// The news of an edge.
+/// Effect of a new state at an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum News {
     Nothing,
-    /// The edge is new: its state is one more to join.
+    /// The edge is new, and its state must be joined.
     Edge,
-    /// The state at the edge is another one than before.
+    /// The state at the edge differs from the earlier one.
     State,
 }
 
-/// The states at the edges into one block.
+/// States at the incoming edges of one block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct IncomingStates {
-    /// By the block that the edge comes from; the start of the program comes from none.
+    /// States by predecessor; `None` is the start of the program.
     edges: Vec<(Option<ProgramPoint>, Rc<AbstractState>)>,
     changes: u32,
 }
 
 impl IncomingStates {
-    /// Notes what is known at an edge; says what of it is new.
+    /// Stores the state at an edge and returns the effect.
     pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> News {
         let news = match self.edges.iter_mut().find(|(known, _)| *known == from) {
             Some((_, known)) if known == state => return News::Nothing,
@@ -48,8 +47,7 @@ impl IncomingStates {
         news
     }
 
-    /// Joins the states at all edges to this point. `before` is the state when they were joined
-    /// last.
+    /// Joins the states at all edges to this point. `before` is the result of the last join.
     pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);
         let mut states = before.into_iter().chain(self.edges.iter().map(|(_, state)| &**state));

@@ -1,7 +1,7 @@
-//! The order in which blocks are lifted: in reverse postorder, callees at their calls.
+//! Lifting order of blocks: reverse postorder, with callees at their calls.
 //!
-//! A block is then lifted after the blocks that lead to it, except around loops. In the order of
-//! discovery, a chain of a hundred unrolled rules is lifted six times over.
+//! A block is lifted after its predecessors, except for back edges of loops. In the order of
+//! discovery, a chain of a hundred unrolled rules would be lifted six times.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use crate::insn::Insn;
 use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
 use crate::lift::lifter::Lifter;
 
-/// The place of a block in the order: unit and rank of the instruction for each frame around it,
-/// the outermost first, and the step.
+/// Position of a block in the order: unit and rank of the instruction for each frame, outermost
+/// first, then the step inside the instruction.
 pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 
-/// The order of all blocks.
+/// Lifting order of all blocks.
 #[derive(Default)]
 pub(super) struct Order {
     /// Ranks of the slots of each unit.
     ranks: HashMap<UnitId, Vec<usize>>,
-    /// The places of the calls that frames come from.
+    /// Positions of the calls around each frame.
     calls: HashMap<FrameId, Vec<(UnitId, usize)>>,
 }
 
 impl Order {
-    /// The place of the block at a point.
+    /// Returns the position of the block at a point.
     pub fn place(&mut self, lifter: &Lifter<'_>, point: ProgramPoint) -> Place {
         let mut place = self.call(lifter, point.frame);
         let unit = lifter.frames.get(point.frame).unit;
@@ -32,7 +32,7 @@ impl Order {
         (place, point.phase)
     }
 
-    /// The places of the calls around a frame: each just before where the callee returns to.
+    /// Returns the positions of the calls around a frame, each just before its return point.
     fn call(&mut self, lifter: &Lifter<'_>, frame: FrameId) -> Vec<(UnitId, usize)> {
         if let Some(known) = self.calls.get(&frame) {
             return known.clone();
@@ -50,15 +50,15 @@ impl Order {
         place
     }
 
-    /// The rank of an instruction; behind all others where there is none.
+    /// Returns the rank of an instruction; an unknown instruction comes last.
     fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
         let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
         ranks.get(slot).copied().unwrap_or(usize::MAX / 4)
     }
 }
 
-/// The reverse postorder of a program's instructions, function by function. Jumps are followed
-/// first, so that bodies of loops come before what is behind them.
+/// Returns the reverse postorder of a program's instructions, function by function. Jumps are
+/// visited first, so that loop bodies precede the code after the loop.
 fn ranks(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut ranks = vec![0; insns.len()];
@@ -95,7 +95,7 @@ mod tests {
     use crate::Object;
     use crate::insn::Insn;
 
-    /// Programs without loops, whose blocks the compiler has put in another order.
+    /// Tests programs without loops, in which the compiler has reordered blocks.
     #[test]
     fn an_instruction_comes_after_all_that_lead_to_it() {
         for name in ["firewall.bpf.o", "chain/load_balancer.bpf.o", "flow_monitor.bpf.o"] {

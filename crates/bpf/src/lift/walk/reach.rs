@@ -1,17 +1,17 @@
-//! Instructions that nothing leads to, whatever conditions say: the kernel's verifier refuses
-//! programs with such (`check_cfg` of `kernel/bpf/verifier.c`).
+//! Unreachable instructions, regardless of conditions: the kernel's verifier rejects programs with
+//! such instructions (`check_cfg` of `kernel/bpf/verifier.c`).
 
 use crate::BpfProgram;
 use crate::insn::Insn;
 
-/// The first instruction that neither control flow nor a call or callback leads to.
+/// Returns the first instruction that neither control flow nor a call or callback reaches.
 pub(in crate::lift) fn unreachable(program: &BpfProgram) -> Option<usize> {
     let mut reached = vec![false; program.insns.len()];
     let mut pending = vec![0];
     while let Some(slot) = pending.pop() {
         match reached.get_mut(slot) {
             Some(seen) if !*seen => *seen = true,
-            // Seen already, or beyond the end.
+            // Already visited, or beyond the end.
             _ => continue,
         }
         let insn = program.insns[slot];

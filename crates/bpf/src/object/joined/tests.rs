@@ -1,4 +1,4 @@
-//! Every program of a part is the same program of the whole, but for the numbers of its maps.
+//! Tests that a joined object links every program as its part does, apart from map indices.
 
 use super::{Joined, Part};
 use crate::insn::{Imm64, Insn};
@@ -21,7 +21,7 @@ fn join(objects: &[Object], shared: impl Fn((usize, usize), (usize, usize)) -> b
     Object::join(&parts, shared)
 }
 
-/// An instruction as it is in the whole.
+/// Returns an instruction of a part as it should be in the joined object.
 fn moved(insn: Insn, maps: &[usize]) -> Insn {
     match insn {
         Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {

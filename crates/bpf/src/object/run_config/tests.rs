@@ -1,4 +1,4 @@
-//! What compiled objects say, and damaged ones.
+//! Tests with compiled objects: settings, and invalid settings.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn of(priority: u32, continues_on: &[u32]) -> Result<RunConfig, String> {
 
 #[test]
 fn priorities_and_actions_are_those_of_the_source() {
-    // XDP_PASS is among the actions unless it is taken away.
+    // XDP_PASS is among the actions unless it is removed explicitly.
     assert_eq!(config("early"), of(10, &[1, 2, 3]));
     assert_eq!(config("never"), of(50, &[0]));
     assert_eq!(config("silent"), of(50, &[2]));

@@ -1,4 +1,4 @@
-//! From numbers and bytes back to keys and values.
+//! Tests of the conversion from numbers and bytes to keys and values.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
     }
 }
 
-/// The numbers of a key's words, chained as the lifter does it, and the last of them.
+/// Interns the words of a key as the lifter does; returns the table and the number of the key.
 fn chained(words: &[u64]) -> (Interned, u32) {
     let mut interned = HashMap::new();
     let mut number = 100;
@@ -72,7 +72,7 @@ fn values_know_their_bytes_and_elements_their_absence() {
         ((PRESENT, 7), 0),
         ((PRESENT, 9), 1),
         ((VALUES, (9 << 3) + 1), 0xab),
-        // Of an element that nobody asked about.
+        // An element that no lookup accessed.
         ((VALUES, 11 << 3), 0xcd),
     ]);
     let element = |number: u64, present, known: &[(u32, u8)]| Element {

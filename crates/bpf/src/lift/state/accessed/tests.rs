@@ -1,6 +1,6 @@
 use super::*;
 
-/// All ranges of up to five bytes of two maps, and whatever else there is.
+/// Returns all ranges of up to five bytes in two maps, and all other kinds of shared memory.
 fn all() -> Vec<Shared> {
     let mut all = vec![Shared::AnyBytes];
     for map in [0, 1].map(MapId::of_object) {
