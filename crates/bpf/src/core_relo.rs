@@ -1,7 +1,7 @@
 //! CO-RE relocations: adaptation of instructions to the type layouts of the running kernel.
 //!
 //! [`apply`] finds the kernel's counterpart of the type, field or constant that an instruction was
-//! compiled for, and puts the kernel's offset, size or number into the instruction. A missing
+//! compiled for. It puts the kernel's offset, size or number into the instruction. A missing
 //! counterpart is an error, which the caller turns into an unresolved instruction, as libbpf does.
 //!
 //! Source: the behaviour of libbpf (`relo_core.c`), and its documentation of the macros in

@@ -194,7 +194,7 @@ impl<'data> Elf<'data> {
         Ok(Elf { sections, symbols })
     }
 
-    /// The first section with this name.
+    /// Returns the first section with this name.
     pub fn section(&self, name: &str) -> Option<&Section<'data>> {
         self.sections.iter().find(|section| section.name == name)
     }

@@ -183,7 +183,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Compares with the kernel headers that a C compiler, and so every Rust linker, installs.
+    /// Compares with the kernel headers. Every C compiler installs them, and Rust needs one to
+    /// link.
     #[test]
     fn names_are_those_of_the_kernel() {
         let mut numbers = BTreeMap::new();

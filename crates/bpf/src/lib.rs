@@ -1,11 +1,11 @@
 //! BPF object files as compilers write them: ELF, BTF, maps, relocations, the instruction set, and
 //! the meaning of programs.
 //!
-//! [`Object::parse`] reads an object. [`Object::link`] builds one of its programs: the instructions
-//! in the form that the kernel sees, with maps, global data, calls and CO-RE relocations resolved,
-//! and the source line of each instruction. [`lift::lift`] translates the instructions to
-//! micro-operations. This crate knows no prices, no solver and no search; it reads no files and
-//! makes no system calls.
+//! [`Object::parse`] reads an object. [`Object::link`] builds one of its programs in the form that
+//! the kernel sees: maps, global data, calls and CO-RE relocations are resolved, and each
+//! instruction has its source line. [`lift::lift`] translates the instructions to micro-operations.
+//! This crate knows no prices, no solver and no search; it reads no files and makes no system
+//! calls.
 //!
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
 //! and the behaviour of libbpf for conventions.

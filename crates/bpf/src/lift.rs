@@ -96,14 +96,14 @@ pub struct Lifted {
     pub layout: Layout,
     /// Number of calls around each block.
     pub depths: Vec<u8>,
-    /// Subset of [`Program::reliances`] that only over-approximates. A run with such a reliance may
-    /// be impossible, but no possible run is missing. So a property of all runs of the program
+    /// Subset of [`Program::reliances`] that only over-approximates: a run with such a reliance may
+    /// be infeasible, but no feasible run is missing. So a property of all runs of the program
     /// holds on the device.
     pub wider: BTreeSet<RelianceId>,
     /// Subset of [`Program::reliances`] that matters only after the packet was written to or its
     /// ends were moved.
     pub of_packet: BTreeSet<RelianceId>,
-    /// Possible runs that the lifted program does not contain.
+    /// Feasible runs that the lifted program does not contain.
     pub unseen: Unseen,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,

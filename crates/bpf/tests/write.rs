@@ -185,7 +185,7 @@ fn named<'a>(programs: &'a [BpfProgram], name: &str) -> &'a BpfProgram {
     programs.iter().find(|program| program.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Returns the object FEATURES with all its linked programs.
+/// Returns the object [`FEATURES`] with all its linked programs.
 fn features() -> (Object, Vec<BpfProgram>) {
     let object = parse(FEATURES);
     let linked = link_all(&object, &kernel());

@@ -1,4 +1,4 @@
-//! Writes the BTF format.
+//! Encoder of the BTF format.
 
 use std::collections::HashMap;
 

@@ -14,7 +14,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 
-/// How control leaves a block.
+/// Exits of a block.
 #[derive(Clone, Copy)]
 pub(super) enum Exits {
     To(ProgramPoint),

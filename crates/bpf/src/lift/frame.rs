@@ -18,7 +18,7 @@ pub(super) const STACK_BYTES: u64 = 512;
 pub(super) enum Phase {
     /// The instruction itself, and the following instructions of the block.
     Start,
-    /// Call on one of several maps: test for this map; later ones follow.
+    /// Call on one of several maps: test for this map, then for later ones.
     WhichMap(u32),
     /// Call on one of several maps: the call on this map.
     OnMap(u32),
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     LoopBody,
     /// Loop of a helper: entry of the callback.
     LoopEnter,
-    /// Loop of a helper with several possible callbacks: test for this one; later ones follow.
+    /// Loop of a helper with several possible callbacks: test for this one, then for later ones.
     WhichCallback(u32),
     /// Loop of a helper with several possible callbacks: entry of this one.
     Callback(u32),
@@ -41,7 +41,7 @@ pub(super) enum Phase {
     Slot { map: u32, number: u32 },
     /// Tail call through this map: jump to the program in this known slot.
     Enter { map: u32, number: u32 },
-    /// End of a program: test for this handover; later ones follow.
+    /// End of a program: test for this handover, then for later ones.
     Handover(u32),
     /// End of a program: start of the program that this handover leads to.
     Next(u32),

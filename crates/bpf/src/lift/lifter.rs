@@ -241,8 +241,8 @@ impl<'a> Lifter<'a> {
         self.rely_on(cond, sentence);
     }
 
-    /// Marks the run as possibly impossible if the bit is set; `sentence` states the reason. The
-    /// lifted program still contains all possible runs.
+    /// Marks the run as possibly infeasible if the bit is set; `sentence` states the reason. The
+    /// lifted program still contains all feasible runs.
     pub fn rely_on_possible(&mut self, cond: Operand, sentence: String) {
         let on = self.rely_on(cond, sentence);
         self.wider.insert(on);

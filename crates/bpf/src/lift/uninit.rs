@@ -3,8 +3,8 @@
 //!
 //! A function's frame reuses memory of earlier calls and of the kernel. So a byte that is read
 //! before it is written has an unknown value, a new one at every call. A first lifting of the
-//! program determines these bytes, see [`super::maps::uses`]. Other programs need no second lifting
-//! for this reason.
+//! program determines these bytes, see [`super::maps::uses`]. Programs that read only bytes that
+//! they have written need no second lifting.
 
 use slowpath_ir::{Emit, Operand, Reading};
 

@@ -1,8 +1,8 @@
-//! Possible runs of a program that its lifted form does not contain.
+//! Feasible runs of a program that its lifted form does not contain.
 
 use std::collections::BTreeSet;
 
-/// Possible runs that a lifted program does not contain; properties of the lifted program need not
+/// Feasible runs that a lifted program does not contain; properties of the lifted program need not
 /// hold for them. Each sentence is also an assumption of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unseen {

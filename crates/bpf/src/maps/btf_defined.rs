@@ -1,8 +1,8 @@
 //! Maps of the section `.maps`: variables whose BTF types encode the map parameters.
 //!
-//! `__uint(max_entries, 8)` is a pointer to an array of 8 elements, `__type(key, T)` a pointer to
-//! `T`, `__ulong` an enumeration, `__array(values, T)` an array of pointers to `T`. Source:
-//! libbpf's `bpf_helpers.h` and its documentation of these macros.
+//! `__uint(max_entries, 8)` is a pointer to an array of 8 elements, and `__type(key, T)` a pointer
+//! to `T`. `__ulong` is an enumeration, and `__array(values, T)` an array of pointers to `T`.
+//! Source: libbpf's `bpf_helpers.h` and its documentation of these macros.
 
 use super::def::MapDef;
 use super::kind::MapKind;

@@ -7,7 +7,7 @@ use super::parsed::Object;
 use crate::insn::{Insn, Names};
 use crate::line_info::LineInfo;
 
-/// A program with all references resolved.
+/// A linked program. All references are resolved, except those in [`BpfProgram::unresolved`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BpfProgram {
     /// Index in [`Object::programs`].

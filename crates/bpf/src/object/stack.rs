@@ -27,11 +27,11 @@ const ROUNDED_MOST: u32 = 32;
 /// Stack usage of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackUse {
-    /// Bytes of each function, by index in [`BpfProgram::subprograms`].
+    /// Stack bytes of each function, by index in [`BpfProgram::subprograms`].
     pub own: Vec<u32>,
     /// Call path with the largest stack, from the entry function.
     pub deepest: Vec<usize>,
-    /// Bytes along the deepest path, each function rounded up to a multiple of 32.
+    /// Stack bytes along the deepest path, each function rounded up to a multiple of 32.
     pub bytes: u32,
     /// Reasons why every kernel rejects the program, one sentence each.
     pub refused: Vec<String>,

@@ -38,7 +38,7 @@ impl Lifter<'_> {
         if let Some(network) = network {
             self.transmit(at, &network);
         }
-        // The kernel counts tail calls of each program separately.
+        // The kernel resets the tail call count for the next program.
         let count = self.ir.start_zero("tail calls", 64);
         self.ir.emit.copy(count, Operand::constant(64, 0));
         let unit = self.code.unit_of(self.object, to, self.options)?;

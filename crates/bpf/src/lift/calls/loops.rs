@@ -29,7 +29,7 @@ struct LoopRegisters {
     context: Reg,
     /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
-    /// Number of disturbances of iterations over the map when this iteration began.
+    /// Disturbance count of the map when the loop began, see [`crate::lift::maps::iteration`].
     calm: Reg,
 }
 

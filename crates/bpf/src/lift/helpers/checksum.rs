@@ -34,8 +34,8 @@ impl Size {
 }
 
 /// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement sums
-/// of 32-bit words plus a seed, folded to 16 bits. Linux folds since 6.13, and then also accepts
-/// sizes that are not multiples of 4, padding the last word with zeros.
+/// of 32-bit words plus a seed. As in Linux since 6.13, the result is folded to 16 bits, and sizes
+/// need not be multiples of 4; the last word is padded with zeros.
 ///
 /// Every architecture's `csum_partial` sums 32-bit words with end-around carry. In 64 or 32 bits, a
 /// sum other than zero has the same representation.

@@ -82,7 +82,7 @@ pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
-/// Returns an object or null to the program, and the condition that it is an object.
+/// Sets `r0` to an object or null; returns the condition that it is an object.
 fn handed_out(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::hand_out(lifter, None)

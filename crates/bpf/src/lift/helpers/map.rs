@@ -78,7 +78,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         Some((_, found)) if lifter.finds_any_element(&map) => {
             let place = lifter.any_place();
             let exists = lifter.any_existence();
-            // The key must still have a valid prefix length.
+            // The prefix length of the key must still be valid.
             let fine =
                 if map.class == MapClass::Trie { lifter.prefix_fits(&map, key) } else { found };
             (place, lifter.ir.emit.and(exists, fine))

@@ -87,8 +87,8 @@ const FIRST_PRINTED: u8 = 3;
 /// Maximum number of `bpf_trace_printk` arguments after the format.
 const PRINTED: usize = 3;
 
-/// Helpers that need no record: their effects are all in the packet and in maps, or they have none
-/// and their result does not depend on arguments.
+/// Helpers that need no record: all their effects are in the packet and in maps, or they have no
+/// effects and a result independent of the arguments.
 const UNRECORDED: &[i32] = &[
     helper::KTIME_GET_NS,
     helper::GET_PRANDOM_U32,

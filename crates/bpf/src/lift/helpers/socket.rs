@@ -45,7 +45,7 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// Returns an object that no earlier call returned, or null, to the program; always null unless
+/// Sets `r0` to an object that no earlier call returned, or to null; always to null unless
 /// `possible` holds. Returns the condition that it is an object.
 pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);

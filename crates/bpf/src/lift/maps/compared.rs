@@ -15,12 +15,12 @@ const SITES: usize = 8;
 /// distinguished by instruction.
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// Lookups in a trie that are compared with each other.
+/// The lookups in a trie that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Compared {
-    /// Lookups of these instructions; a run executes each of them at most once.
+    /// The lookups of these instructions; a run executes each instruction at most once.
     Sites(BTreeSet<u32>),
-    /// Each lookup with this number of earlier ones.
+    /// Each lookup and this number of preceding lookups.
     Last(usize),
     /// No lookups.
     None,

@@ -6,7 +6,7 @@
 //! sees, determine the evicted elements and their number. No element is evicted between two
 //! updates.
 //!
-//! The lifted program counts updates. Knowledge about an element is valid until the next update, so
+//! The lifted program counts updates. Knowledge about an element is valid until the next update. So
 //! each element has the number of the last update at which it was known to exist.
 
 use slowpath_ir::{Emit, Operand};

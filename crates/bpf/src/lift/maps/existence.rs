@@ -28,7 +28,7 @@ impl Lifter<'_> {
         let exists = emit.not(absent);
         match element.in_range {
             Some(in_range) => {
-                // Elements without a fixed index could be evicted; `None` below handles them.
+                // Elements without a fixed index could be evicted; the other arm handles them.
                 debug_assert_eq!(entry_keys(map.def.kind), EntryKeys::Indices);
                 emit.and(in_range, exists)
             }

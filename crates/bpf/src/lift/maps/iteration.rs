@@ -9,7 +9,8 @@
 //!
 //! Callbacks can change the map. Deleting the current element, or an earlier one, does not disturb
 //! the walk. After any other insertion or deletion, the remaining iterations depend on positions in
-//! the hash table. A path that continues after such a change relies on its elements being visited.
+//! the hash table. A path that continues after such a change relies on the kernel visiting the same
+//! elements.
 
 use slowpath_ir::{Emit, Operand, Reading, Reg};
 

@@ -2,11 +2,11 @@
 //! `kernel/bpf/lpm_trie.c`).
 //!
 //! A lookup finds the longest entry that is a prefix of its key and not longer than the key. So the
-//! key and the length of the found entry identify the entry. One result constrains others: if two
-//! found entries are each a prefix of both keys, they are the same entry; two empty results agree
-//! as well. Any results that satisfy this constraint are those of some trie: the one with exactly
-//! these entries. A trie has at most `max_entries` entries (`trie_update_elem`). Once a run has
-//! found that many, every other key finds one of them or nothing.
+//! key and the length of the found entry identify the entry. One result constrains others: if the
+//! results of two lookups are prefixes of both keys, the results are equal. An empty result counts
+//! as a prefix of every key. Any results that satisfy this constraint are those of some trie: the
+//! one with exactly these entries. A trie has at most `max_entries` entries (`trie_update_elem`).
+//! Once a run has found that many, every other key finds one of them or nothing.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 

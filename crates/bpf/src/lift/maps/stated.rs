@@ -18,8 +18,8 @@ pub(in crate::lift) fn install_stated(
 ) {
     for def in maps.iter().filter(|def| !def.stated.is_empty()) {
         let Some(layout) = layouts.get(&def.name) else { continue };
-        // The region already contains read-only data; a constant must be stored only after an
-        // overlapping input.
+        // The region already contains read-only data. A constant must be stored again after an
+        // input, which may overlap it.
         let mut open = false;
         for stated in &def.stated {
             let known = stated.value.is_some();

@@ -1,6 +1,6 @@
-//! Abstract state at a point of the program. It consists of the abstract values of registers,
-//! spilled registers and arguments of active calls, of the maps with possibly replaced elements,
-//! and of the written bytes of stack frames.
+//! Abstract state at a point of the program: abstract values of registers, spilled registers and
+//! arguments of active calls. It also contains the maps with possibly replaced elements, and the
+//! written bytes of stack frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 

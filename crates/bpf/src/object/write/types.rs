@@ -14,8 +14,8 @@ pub(super) struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// Copies the types of the object, without its sections, which are written again. Also replaces
-    /// external functions and variables, which the kernel rejects.
+    /// Copies the types of the object without its sections, which are written again. Drops external
+    /// variables and makes external functions global, because the kernel rejects both.
     pub fn new(object: &'a Object) -> Self {
         let original = object.btf.as_ref();
         let mut btf = original.cloned().unwrap_or_else(Btf::empty);
