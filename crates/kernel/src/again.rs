@@ -1,22 +1,23 @@
-//! Runs that a signal ended before all repetitions were made: they begin anew.
+//! Retries of runs that a signal ended before all repetitions were done.
 //!
-//! The kernel ends them when the process is stopped and continued, for example (`signal_pending` in
-//! `net/bpf/test_run.c`). What counts repetitions has to begin anew with them, so this is for whoever
-//! counts, not for the system call.
+//! The kernel ends a run early if a signal is pending, for example after the process was stopped
+//! and continued (`signal_pending` in `net/bpf/test_run.c`). Callers that count repetitions have to
+//! restart their counts with the run. Therefore they retry, rather than the wrapper of the system
+//! call.
 
-/// How often; then somebody does not want it.
+/// Maximum number of tries: more interruptions than this are deliberate.
 const TRIES: u32 = 16;
 
-/// An error that may be an interruption.
+/// An error that can be an interruption by a signal.
 pub trait Interruptible {
-    /// Whether a signal came before it was done.
+    /// Returns true if a signal ended the operation early.
     fn is_interrupted(&self) -> bool;
 }
 
-/// Does something, and all of it again if a signal ended it.
+/// Calls `run`, and repeats the call if a signal ended it early.
 ///
 /// # Errors
-/// Those of `run`.
+/// Errors of `run`.
 pub fn again<T, E: Interruptible>(mut run: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 1..TRIES {
         match run() {

@@ -1,5 +1,5 @@
-//! Two programs that are to do the same, in the kernel: each packet runs in both, each with maps of
-//! its own, and action, packet, metadata and the content of the maps are compared.
+//! Comparison of two programs in the kernel that should be equivalent. Each packet runs in both,
+//! each with its own maps; then action, packet, metadata and map content are compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,28 +7,28 @@ use std::fmt;
 use crate::error::{MapError, RunError};
 use crate::{Loaded, Map, TestRun};
 
-/// How two programs differ.
+/// A difference between two programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// In what they return.
+    /// Different return values.
     Result {
-        /// What the first one returns.
+        /// Return value of the first program.
         first: u32,
-        /// What the second one returns.
+        /// Return value of the second program.
         second: u32,
     },
-    /// In the packet that they leave.
+    /// Different packets after the run.
     Packet {
-        /// What the first one leaves.
+        /// Packet after the first program.
         first: Vec<u8>,
-        /// What the second one leaves.
+        /// Packet after the second program.
         second: Vec<u8>,
     },
-    /// In the metadata that they leave.
+    /// Different metadata after the run.
     Metadata,
-    /// In the content of a map.
+    /// Different content of a map.
     Map {
-        /// Its name.
+        /// Name of the map.
         name: String,
     },
 }
@@ -50,10 +50,10 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Runs a packet of at least 14 bytes in two programs. Of maps nothing is compared.
+/// Runs a packet of at least 14 bytes in two programs and compares the results, without the maps.
 ///
 /// # Errors
-/// If the kernel does not run one of them.
+/// If the kernel does not run one of the programs.
 pub fn compare(
     first: &Loaded,
     second: &Loaded,
@@ -63,7 +63,7 @@ pub fn compare(
     Ok(difference(&a, &b))
 }
 
-/// How what two programs did with a packet differs.
+/// Compares two results: action, packet and metadata.
 pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
     if a.return_value != b.return_value {
         Some(Difference::Result { first: a.return_value, second: b.return_value })
@@ -76,11 +76,11 @@ pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
     }
 }
 
-/// Compares the content of the maps of two programs, by name; maps that cannot be read, such as ring
-/// buffers, are left out.
+/// Compares the content of the maps of two programs, by name. Maps that cannot be read, such as
+/// ring buffers, are skipped.
 ///
 /// # Errors
-/// If a map that can be read is not read all the same.
+/// If reading a map fails.
 pub fn compare_maps(first: &Loaded, second: &Loaded) -> Result<Option<Difference>, MapError> {
     for map in first.maps() {
         let name = &map.definition().name;
@@ -95,13 +95,13 @@ pub fn compare_maps(first: &Loaded, second: &Loaded) -> Result<Option<Difference
     Ok(None)
 }
 
-/// The elements of a map, by key; per-CPU maps have several values for each.
+/// Elements of a map, by key; per-CPU maps have several values for each key.
 pub type Content = BTreeMap<Vec<u8>, Vec<Vec<u8>>>;
 
-/// The content of a map that can be read.
+/// Reads the content of a map.
 ///
 /// # Errors
-/// If it is not read.
+/// If the map cannot be read.
 pub fn content(map: &Map) -> Result<Content, MapError> {
     Ok(map.elements()?.into_iter().collect())
 }

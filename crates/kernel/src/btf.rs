@@ -1,9 +1,9 @@
-//! An object's types as bytes for the kernel, with the numbers that they have.
+//! Encoding of an object's BTF for the kernel, which keeps the numbers of types.
 //!
-//! The kernel checks more than compilers care for, so what it would stumble over and nobody needs
-//! is left out, as libbpf does for older kernels: variables and sections become pointers, and
-//! parameters without a name get one, and functions of the kernel count as global. Functions that
-//! are static once linked are marked so.
+//! The kernel checks BTF more strictly than compilers. As libbpf does for older kernels, the
+//! encoder replaces types that the kernel may reject and that loading does not need. Variables and
+//! sections become pointers, unnamed parameters get a name, and kernel functions count as global.
+//! Functions that are static after linking are marked as static.
 //!
 //! Source: the kernel's `Documentation/bpf/btf.rst` and `kernel/bpf/btf.c`.
 
@@ -19,7 +19,7 @@ use slowpath_bpf::btf::{EnumType, FuncLinkage, Kind, Param, RawMember, StringId,
 const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 const HEADER: u32 = 24;
 
-/// The bytes of a section `.BTF`, in which these functions are static.
+/// Encodes types as a `.BTF` section, with the given functions marked as static.
 pub fn encode(btf: &Btf, static_functions: &[&str]) -> Vec<u8> {
     let mut writer = Writer {
         btf,
@@ -66,11 +66,11 @@ impl<'a> Writer<'a> {
         offset
     }
 
-    /// The three words that every type starts with; `flag` is the highest bit of the second.
+    /// Writes the three words that every type starts with; `flag` is the highest bit of the second.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, len: usize, third: u32) {
         let name = self.string(self.btf.string(name));
         self.word(name);
-        // A type has at most 65,535 parts, or it would not have been read.
+        // A type has at most 65,535 members: the parser rejects others.
         self.word(u32::from(flag) << 31 | kind << 24 | (len as u32 & 0xffff));
         self.word(third);
     }

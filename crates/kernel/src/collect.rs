@@ -1,5 +1,5 @@
-//! What loading a program takes: the programs and maps that it can reach, and which functions of
-//! the kernel its calls mean.
+//! Collection of the programs and maps that a program can reach, and resolution of its calls of
+//! kernel functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
 
 use crate::error::LoadError;
 
-/// Linked programs and the maps of an object, by their numbers in it.
+/// Linked programs and maps of an object, by their numbers in it.
 #[derive(Default)]
 pub struct Reachable {
     pub programs: BTreeMap<usize, BpfProgram>,
     pub maps: BTreeSet<usize>,
 }
 
-/// Links a program and everything that program arrays lead to. `kernel` gives the kernel's types;
-/// it is asked only if something depends on them.
+/// Links a program and the programs in its program arrays, transitively. `kernel` returns the
+/// kernel's types; it is called only if a program depends on them.
 pub fn collect<'k>(
     object: &Object,
     program: usize,

@@ -1,9 +1,9 @@
-//! Counts the instructions that the kernel executes: a program with an addition to a counter in each
-//! of its basic blocks. Everything else stays as it is: additions use registers that nobody reads
-//! any more, or save them on the stack below everything that the program keeps there.
+//! Counts the instructions that the kernel executes: each basic block gets an addition to a
+//! counter. The rest of the program is unchanged. The additions use dead registers, or save
+//! registers on the stack below the program's own data.
 //!
-//! The counter is a map of its own behind those of the object. What calls take besides the
-//! instructions of the program is not counted; functions that helpers call back are.
+//! The counter is a separate map, numbered behind those of the object. The count includes functions
+//! that helpers call back, but not the work of helpers themselves.
 
 mod answers;
 mod rewrite;
@@ -22,28 +22,28 @@ use crate::loaded::{Loaded, TestRun};
 /// Name of the counter's map.
 const NAME: &str = "slowpath.count";
 
-/// A program in the kernel that counts its instructions.
+/// A loaded program that counts its instructions.
 #[derive(Debug)]
 pub struct Counted {
     loaded: Loaded,
     counter: usize,
-    /// Whether the upper bits of the counter tell blocks apart.
+    /// True if the upper bits of the counter sum up weights of blocks.
     weighted: bool,
 }
 
-/// What the blocks that were executed add up to.
+/// Sums over the executed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Instructions; of repeated runs all together, modulo 2^32.
+    /// Instructions of all repetitions; modulo 2^32 if the program was loaded for fingerprints.
     pub instructions: u64,
-    /// The sum of a pseudo-random number for each block that was entered, as often as it was, modulo
-    /// 2^64.
+    /// Sum of a pseudo-random number for each executed block, with repetition, modulo 2^64.
     pub fingerprint: u64,
 }
 
 impl Tally {
-    /// Whether these are the blocks of `times` runs like the first. If they are not, it is told but
-    /// for a chance of about 2^-32; that blocks come in another order is not.
+    /// Returns true if these are the blocks of `times` runs that each execute the same blocks as
+    /// `first`. Runs with other blocks are accepted with a chance of about 2^-32. The order of
+    /// blocks is not checked.
     pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
         self.fingerprint == first.fingerprint.wrapping_mul(times.into())
     }
@@ -54,21 +54,22 @@ impl Counted {
         Counted { loaded, counter, weighted }
     }
 
-    /// The program with its maps.
+    /// Returns the program with its maps.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }
 
-    /// Runs a packet once; what that gave, and how many instructions it took, those of programs
-    /// behind tail calls included. A 64-bit immediate load is one.
+    /// Runs a packet once. Returns the result and the number of executed instructions, including
+    /// those of tail-called programs. A 64-bit immediate load counts as one instruction.
     pub fn run(&self, packet: &[u8], context: &Context) -> Result<(TestRun, u64), RunError> {
         let (run, tally) = self.run_repeated(packet, context, 1)?;
         Ok((run, tally.instructions))
     }
 
-    /// Runs a packet `repeat` times in one call (0 counts as 1), where nothing is set back between
-    /// repetitions, see [`Loaded::run`]. Whether all took the same way, the sum says, if the program
-    /// was loaded for that ([`Kernel::load_fingerprinted`](crate::Kernel::load_fingerprinted)).
+    /// Runs a packet `repeat` times in one call (0 counts as 1), without restoring anything between
+    /// repetitions, see [`Loaded::run`]. The tally shows whether all repetitions executed the same
+    /// blocks, if the program was loaded with
+    /// [`Kernel::load_fingerprinted`](crate::Kernel::load_fingerprinted).
     pub fn run_repeated(
         &self,
         packet: &[u8],
@@ -82,11 +83,11 @@ impl Counted {
         if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
     }
 
-    /// What the blocks add up to that are executed while `run` runs the program, in whatever way.
-    /// Where a signal may end that, all of this is to be done [`again`].
+    /// Returns the sums over the blocks that are executed while `run` runs the program in any way.
+    /// If a signal can end `run` early, retry the whole call with [`again`].
     ///
     /// # Errors
-    /// Those of `run`, and if the counter cannot be read.
+    /// Errors of `run`, and an error if the counter cannot be read.
     pub fn tally<T, E: From<RunError>>(
         &self,
         run: impl FnOnce(&Loaded) -> Result<T, E>,
@@ -103,13 +104,13 @@ impl Counted {
     }
 }
 
-/// The counter's map.
+/// Returns the definition of the counter's map.
 pub(crate) fn counter() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// The program with additions to the counter, which is the map with this number, and with answers in
-/// place of calls.
+/// Adds the counting code to a program, and replaces calls by answers. `counter` is the number of
+/// the counter's map.
 pub(crate) fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -118,14 +119,15 @@ pub(crate) fn counting(
 ) -> Result<BpfProgram, LoadError> {
     let mut counting = rewrite::counting(program, counter, answers, weights)
         .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })?;
-    // The kernel makes no test runs of programs behind a devmap or cpumap. As a program of a device
-    // one does the same, unless it asks for what it does not find there: then it is refused.
+    // The kernel makes no test runs of devmap and cpumap programs. Loaded as a device program, such
+    // a program does the same. If it reads a field that only the map's programs have, the verifier
+    // rejects it.
     let frags = program.takes_fragments();
     counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
     Ok(counting)
 }
 
-/// The program with answers in place of calls, and nothing else.
+/// Replaces calls by answers, and changes nothing else.
 pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
     rewrite::answering(program, answers)
         .map_err(|why| LoadError::NotAnswered { program: program.name.clone(), why })

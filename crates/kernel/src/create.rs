@@ -1,6 +1,6 @@
-//! Maps from their definitions, as libbpf creates them: sizes that the loader chooses, types of keys
-//! and values where the kernel takes them, content of global data. Pinning is left out: every load
-//! has its own maps.
+//! Creation of maps from their definitions, as in libbpf: sizes that the loader chooses, types of
+//! keys and values where the kernel accepts them, and content of global data. Pinning is not
+//! supported: every load has its own maps.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use crate::Map;
 use crate::error::LoadError;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
-/// Types of maps for which the kernel takes no types of keys and values.
+/// Types of maps for which the kernel accepts no BTF of keys and values.
 const UNTYPED: [MapKind; 15] = [
     MapKind::PROG_ARRAY,
     MapKind::PERF_EVENT_ARRAY,
@@ -50,7 +50,7 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
         btf: btf.map(|(fd, value)| (fd, def.key_type.unwrap_or_default().0, value.0)),
         cpus,
     };
-    // As libbpf has it: types are worth having, but not worth failing.
+    // As in libbpf: create the map without BTF if the kernel rejects it with.
     let raw = RawMap::create(&spec).or_else(|cause| match spec.btf {
         Some(_) => RawMap::create(&MapSpec { btf: None, ..spec }),
         None => Err(cause),
@@ -67,10 +67,10 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
     Ok(map)
 }
 
-/// Creates a map as the inner maps of this one are defined, or of another size.
+/// Creates an inner map for a map of maps, optionally with another size than defined.
 fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
-        // Maps of maps of maps: no kernel has them, and it says so.
+        // No kernel supports maps of maps of maps; report it here.
         Some(inner) if !inner.kind.holds_maps() => {
             let max_entries = max_entries.unwrap_or(inner.max_entries);
             map(&MapDef { max_entries, ..MapDef::clone(inner) }, cpus, None)
@@ -80,19 +80,19 @@ fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, Lo
 }
 
 impl Map {
-    /// A new map that fits into this map of maps; [`Map::set_map`] puts it there.
+    /// Creates an inner map for this map of maps; [`Map::set_map`] inserts it.
     pub fn create_inner(&self) -> Result<Map, LoadError> {
         inner(self.definition(), self.cpus(), None)
     }
 
-    /// The same of another size: maps of maps take hash maps of any (`bpf_map_meta_equal` of
-    /// `kernel/bpf/map_in_map.c`).
+    /// As [`Map::create_inner`], but with another size: maps of maps accept hash maps of any size
+    /// (`bpf_map_meta_equal` of `kernel/bpf/map_in_map.c`).
     pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
         inner(self.definition(), self.cpus(), Some(max_entries))
     }
 }
 
-/// The definition with what the loader chooses.
+/// Completes a definition with the values that a loader chooses.
 fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     let mut def = def.clone();
     match def.kind {
@@ -102,13 +102,14 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
             }
             (def.key_size, def.value_size) = (4, 4);
         }
-        // The kernel takes one size and needs one flag, so that some loaders do without being told.
+        // The kernel accepts only one size here, and requires the flag below, so objects may omit
+        // both.
         MapKind::PROG_ARRAY if (def.key_size, def.value_size) == (0, 0) => {
             (def.key_size, def.value_size) = (4, 4);
         }
         MapKind::LPM_TRIE => def.flags |= NO_PREALLOC,
         MapKind::RINGBUF | MapKind::USER_RINGBUF => {
-            // The kernel wants a power of 2 and whole pages; producers know neither.
+            // The kernel requires a power of two of whole pages; objects need not comply.
             const PAGE: u32 = 4096;
             let size = def.max_entries.max(PAGE);
             def.max_entries = size.checked_next_power_of_two().unwrap_or(1 << 31);
@@ -118,7 +119,7 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     def
 }
 
-/// Why a map is not there, with its definition and what may help.
+/// Builds the error for a map that cannot be created, with its definition and advice.
 pub fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
     let hint = match cause.kind() {
         _ if action == "fill" && !def.slots.is_empty() => {

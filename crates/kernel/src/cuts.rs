@@ -1,12 +1,12 @@
-//! Programs that can be made to end before they are done, at places on their way.
+//! Programs that can be made to exit early at chosen instructions, called places.
 //!
-//! In front of each such place stands a question: whether this is where to end. All places are in
-//! one program, and a word in a map of its own says which of them ends it ([`Switch::turn`]), so
-//! that runs that end at different places are runs of the same code. The verifier does not know the
-//! word, so that it keeps what is behind.
+//! A check in front of each place decides whether to exit there. One program contains the checks of
+//! all places, and a word in a separate map selects the place ([`Switch::turn`]). Therefore runs
+//! that end at different places execute the same code. The verifier does not know the word, so it
+//! keeps the code after each check.
 //!
-//! A program can only end in its entry function, and only where it holds no lock and no reference:
-//! elsewhere the verifier refuses it.
+//! A program can exit early only in its entry function, and only where it holds no lock and no
+//! reference. The verifier rejects checks where it does.
 
 mod load;
 mod rewrite;
@@ -21,15 +21,15 @@ use crate::loaded::Loaded;
 
 pub use rewrite::{RESULT, possible};
 
-/// Instructions of a question that is answered with no, a 64-bit immediate load as one.
+/// Instructions of a check that does not exit; a 64-bit immediate load counts as one.
 pub const ASKING: u64 = 3;
-/// Those that end the program, after the question.
+/// Instructions that exit, after the check.
 pub const ENDING: u64 = 2;
 
-/// Name of the map with the word.
+/// Name of the map with the word that selects the place.
 const NAME: &str = "slowpath.cut";
 
-/// What says where a loaded program ends.
+/// A handle that selects the place where a loaded program exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
     map: usize,
@@ -40,8 +40,8 @@ impl Switch {
         Switch { map }
     }
 
-    /// From now on the program ends at the place with this number, in the order in which the places
-    /// were given; `None`: where it ends by itself.
+    /// Selects the place where the program exits, by its index in the list given on loading. With
+    /// `None`, the program runs to its own end.
     ///
     /// # Errors
     /// If the map cannot be written.
@@ -52,13 +52,13 @@ impl Switch {
     }
 }
 
-/// The map with the word.
+/// Returns the definition of the map with the word.
 fn word() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// The program with questions at these slots, and with answers in place of calls; the word is in the
-/// map with this number.
+/// Inserts checks at the slots `places`, and replaces calls by answers. `word` is the number of the
+/// map with the word.
 fn cuttable(
     program: &BpfProgram,
     word: u32,

@@ -1,4 +1,4 @@
-//! Why the kernel refuses a program, or does not run it. Each error is one line.
+//! Errors of loading and running programs, and of maps and devices. Each is printed as one line.
 
 use std::io;
 
@@ -9,24 +9,24 @@ use crate::Context;
 use crate::again::Interruptible;
 use crate::unavailable::Unavailable;
 
-/// Why a program is not loaded.
+/// A failure to load a program.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The object layer refuses it.
+    /// The object file cannot be parsed or linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// It is of another type.
+    /// The program is not an XDP program.
     #[error("program {program} is of type {kind}; only XDP programs run here")]
     NotXdp {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// Its type.
+        /// Type of the program.
         kind: ProgramKind,
     },
-    /// It calls a function that the running kernel does not have.
+    /// The program calls a function that the running kernel lacks.
     #[error("program {program} calls {function}, which this kernel has not; try a newer kernel")]
     NoKernelFunction {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// Name of the function.
         function: String,
@@ -34,100 +34,100 @@ pub enum LoadError {
     /// A map cannot be created or filled.
     #[error("map {map} ({definition}): the kernel does not {action} it: {cause}; {hint}")]
     Map {
-        /// Its name.
+        /// Name of the map.
         map: String,
-        /// Its type, sizes and flags.
+        /// Type, sizes and flags of the map.
         definition: String,
         /// The step that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
-        /// What may help.
+        /// Advice to the user.
         hint: &'static str,
     },
-    /// The verifier rejects it.
+    /// The verifier rejects the program.
     #[error("program {program}: the kernel's verifier says: {reason}{note}{}", then(.hint))]
     Rejected {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// What it says after the last instruction that it looked at.
+        /// The verifier's message after the last instruction that it visited.
         reason: String,
-        /// In brackets, that instruction and its source line, as far as known, and what was
-        /// missing already before and may be why.
+        /// In brackets: that instruction, its source line if known, and an earlier problem that may
+        /// be the cause.
         note: String,
-        /// What to do about it; empty where nothing is known.
+        /// Advice to the user; empty if there is none.
         hint: &'static str,
         /// The last lines of the verifier's log.
         log: String,
     },
-    /// There is no room for counting its instructions.
+    /// The program has no room for code that counts its instructions.
     #[error("program {program}: its instructions cannot be counted: {why}")]
     NotCounted {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// The obstacle.
         why: &'static str,
     },
-    /// It cannot be made to end on its way.
+    /// The program cannot be made to exit early at a requested instruction.
     #[error("program {program}: it cannot end where it is to: {why}")]
     NotCut {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// The obstacle.
         why: &'static str,
     },
-    /// Its calls cannot be given answers.
+    /// Results of the program's calls cannot be replaced.
     #[error("program {program}: its calls cannot be answered: {why}")]
     NotAnswered {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// The obstacle.
         why: &'static str,
     },
-    /// Its exits cannot record what it does.
+    /// The program's exits cannot be replaced by code that records its action.
     #[error("program {program}: what it does to frames cannot be recorded: {why}")]
     NotRecorded {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// The obstacle.
         why: &'static str,
     },
-    /// The kernel refuses it before the verifier looks at it.
+    /// The kernel rejects the program before verification.
     #[error("program {program}: the kernel does not load it: {cause}; {}", silent(.cause))]
     Refused {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
 }
 
-/// Why a packet is not run.
+/// A failure to run a packet.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Test runs start with an Ethernet header.
+    /// The packet is shorter than an Ethernet header, which test runs need.
     #[error("a packet of {len} bytes; the kernel's test runs need at least 14")]
     TooShort {
-        /// In bytes.
+        /// Length of the packet in bytes.
         len: usize,
     },
-    /// The kernel does not run it.
+    /// The kernel does not run the packet.
     #[error("the kernel does not run a packet of {len} bytes: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.
         len: usize,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
-        /// What may help.
+        /// Advice to the user.
         hint: &'static str,
     },
-    /// A signal ended it before all repetitions were made.
+    /// A signal ended the run before all repetitions were done.
     #[error("a signal came before all repetitions were made; run them again")]
     Interrupted,
     /// The counter of instructions cannot be read.
     #[error("the counter of instructions is not there{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
     NoCount {
-        /// The kernel's answer, if it gave one.
+        /// The error of reading the counter's map; `None` if the program has no such map.
         cause: Option<MapError>,
     },
 }
@@ -139,7 +139,8 @@ impl Interruptible for RunError {
 }
 
 impl RunError {
-    /// The kernel's answer to a packet of `len` bytes, with what may be behind it.
+    /// Builds the error for the kernel's answer to a packet of `len` bytes, with advice on a likely
+    /// cause.
     pub(crate) fn of(len: usize, context: &Context, cause: io::Error) -> RunError {
         if cause.raw_os_error() == Some(libc::EINTR) {
             return RunError::Interrupted;
@@ -155,7 +156,7 @@ impl RunError {
     }
 }
 
-/// Why an element of a map is not read or written.
+/// A failure to read or write an element of a map.
 #[derive(Debug, Error)]
 pub enum MapError {
     /// A key or value has the wrong length.
@@ -165,156 +166,158 @@ pub enum MapError {
         map: String,
         /// "key" or "value".
         what: &'static str,
-        /// In bytes.
+        /// Actual length in bytes.
         len: usize,
-        /// In bytes.
+        /// Expected length in bytes.
         expected: usize,
     },
-    /// The map has another number of values for each key.
+    /// The number of values differs from the number that the map has for each key.
     #[error("map {map}: {count} values for a key; it has {expected}, one for each CPU")]
     Count {
         /// Name of the map.
         map: String,
-        /// How many were given or wanted.
+        /// Number of values given or requested.
         count: usize,
-        /// How many there are.
+        /// Number of values for each key.
         expected: usize,
     },
-    /// The map's values are no maps.
+    /// The map is not a map of maps.
     #[error("map {map} is no map of maps")]
     NoInner {
         /// Name of the map.
         map: String,
     },
-    /// The map is no ring buffer.
+    /// The map is not a ring buffer.
     #[error("map {map} is no ring buffer")]
     NoRing {
         /// Name of the map.
         map: String,
     },
-    /// How far a ring buffer was read and written is not shared.
+    /// The kernel does not share the ring buffer's reader and writer positions.
     #[error("map {map}: the kernel does not share the ring buffer's positions: {cause}")]
     Shared {
         /// Name of the map.
         map: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// The kernel refuses.
+    /// The kernel rejects the operation.
     #[error("map {map}: the kernel does not {action} the element{}: {cause}", of(.key))]
     Kernel {
         /// Name of the map.
         map: String,
         /// The step that failed.
         action: &'static str,
-        /// The element's key; empty where it has none.
+        /// The element's key; empty if elements have no keys.
         key: Vec<u8>,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
 }
 
-/// Why map content is not installed.
+/// A failure to install map content.
 #[derive(Debug, Error)]
 pub enum InstallError {
     /// The program has no such map.
     #[error("there is no map {map}")]
     NoMap {
-        /// Its name.
+        /// Name of the map.
         map: String,
     },
-    /// An element is not written.
+    /// An element cannot be written.
     #[error(transparent)]
     Element(#[from] MapError),
-    /// A socket to redirect packets to is not created.
+    /// An `AF_XDP` socket, as target of redirects, cannot be created.
     #[error("no socket to redirect packets to: {cause}")]
     Socket {
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// Nobody can listen to events that the program sends.
+    /// No perf event can be opened to receive the program's events.
     #[error(
         "nobody can listen to what the program sends by bpf_perf_event_output: {cause}; it \
              needs CAP_PERFMON"
     )]
     Listener {
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// A map to put into a map of maps is not created.
+    /// An inner map of a map of maps cannot be created.
     #[error(transparent)]
     Inner(#[from] LoadError),
 }
 
-/// Why there is no network namespace of one's own, or no device in it.
+/// A failure to create a private network namespace or a device in it.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
-    /// The kernel refuses.
+    /// The kernel does not create or enter a namespace.
     #[error(transparent)]
     Refused(#[from] Unavailable),
-    /// A device is not made, found or set up.
+    /// A device cannot be created, found or configured.
     #[error("network device {device}: the kernel does not {action} it: {cause}")]
     Device {
-        /// Its name or number.
+        /// Name or number of the device.
         device: String,
         /// The step that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// Being in a namespace takes a thread.
+    /// The thread that is to enter the namespace cannot be started.
     #[error("no thread to be in a network namespace starts: {cause}; stop other work")]
     Thread {
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
 }
 
-/// Why a program is not attached to a device.
+/// A failure to attach a program to a device.
 #[derive(Debug, Error)]
 pub enum LinkError {
-    /// The device's namespace is not entered.
+    /// The device's namespace cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The kernel refuses.
+    /// The kernel does not attach the program.
     #[error("the kernel does not attach the program to device {device}: {cause}{}", then(.hint))]
     Kernel {
         /// The number of the device in its namespace.
         device: u32,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
-        /// What may help; empty where nothing is known.
+        /// Advice to the user; empty if there is none.
         hint: &'static str,
     },
 }
 
-/// Why programs do not get frames on a virtual device, or leave no records.
+/// A failure to run frames on a virtual device or to record them.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// There is no network namespace, or no device in it.
+    /// The network namespace or its devices cannot be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The program is not attached.
+    /// The program cannot be attached.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The kernel does not do something with what writes the records, or with their map.
+    /// The map of records cannot be created or accessed, or the program that fills it cannot be
+    /// loaded.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
         /// The step that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
 }
 
-/// A key behind the element that has it.
+/// Formats the key of an element, to follow the word "element".
 fn of(key: &[u8]) -> String {
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     if key.is_empty() { digits } else { format!(" with key {digits}") }
 }
 
 impl LinkError {
-    /// The kernel's answer, with what may be behind it; in the driver, or in the kernel's own code.
+    /// Builds the error for the kernel's answer, with advice on a likely cause. `native` is true
+    /// for a program that runs in the driver.
     pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
         let hint = match cause.raw_os_error() {
             Some(libc::EBUSY) => "it has a program already",
@@ -328,12 +331,12 @@ impl LinkError {
     }
 }
 
-/// A hint behind what went before; nothing if there is none.
+/// Formats a hint to follow a message; empty if there is none.
 fn then(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }
 
-/// What may help where the verifier does not say anything.
+/// Returns advice for rejections without a verifier message.
 fn silent(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",

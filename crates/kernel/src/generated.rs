@@ -1,4 +1,4 @@
-//! Programs that are written here: those around a program that is timed or run live.
+//! Programs that this crate generates: helper programs around a program that is timed or run live.
 
 mod assembly;
 mod entry;
@@ -16,10 +16,10 @@ use crate::Loaded;
 use crate::program::load_generated;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
-/// The only key of the maps here.
+/// The only key of maps with one element.
 pub const KEY: [u8; 4] = [0; 4];
 
-/// A map of one element.
+/// Creates a map of one element.
 pub fn map(
     name: &str,
     kind: MapKind,
@@ -41,7 +41,8 @@ pub fn map(
     RawMap::create(&spec).map_err(|cause| GeneratedError::Refused { what: "a map", cause })
 }
 
-/// A program, for packets in fragments or not; the kernel keeps the maps that it names.
+/// Loads generated code; with `fragments`, it accepts multi-buffer packets. The kernel keeps the
+/// maps that the code refers to.
 pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<Loaded, GeneratedError> {
     let loaded = load_generated(name, &code.code(), fragments);
     let fd = loaded.map_err(|cause| GeneratedError::Refused { what: "a program", cause })?;

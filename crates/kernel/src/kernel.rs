@@ -1,4 +1,4 @@
-//! The running kernel: whether it can be used, and loading programs into it.
+//! The running kernel: a check that it can be used, and loading of programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,7 +16,7 @@ use crate::sys::{Cpus, load_btf};
 use crate::unavailable::{Attempt, Unavailable};
 use crate::{Context, Map, btf, collect, create, program};
 
-/// Where the kernel keeps its own types.
+/// File with the kernel's own types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// The running kernel, which lets us load and run XDP programs.
@@ -27,7 +27,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Finds out by trying whether XDP programs can be loaded and run.
+    /// Loads and runs a small XDP program to check that the kernel allows it.
     pub fn available() -> Result<Kernel, Unavailable> {
         let cpus = Cpus::read().map_err(|answer| Unavailable::observe(Attempt::Cpus, answer))?;
         let program = probe().map_err(|answer| Unavailable::observe(Attempt::Load, answer))?;
@@ -42,7 +42,7 @@ impl Kernel {
         Err(Unavailable::observe(Attempt::Run, answer))
     }
 
-    /// CPUs that the kernel keeps values for in per-CPU maps.
+    /// Returns the number of possible CPUs: per-CPU maps hold a value for each.
     pub fn cpus(&self) -> usize {
         self.cpus.count()
     }
@@ -51,12 +51,12 @@ impl Kernel {
         self.cpus
     }
 
-    /// The kernel's own types, if it tells them.
+    /// Returns the kernel's own types; `None` if they cannot be read.
     pub fn types(&self) -> Option<&Btf> {
         self.read_types().map(Arc::as_ref)
     }
 
-    /// The same, to be kept: there are many of them.
+    /// Returns the kernel's own types as a shared handle, because a copy would be large.
     pub fn shared_types(&self) -> Option<Arc<Btf>> {
         self.read_types().cloned()
     }
@@ -66,19 +66,19 @@ impl Kernel {
         self.types.get_or_init(read).as_ref()
     }
 
-    /// Loads the program with this number in [`Object::programs`], with maps of its own: those that
-    /// it can reach, filled as the object says. Programs that the object puts into program arrays
-    /// are loaded too.
+    /// Loads the program with this number in [`Object::programs`]. It gets new maps: those that it
+    /// can reach, with the object's initial content. Programs that the object puts into program
+    /// arrays are loaded too.
     ///
-    /// Some objects leave the number of a map's elements to their own loader
-    /// ([`slowpath_bpf::MapDef::max_entries`] is 0); set it in the object before.
+    /// Some objects leave the size of a map to their own loader
+    /// ([`slowpath_bpf::MapDef::max_entries`] is 0). Set it in the object before loading.
     pub fn load(&self, object: &Object, program: usize) -> Result<Loaded, LoadError> {
         let reachable = collect::collect(object, program, &|| self.types())?;
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Loads a program of an object with the maps of another one, as far as that one has them: both
-    /// see what either writes.
+    /// Loads a program of an object that shares the maps of another loaded program of that object.
+    /// Either program sees the writes of the other. Maps that the other program lacks are created.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -94,17 +94,18 @@ impl Kernel {
         self.load_sharing(object, program, reachable, &[], &shared)
     }
 
-    /// A program that lets every packet pass, to be put where any program will do.
+    /// Loads a program that passes every packet, for use where any program will do.
     pub fn passing(&self) -> Result<Loaded, LoadError> {
         let program =
             probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })?;
         Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
     }
 
-    /// Loads instructions as they are, of a program without maps, for packets in fragments or not.
+    /// Loads the given instructions as a program without maps. With `fragments`, the program
+    /// accepts multi-buffer packets.
     ///
     /// # Errors
-    /// [`LoadError::Refused`] if the kernel does not take them.
+    /// [`LoadError::Refused`] if the kernel rejects the instructions.
     pub fn load_generated(
         &self,
         name: &str,
@@ -117,7 +118,7 @@ impl Kernel {
         Ok(Loaded::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
     }
 
-    /// Numbers of the maps of the object that a program can reach.
+    /// Returns the numbers of the object's maps that a program can reach.
     ///
     /// # Errors
     /// If the program cannot be linked.
@@ -129,10 +130,11 @@ impl Kernel {
         Ok(collect::collect(object, program, &|| self.types())?.maps)
     }
 
-    /// [`Kernel::load`], with calls of the program itself answered as these say.
+    /// As [`Kernel::load`], but replaces results of helper calls in the program itself with the
+    /// given answers. Programs that it tail-calls are unchanged.
     ///
     /// # Errors
-    /// As [`Kernel::load`], and if a call cannot be answered.
+    /// As [`Kernel::load`], and if an answer does not fit its call.
     pub fn load_with_answers(
         &self,
         object: &Object,
@@ -142,8 +144,8 @@ impl Kernel {
         self.load_changed(object, program, answers, |linked| Ok(linked.clone()))
     }
 
-    /// [`Kernel::load_with_answers`] with what `change` makes of the program and of all that it
-    /// tail-calls. The result names no further maps of the object.
+    /// As [`Kernel::load_with_answers`], but applies `change` to the program and to all programs
+    /// that it tail-calls. A changed program must not use further maps of the object.
     pub(crate) fn load_changed(
         &self,
         object: &Object,
@@ -161,8 +163,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// [`Kernel::load`] of the program with this one's number, with this one's instructions in the
-    /// place of its own; they use no other maps.
+    /// As [`Kernel::load`], but replaces the instructions of the program with the same number by
+    /// those of `program`. They must not use other maps.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -177,12 +179,13 @@ impl Kernel {
         self.load_reachable(object, number, reachable, &[])
     }
 
-    /// [`Kernel::load`], with all programs counting their instructions.
+    /// As [`Kernel::load`], but all programs count their instructions.
     pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
         self.load_answered(object, program, &[])
     }
 
-    /// [`Kernel::load_counted`], with calls of the program itself answered as these say.
+    /// As [`Kernel::load_counted`], but replaces results of helper calls in the program itself with
+    /// the given answers.
     pub fn load_answered(
         &self,
         object: &Object,
@@ -192,8 +195,9 @@ impl Kernel {
         self.load_counting(object, program, answers, false)
     }
 
-    /// [`Kernel::load_answered`], where a run also tells whether another one executes the same blocks
-    /// ([`Counted::run_repeated`]). Instructions are counted modulo 2^32.
+    /// As [`Kernel::load_answered`], but a run also computes a fingerprint of its executed blocks,
+    /// which tells whether runs follow the same path ([`Counted::run_repeated`]). Instructions are
+    /// counted modulo 2^32.
     pub fn load_fingerprinted(
         &self,
         object: &Object,
@@ -222,7 +226,8 @@ impl Kernel {
         Ok(Counted::new(loaded, number, weighted))
     }
 
-    /// Loads programs with their maps, and further maps behind those of the object.
+    /// Loads programs with their maps, and creates `further` maps numbered behind those of the
+    /// object.
     pub(crate) fn load_reachable(
         &self,
         object: &Object,
@@ -233,7 +238,8 @@ impl Kernel {
         self.load_sharing(object, program, reachable, further, &BTreeMap::new())
     }
 
-    /// The same with maps that exist already, by their numbers.
+    /// As [`Kernel::load_reachable`], but uses existing maps where `shared` has one with the
+    /// number.
     fn load_sharing(
         &self,
         object: &Object,
@@ -242,7 +248,7 @@ impl Kernel {
         further: &[(usize, &MapDef)],
         shared: &BTreeMap<usize, &Map>,
     ) -> Result<Loaded, LoadError> {
-        // Types are optional: what cannot do without them, the verifier names.
+        // Types are optional: if a program needs them, the verifier says so.
         let types = object
             .btf
             .as_ref()
@@ -267,7 +273,7 @@ impl Kernel {
         for (_, map) in maps.iter().filter(|(number, _)| !shared.contains_key(number)) {
             fill(map, &maps, &programs)?;
         }
-        // The program itself was the first to be collected.
+        // `collect` always includes the program itself.
         match programs.remove(&program) {
             Some(fd) => Ok(Loaded::new(fd, programs, maps).with_fragments(fragments)),
             None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
@@ -280,7 +286,7 @@ fn static_functions(reachable: &collect::Reachable) -> Vec<&str> {
     functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
 }
 
-/// Puts maps and programs into the slots that the object fills.
+/// Puts maps and programs into the slots that the object initialises.
 fn fill(
     map: &Map,
     maps: &BTreeMap<usize, Map>,

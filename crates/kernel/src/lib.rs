@@ -1,18 +1,19 @@
 //! BPF programs in the running Linux kernel: loads the programs of an object and runs packets
 //! through them.
 //!
-//! [`Kernel::available`] says whether that is possible here, [`Kernel::load`] creates a program's
-//! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map;
-//! [`Kernel::load_counted`] loads it so that a run says how many instructions it took.
-//! [`Namespace::new`] makes a network namespace with devices of its own, [`Loaded::attach`] attaches
-//! a program to one, [`Wire`] records what programs do to frames there, and [`live::Live`] runs
-//! packets that really go where the program sends them.
-//! Nothing is pinned: when a [`Loaded`], [`Link`] or [`Namespace`] goes, so does
-//! what it created.
-//! What a program means is not known here; this is the oracle that such knowledge is held against.
+//! [`Kernel::available`] checks that this machine can do so. [`Kernel::load`] creates a program's
+//! maps and loads the program, [`Loaded::run`] runs a packet, and [`Loaded::map`] gives access to a
+//! map. [`Kernel::load_counted`] loads a program that also counts its executed instructions.
+//! [`Namespace::new`] makes a network namespace with its own devices, and [`Loaded::attach`]
+//! attaches a program to one of them. [`Wire`] records each program's action and packet there.
+//! [`live::Live`] runs packets that really go where the program sends them.
 //!
-//! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`, and the behaviour of
-//! libbpf for what is convention. Linux 5.18 is the first kernel with all that is used here.
+//! Nothing is pinned: dropping a [`Loaded`], [`Link`] or [`Namespace`] frees its kernel objects.
+//! This crate does not interpret programs; it is the oracle that the project's models are tested
+//! against.
+//!
+//! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`; conventions follow
+//! libbpf. Linux 5.18 is the first kernel with all features used here.
 
 mod again;
 pub mod agreement;

@@ -1,12 +1,11 @@
-//! A program attached to a device, as long as somebody wants it there.
+//! A program attached to a device for the lifetime of a [`Link`].
 //!
-//! A link is known by its file descriptor only: it goes with the [`Link`], and with the process in
-//! whatever way that ends.
+//! Only a file descriptor holds the attachment. It ends with the [`Link`], or with the process,
+//! however that ends.
 //!
-//! Besides letting packets through, it makes test runs cheap: one with more than one repetition puts
-//! its program into the kernel's dispatcher of XDP programs and takes it out again, which waits for
-//! all CPUs (milliseconds), unless the program is there because it is attached
-//! (`bpf_prog_change_xdp` of `net/core/filter.c`).
+//! An attachment also makes test runs cheap. A run with several repetitions adds its program to the
+//! kernel's XDP dispatcher and removes it again, which waits for all CPUs (milliseconds). An
+//! attached program is in the dispatcher already (`bpf_prog_change_xdp` of `net/core/filter.c`).
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -14,16 +13,17 @@ use crate::error::LinkError;
 use crate::sys::{attach_xdp, replace_xdp};
 use crate::{Device, Loaded, Namespace};
 
-/// At which point of receiving an attached program runs.
+/// Point of the receive path at which an attached program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// In the kernel's own code, after a packet has its `sk_buff`; every device has it.
+    /// In the kernel's generic code, after the packet has an `sk_buff`; all devices support it.
     Generic,
-    /// In the driver, on bare frames; virtual Ethernet has it, the loopback device has not.
+    /// In the driver, before the packet has an `sk_buff`; virtual Ethernet supports it, the
+    /// loopback device does not.
     Native,
 }
 
-/// A program that is attached to a device until this goes.
+/// An attachment of a program to a device; dropping it detaches the program.
 #[derive(Debug)]
 pub struct Link {
     fd: OwnedFd,
@@ -31,7 +31,7 @@ pub struct Link {
 }
 
 impl Loaded {
-    /// Attaches it to a device of a namespace. A device has room for one program.
+    /// Attaches the program to a device of a namespace. A device has room for one program.
     ///
     /// # Errors
     /// If the device has a program already, lacks the mode, or is gone.
@@ -54,10 +54,10 @@ impl Loaded {
 }
 
 impl Link {
-    /// Attaches another program in the place of the one that is.
+    /// Replaces the attached program by another one.
     ///
     /// # Errors
-    /// If the kernel does not take it there.
+    /// If the kernel does not accept the program for the device.
     pub fn replace(&self, program: &Loaded) -> Result<(), LinkError> {
         let replaced = replace_xdp(self.fd.as_fd(), program.fd());
         replaced.map_err(|cause| LinkError::of(self.device.index(), cause, false))

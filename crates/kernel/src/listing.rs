@@ -1,5 +1,5 @@
-//! Which programs, maps and links there are in the kernel, whoever made them: by their numbers, which
-//! are not used again while the machine runs.
+//! Lists of all BPF programs, maps and links in the kernel, from any process, by their ids. The
+//! kernel does not reuse an id while the machine runs.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,17 +7,17 @@ use std::os::fd::AsFd;
 use crate::Loaded;
 use crate::sys::{Listed, next_id, program_address, program_id};
 
-/// The numbers of all programs, in order. Needs `CAP_SYS_ADMIN`.
+/// Returns the ids of all programs, in order. Needs `CAP_SYS_ADMIN`.
 pub fn programs() -> io::Result<Vec<u32>> {
     all(Listed::Programs)
 }
 
-/// The numbers of all maps, in order. Needs `CAP_SYS_ADMIN`.
+/// Returns the ids of all maps, in order. Needs `CAP_SYS_ADMIN`.
 pub fn maps() -> io::Result<Vec<u32>> {
     all(Listed::Maps)
 }
 
-/// The numbers of all links, in order. Needs `CAP_SYS_ADMIN`.
+/// Returns the ids of all links, in order. Needs `CAP_SYS_ADMIN`.
 pub fn links() -> io::Result<Vec<u32>> {
     all(Listed::Links)
 }
@@ -31,21 +31,21 @@ fn all(of: Listed) -> io::Result<Vec<u32>> {
 }
 
 impl Loaded {
-    /// The number that the kernel has given to the program.
+    /// Returns the program's id in the kernel.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not return it.
     pub fn number(&self) -> io::Result<u32> {
         program_id(self.fd().as_fd())
     }
 
-    /// Where its machine code starts in a cache line, in bytes, of which there are [`LINE`]; `None`
-    /// where the kernel does not tell, as to who may not see addresses.
+    /// Returns the offset of the machine code's start in a cache line of [`LINE`] bytes. `None` if
+    /// the kernel hides the address, as it does from unprivileged processes.
     pub fn place_in_line(&self) -> Option<usize> {
         let address = program_address(self.fd().as_fd()).ok().filter(|&address| address != 0)?;
         usize::try_from(address % LINE).ok()
     }
 }
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub const LINE: u64 = 64;

@@ -1,21 +1,20 @@
 //! Test runs whose packets really go where the program sends them: `BPF_F_TEST_XDP_LIVE_FRAMES`.
 //!
-//! The kernel makes packets in batches, runs the program on each as if it had come in on a device,
-//! and does as it says: `XDP_TX` and `XDP_REDIRECT` send, `XDP_PASS` goes up the network stack,
-//! `XDP_DROP` frees. All of it happens in a network namespace of our own, with virtual Ethernet
-//! devices that lead to a program which counts and drops. What a run takes is therefore more than the
-//! program: [`Live::run`] of the program and of the [`Live::baseline`] of its action are to be
-//! measured apart, and their difference is the program. [`Receiver`] has the program where drivers
-//! run it.
+//! The kernel makes packets in batches, runs the program on each as if a device had received it,
+//! and performs the action: `XDP_TX` and `XDP_REDIRECT` send, `XDP_PASS` hands the packet to the
+//! network stack, `XDP_DROP` frees it. All this happens in a private network namespace, with
+//! virtual Ethernet devices that lead to a program that counts and drops. Therefore the time of a
+//! run contains more than the program. To get the program's time, subtract that of [`Live::run`]
+//! with the [`Live::baseline`] of its action. A [`Receiver`] runs the program in a driver instead.
 //!
-//! Sending is receiving, as a rule: the other end's driver runs on the same CPU when a batch is sent,
-//! before the next one (softirq, when bottom halves are enabled again), so that nearly everything has
-//! arrived when the call returns. What the kernel leaves to `ksoftirqd` is waited for, and not timed.
-//! The ring of a virtual device has 256 places: with batches of 64 none is missing, with greater ones
-//! a few packets in a million find no room, and are told as lost.
+//! Sending usually includes receiving. When a batch is sent, the driver at the other end runs on
+//! the same CPU before the next batch (softirq, when bottom halves are enabled again). So nearly
+//! all packets have arrived when the call returns. The wait for packets that the kernel leaves to
+//! `ksoftirqd` is not timed. The ring of a virtual device has 256 entries. Batches of 64 lose no
+//! packets; with larger batches a few packets in a million find no room and are reported as lost.
 //!
-//! What the kernel does not do: memory of packets is used again as the program left it. Start and end
-//! of the packet are set back, bytes that it has changed are not, but for [`Live::hold_rewritten`].
+//! The kernel reuses the memory of packets. It restores start and end of a packet, but not bytes
+//! that the program changed; [`Live::hold_rewritten`] restores them.
 //!
 //! Source: `net/bpf/test_run.c` (`bpf_test_run_xdp_live`), `Documentation/bpf/bpf_prog_run.rst`.
 

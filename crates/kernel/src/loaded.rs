@@ -1,7 +1,7 @@
-//! A program in the kernel with its maps, and running packets through it.
+//! A loaded program with its maps, and test runs of packets through it.
 //!
-//! Durations are the kernel's own averages over all repetitions, without the system call; they say
-//! what this machine does and nothing about another.
+//! Durations are the kernel's own averages over all repetitions, without the system call. They hold
+//! for this machine only.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,29 +14,30 @@ use crate::{Context, Map, context};
 
 /// Shortest packet of a test run: an Ethernet header.
 const SHORTEST: usize = 14;
-/// How much longer than before a packet can be: what the kernel keeps free around it.
+/// Bytes by which a packet can grow: the room that the kernel keeps free around it.
 const GROWTH: usize = 8192;
 
 /// A program in the kernel.
 #[derive(Debug)]
 pub struct Loaded {
     fd: OwnedFd,
-    /// What it can tail-call: program arrays keep the programs only as long as somebody does.
+    /// Programs that it can tail-call. A program array drops its entries once no process holds a
+    /// reference.
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
     fragments: bool,
 }
 
-/// What a test run gave.
+/// The result of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// What the program returned; valid are 0 (aborted) to 4 (redirect).
+    /// The program's return value; valid are 0 (aborted) to 4 (redirect).
     pub return_value: u32,
-    /// The packet afterwards.
+    /// The packet after the last repetition.
     pub packet: Vec<u8>,
-    /// The metadata in front of it afterwards.
+    /// The metadata in front of the packet after the last repetition.
     pub metadata: Vec<u8>,
-    /// Of one run, on average, in whole nanoseconds.
+    /// Average duration of one repetition, in whole nanoseconds.
     pub duration: Duration,
 }
 
@@ -49,12 +50,13 @@ impl Loaded {
         Loaded { fd, _callees: callees, maps, fragments: false }
     }
 
-    /// The same, of a program for packets in fragments (`SEC("xdp.frags")`).
+    /// Sets whether the program accepts multi-buffer packets (`SEC("xdp.frags")`).
     pub(crate) fn with_fragments(self, fragments: bool) -> Self {
         Loaded { fragments, ..self }
     }
 
-    /// Whether it is for packets in fragments: only programs of its kind call it.
+    /// Returns true if the program accepts multi-buffer packets. The kernel allows tail calls only
+    /// between programs that agree on this.
     pub fn fragments(&self) -> bool {
         self.fragments
     }
@@ -63,39 +65,41 @@ impl Loaded {
         self.fd.as_fd()
     }
 
-    /// The map with this name, if the program can reach one; for global data it is the name of the
-    /// section.
+    /// Returns the map with this name, if the program can reach one. Maps of global data have the
+    /// name of their section.
     pub fn map(&self, name: &str) -> Option<&Map> {
         self.maps.values().find(|map| map.definition().name == name)
     }
 
-    /// The map with this number in [`slowpath_bpf::Object::maps`], if the program can reach it.
+    /// Returns the map with this number in [`slowpath_bpf::Object::maps`], if the program can reach
+    /// it.
     pub fn map_at(&self, number: usize) -> Option<&Map> {
         self.maps.get(&number)
     }
 
-    /// The same, by their numbers in [`slowpath_bpf::Object::maps`].
+    /// Returns the maps that the program can reach, by their numbers in
+    /// [`slowpath_bpf::Object::maps`].
     pub(crate) fn maps_by_number(&self) -> &BTreeMap<usize, Map> {
         &self.maps
     }
 
-    /// The maps that the program can reach.
+    /// Returns the maps that the program can reach.
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Map> {
         self.maps.values()
     }
 
-    /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). A repetition gets packet,
-    /// maps and context as the one before left them: nothing is set back, not even where the packet
-    /// starts (`bpf_test_run` of `net/bpf/test_run.c`).
+    /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). Each repetition starts
+    /// with the packet, maps and context that the previous one left; even the start of the packet
+    /// is not restored (`bpf_test_run` of `net/bpf/test_run.c`).
     pub fn run(&self, packet: &[u8], repeat: u32) -> Result<TestRun, RunError> {
         self.run_in(packet, repeat, &Context::default())
     }
 
-    /// [`Loaded::run`] with more about how the packet arrives.
+    /// As [`Loaded::run`], but with the given metadata, device and queue of the packet.
     ///
     /// # Errors
-    /// If the kernel does not run it; [`RunError::Interrupted`] if a signal came before all
-    /// repetitions were made.
+    /// If the kernel does not run the packet; [`RunError::Interrupted`] if a signal arrived before
+    /// all repetitions were done.
     pub fn run_in(
         &self,
         packet: &[u8],
@@ -130,7 +134,7 @@ pub(crate) fn run(
         test_run(program, &input, &mut out, &mut after, repeat)?;
     let layout = context::decode(&after);
     let start = layout.data as usize;
-    // What the kernel says about sizes is not trusted to fit.
+    // Check the kernel's sizes before slicing.
     let within = start <= size && size <= out.len();
     if !within || layout.end < layout.data {
         return Err(io::ErrorKind::InvalidData.into());

@@ -1,8 +1,8 @@
-//! The machine code of a program, by the BPF instructions that it was made of.
+//! The machine code of a program, with the BPF instruction that each part comes from.
 //!
-//! The kernel tells where the code of each line of the source begins. So the program is loaded with a
-//! record of a line for each instruction, whose column is the number of the instruction: it stays the
-//! same where the verifier replaces or drops others.
+//! The kernel reports the address of each source line's code. Therefore the program is loaded with
+//! one line record for each instruction, whose column is the instruction's slot. The record
+//! survives when the verifier replaces or removes other instructions.
 
 #[cfg(test)]
 mod tests;
@@ -23,31 +23,32 @@ use crate::{Kernel, btf, collect};
 /// The machine code of a program.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
-    /// The BPF instructions by slot, as they were given to the kernel.
+    /// The BPF instructions as passed to the kernel, by slot.
     pub insns: Vec<Insn>,
-    /// The code of all functions, one behind the other.
+    /// The code of all functions, concatenated.
     pub bytes: Vec<u8>,
     parts: BTreeMap<usize, Range<usize>>,
 }
 
 impl MachineCode {
-    /// Which of the bytes were made of the instruction at a slot; `None` where it was dropped. What
-    /// comes before the first instruction of a function belongs to that one.
+    /// Returns the range of the bytes that the instruction at a slot was compiled to; `None` if the
+    /// verifier removed it. A function's prologue belongs to its first instruction.
     pub fn part(&self, slot: usize) -> Option<Range<usize>> {
         self.parts.get(&slot).cloned()
     }
 
-    /// The part that has the byte at `offset`.
+    /// Returns the part that contains the byte at `offset`.
     pub fn part_at(&self, offset: usize) -> Option<Range<usize>> {
         self.parts.values().find(|part| part.contains(&offset)).cloned()
     }
 }
 
 impl Kernel {
-    /// What the kernel makes of the program with this number in [`Object::programs`].
+    /// Returns the machine code of the program with this number in [`Object::programs`].
     ///
     /// # Errors
-    /// As [`Kernel::load`]; also where it compiles no programs, or does not tell the code.
+    /// As [`Kernel::load`]; also if the kernel does not compile programs, or does not disclose the
+    /// code.
     pub fn machine_code(&self, object: &Object, program: usize) -> Result<MachineCode, LoadError> {
         let loaded = self.load(object, program)?;
         let mut reachable = collect::collect(object, program, &|| self.types())?;
@@ -68,8 +69,8 @@ impl Kernel {
     }
 }
 
-/// The object's types in the kernel. Where it has none, or the kernel does not take them, there are
-/// others, because without types there are no lines.
+/// Loads the object's types into the kernel. If the object has none, or the kernel rejects them,
+/// loads a minimal set of types instead, because line records require types.
 fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, OwnedFd)> {
     let hidden = program.subprograms.iter().filter(|f| !f.global).map(|f| f.name.as_str());
     let hidden: Vec<&str> = hidden.collect();
@@ -78,7 +79,7 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
     {
         return Ok((None, fd));
     }
-    // A pointer to anything, and no names.
+    // A single `void *`, without names.
     let mut bytes = vec![0x9f, 0xeb, 1, 0];
     for word in [24_u32, 0, 12, 12, 1, 0, 2 << 24, 0] {
         bytes.extend_from_slice(&word.to_ne_bytes());
@@ -88,7 +89,7 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
     Ok((Some(any), load_btf(&bytes)?))
 }
 
-/// Records of `struct bpf_line_info`, one for each instruction.
+/// Builds records of `struct bpf_line_info`, one for each instruction.
 fn lines(insns: &[Insn]) -> Vec<u8> {
     let mut records = Vec::with_capacity(insns.len() * LINE);
     for (slot, insn) in insns.iter().enumerate() {
@@ -101,7 +102,7 @@ fn lines(insns: &[Insn]) -> Vec<u8> {
     records
 }
 
-/// By slots, which bytes of the code are theirs: up to where the next one begins.
+/// Computes the byte range of each slot: from its code's start to the next start.
 fn parts(image: &RawImage) -> BTreeMap<usize, Range<usize>> {
     let (mut parts, mut from) = (BTreeMap::new(), 0);
     for &(address, length) in &image.functions {

@@ -1,6 +1,6 @@
-//! A map in the kernel: elements are read, written and deleted by key.
+//! A map in the kernel, whose elements are read, written and deleted by key.
 //!
-//! Keys and values are bytes in the machine's order. How a map comes to be is not known here.
+//! Keys and values are bytes in the machine's order.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -10,13 +10,13 @@ use slowpath_bpf::MapDef;
 use crate::error::MapError;
 use crate::sys::{Cpus, Elements, RawMap, is_per_cpu};
 
-/// Elements that are read or written in one call.
+/// Maximum number of elements that one call reads or writes.
 const BATCH: usize = 4096;
 
-/// Bytes of their values.
+/// Maximum number of value bytes that one call reads.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// A key, and its values: one for each possible CPU, or one.
+/// A key with its values: one for each possible CPU in per-CPU maps, else one.
 pub type Element = (Vec<u8>, Vec<Vec<u8>>);
 
 /// A map in the kernel.
@@ -32,7 +32,7 @@ impl Map {
         Map { def: def.clone(), raw, cpus }
     }
 
-    /// Return another handle of the same map.
+    /// Returns another handle of the same map.
     pub(crate) fn share(&self) -> io::Result<Map> {
         Ok(Map { def: self.def.clone(), raw: self.raw.share()?, cpus: self.cpus })
     }
@@ -49,26 +49,27 @@ impl Map {
         self.raw.freeze()
     }
 
-    /// Its definition, sizes as the kernel has them.
+    /// Returns the map's definition, with the sizes that the kernel uses.
     pub fn definition(&self) -> &MapDef {
         &self.def
     }
 
-    /// Values that it has for each key: 1, or the number of possible CPUs.
+    /// Returns how many values each key has: one, or one for each possible CPU in per-CPU maps.
     pub fn values_per_key(&self) -> usize {
         if is_per_cpu(self.def.kind.0) { self.cpus.count() } else { 1 }
     }
 
-    /// The value of a key; `None` if there is none. For maps with one value for each CPU this is an
-    /// error: [`Map::lookup_all`] reads them.
+    /// Returns the value of a key; `None` if the key is absent. Per-CPU maps give an error: use
+    /// [`Map::lookup_all`].
     ///
-    /// Maps of maps give the kernel's number of the inner map.
+    /// For a map of maps, the value is the kernel's number of the inner map.
     pub fn lookup(&self, key: &[u8]) -> Result<Option<Vec<u8>>, MapError> {
         self.check_count(1)?;
         Ok(self.lookup_all(key)?.and_then(|values| values.into_iter().next()))
     }
 
-    /// The values of a key, one for each possible CPU, or one; `None` if there is none.
+    /// Returns the values of a key: one for each possible CPU in per-CPU maps, else one. `None` if
+    /// the key is absent.
     pub fn lookup_all(&self, key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MapError> {
         self.check_key(key)?;
         match self.raw.lookup(key) {
@@ -100,8 +101,8 @@ impl Map {
         self.raw.update(key, &bytes).map_err(|cause| self.refused("write", key, cause))
     }
 
-    /// Sets the value of many keys, which follow each other, for all CPUs. It takes fewer calls of the
-    /// kernel than one for each.
+    /// Sets the same value for many keys, for all CPUs. `keys` is their concatenation. Batched
+    /// calls make this faster than [`Map::update`] of each.
     pub fn update_each(&self, keys: &[u8], value: &[u8]) -> Result<(), MapError> {
         self.check("value", value.len(), self.def.value_size as usize)?;
         let count = BATCH.min(keys.len() / self.key_size());
@@ -112,8 +113,8 @@ impl Map {
         })
     }
 
-    /// Sets a value of its own for each of many keys, for all CPUs: keys follow each other, and so do
-    /// values. It takes fewer calls of the kernel than one for each.
+    /// Sets the values of many keys, for all CPUs. `keys` and `values` are concatenations in the
+    /// same order. Batched calls make this faster than [`Map::update`] of each.
     pub fn update_pairs(&self, keys: &[u8], values: &[u8]) -> Result<(), MapError> {
         let (of_key, of_value) = (self.key_size(), self.def.value_size as usize);
         let count = keys.len() / of_key;
@@ -127,13 +128,13 @@ impl Map {
             if self.raw.update_batch(&keys, &values).is_ok() {
                 continue;
             }
-            // Not for maps of this type, or for one of the keys: what is wrong with it is said.
+            // The map type has no batches, or one key failed: single updates name the faulty key.
             some.iter().try_for_each(|(key, value)| self.update(key, value))?;
         }
         Ok(())
     }
 
-    /// A value as the kernel takes it: once, or for each CPU with what is missing to whole words.
+    /// Encodes a value for the kernel: once, or once for each CPU, padded to 8 bytes.
     fn for_all(&self, value: &[u8]) -> Vec<u8> {
         let mut one = value.to_vec();
         if is_per_cpu(self.def.kind.0) {
@@ -146,7 +147,7 @@ impl Map {
         (self.def.key_size as usize).max(1)
     }
 
-    /// Deletes a key; whether there was one. Elements of arrays cannot be deleted.
+    /// Deletes a key, and returns true if it was present. Elements of arrays cannot be deleted.
     pub fn delete(&self, key: &[u8]) -> Result<bool, MapError> {
         self.check_key(key)?;
         match self.raw.delete(key) {
@@ -156,12 +157,12 @@ impl Map {
         }
     }
 
-    /// All keys, in the kernel's order; those of arrays are all indices.
+    /// Returns all keys, in the kernel's order; for arrays, all indices.
     pub fn keys(&self) -> Result<Vec<Vec<u8>>, MapError> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         loop {
             match self.raw.next_key(keys.last().map(Vec::as_slice)) {
-                // A program that runs meanwhile can make the walk start again; it must end.
+                // A concurrent program can restart the iteration; the limit ensures that it ends.
                 Ok(_) if keys.len() > self.def.max_entries as usize => return Ok(keys),
                 Ok(key) => keys.push(key),
                 Err(cause) if absent(&cause) => return Ok(keys),
@@ -170,10 +171,10 @@ impl Map {
         }
     }
 
-    /// All elements, in the kernel's order: each key with its values, one for each possible CPU, or one.
-    /// It takes fewer calls of the kernel than one for each.
+    /// Returns all elements in the kernel's order. Batched calls make this faster than a look-up of
+    /// each key.
     pub fn elements(&self) -> Result<Vec<Element>, MapError> {
-        // Not for maps of this type: then one after the other.
+        // Not all map types have batches.
         self.batches().map_or_else(|_| self.one_by_one(), Ok)
     }
 
@@ -190,7 +191,7 @@ impl Map {
             let pairs = keys.chunks(self.key_size()).zip(values.chunks(of_value));
             elements.extend(pairs.map(|(key, values)| (key.to_vec(), self.split(values))));
             let Some(behind) = behind else { return Ok(elements) };
-            // A program that runs meanwhile can make the walk longer; it must end.
+            // A concurrent program can prolong the iteration; the limit ensures that it ends.
             if count == 0 || elements.len() > self.def.max_entries as usize {
                 return Err(io::ErrorKind::Other.into());
             }

@@ -1,8 +1,8 @@
-//! A network namespace of one's own, and devices in it.
+//! A private network namespace, and devices in it.
 //!
-//! It has no name and is nowhere pinned: a file descriptor holds it, so it goes with the
-//! [`Namespace`], and with the process in whatever way that ends. Nothing outside of it sees its
-//! devices. The kernel clears up what was in it a moment later, in the background.
+//! The namespace has no name and is not pinned: only a file descriptor holds it. It ends with its
+//! [`Namespace`], or with the process, however that ends. Its devices are invisible outside. The
+//! kernel cleans up its contents shortly afterwards, in the background.
 //!
 //! Source: network_namespaces(7), veth(4).
 
@@ -21,32 +21,32 @@ use crate::error::NamespaceError;
 use crate::sys::{join_network, own_network, packet_socket, send, unshare_network};
 use crate::unavailable::Unavailable;
 
-/// A network namespace that nobody else is in.
+/// A network namespace that no other process shares.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,
 }
 
-/// A network device of a [`Namespace`], by its number there.
+/// A network device of a [`Namespace`], identified by its interface index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
     index: u32,
 }
 
-/// Packets that a device has counted, both ways (`/proc/net/dev`).
+/// Packet counters of a device, for both directions (`/proc/net/dev`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
-    /// Packets that came in; those that an XDP program dropped are among them.
+    /// Received packets, including those that an XDP program dropped.
     pub received: u64,
-    /// Packets that came in and found no room.
+    /// Received packets that were dropped for lack of room.
     pub receive_dropped: u64,
-    /// Packets that went out.
+    /// Sent packets.
     pub sent: u64,
-    /// Packets that were to go out and found no room.
+    /// Packets that were dropped on sending for lack of room.
     pub send_dropped: u64,
 }
 
-/// Sends frames on a device.
+/// A socket that sends frames on a device.
 #[derive(Debug)]
 pub struct FrameSocket {
     fd: OwnedFd,
@@ -54,20 +54,21 @@ pub struct FrameSocket {
 }
 
 impl FrameSocket {
-    /// Sends a frame, from its Ethernet header on.
+    /// Sends a frame that starts with its Ethernet header.
     ///
     /// # Errors
-    /// If it is shorter than the header or longer than the device sends, or there is no room.
+    /// If the frame is shorter than the header or too long for the device, or the device has no
+    /// room.
     pub fn send(&self, frame: &[u8]) -> Result<(), NamespaceError> {
         send(self.fd.as_fd(), frame).map_err(|cause| self.device.failed("send on", cause))
     }
 }
 
 impl Device {
-    /// The loopback device, which has this number in every namespace (`LOOPBACK_IFINDEX`).
+    /// The loopback device, whose index is 1 in every namespace (`LOOPBACK_IFINDEX`).
     pub const LOOPBACK: Device = Device { index: 1 };
 
-    /// Its number in its namespace (`ifindex`).
+    /// Returns the device's interface index (`ifindex`) in its namespace.
     pub fn index(self) -> u32 {
         self.index
     }
@@ -78,7 +79,7 @@ impl Device {
 }
 
 impl Namespace {
-    /// A new one, whose loopback device is up and alone.
+    /// Creates a namespace with only a loopback device, which is up.
     ///
     /// # Errors
     /// Without `CAP_SYS_ADMIN`, or where the kernel has no namespaces.
@@ -94,24 +95,25 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Does a job in the namespace, on a thread of its own that runs on the CPUs of this one, and
-    /// returns its result. Sockets that it opens and devices that it names are the namespace's.
+    /// Runs `job` in the namespace and returns its result. The job runs on a new thread with this
+    /// thread's CPU affinity. Sockets that it opens and devices that it names belong to the
+    /// namespace.
     ///
     /// # Errors
-    /// If the thread does not start or may not enter.
+    /// If the thread does not start or may not enter the namespace.
     ///
     /// # Panics
-    /// If the job does.
+    /// If `job` panics.
     pub fn enter<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         let done = on_own_thread(|| join_network(self.fd.as_fd()).map(|()| job()))?;
         Ok(done.map_err(Unavailable::of_namespace)?)
     }
 
-    /// Two virtual Ethernet devices that are up and lead to each other. Nobody sends on them unless
-    /// asked to: they have no addresses.
+    /// Creates a pair of connected virtual Ethernet devices and sets them up. They have no
+    /// addresses, so the kernel sends no packets of its own on them.
     ///
     /// # Errors
-    /// If the kernel has no such devices, or the names are taken or too long.
+    /// If the kernel lacks virtual Ethernet, or a name is taken or too long.
     pub fn create_pair(&self, names: [&str; 2]) -> Result<[Device; 2], NamespaceError> {
         self.enter(|| {
             let failed = |action| {
@@ -130,7 +132,7 @@ impl Namespace {
         })?
     }
 
-    /// Removes a device, and the one that it leads to.
+    /// Removes a device and its peer.
     ///
     /// # Errors
     /// If there is no such device, or it is the loopback device.
@@ -139,16 +141,16 @@ impl Namespace {
             .map_err(|cause| device.failed("remove", cause))
     }
 
-    /// Sets how long packets of a device may be, without their Ethernet header.
+    /// Sets the MTU of a device: the maximum packet length without the Ethernet header.
     ///
     /// # Errors
-    /// If there is no such device, or it cannot have packets of that length.
+    /// If there is no such device, or it does not support the MTU.
     pub fn set_mtu(&self, device: Device, mtu: u32) -> Result<(), NamespaceError> {
         self.enter(|| netlink::set_mtu(device.index, mtu))?
             .map_err(|cause| device.failed("set the MTU of", cause))
     }
 
-    /// A socket that sends frames on a device as they are, as processes do (packet(7)).
+    /// Opens a socket that sends raw frames on a device (packet(7)).
     ///
     /// # Errors
     /// If there is no such device, or without `CAP_NET_RAW`.
@@ -158,7 +160,7 @@ impl Namespace {
         Ok(FrameSocket { fd, device })
     }
 
-    /// What a device has counted until now.
+    /// Returns the current packet counters of a device.
     ///
     /// # Errors
     /// If there is no such device.
@@ -172,7 +174,7 @@ impl Namespace {
     }
 }
 
-/// Runs a job on a thread that ends with it, as a namespace is a thread's.
+/// Runs a job on a thread of its own, because each thread has its own current namespace.
 fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
     thread::scope(|scope| {
         let started = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, job);
@@ -181,8 +183,8 @@ fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, Namespace
     })
 }
 
-/// The counts in the row of a device: received are bytes, packets, errors, dropped and four more;
-/// sent the same.
+/// Parses the counters in a device's row. The columns for receiving are bytes, packets, errors,
+/// dropped and four more; the columns for sending follow in the same order.
 fn row(table: &str, name: &str) -> Option<DeviceCounts> {
     let rows = table.lines().filter_map(|line| line.trim().split_once(':'));
     let (_, numbers) = rows.into_iter().find(|(device, _)| *device == name)?;

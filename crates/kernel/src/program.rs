@@ -1,5 +1,5 @@
-//! One linked program into the kernel: file descriptors of maps in place, functions named, and the
-//! verifier's reason if it is refused.
+//! Loading of one linked program: replaces map numbers with file descriptors, names functions, and
+//! extracts the verifier's reason for a rejection.
 
 #[cfg(test)]
 mod tests;
@@ -23,21 +23,21 @@ const XDP: u32 = 6;
 const ON_DEVICE: u32 = 37;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
-/// Size of the verifier's log: the largest that every kernel takes.
+/// Size of the verifier's log in bytes: the largest that every kernel accepts.
 const LOG: usize = (16 << 20) - 1;
-/// How much of the log an error carries.
+/// Number of lines at the end of the log that an error carries.
 const LOG_LINES: usize = 20;
 
-/// The object's types.
+/// The object's types, and their copy in the kernel.
 #[derive(Clone, Copy)]
 pub struct Types<'a> {
     pub btf: &'a Btf,
-    /// As the kernel has them; `None` if it refused them.
+    /// The types in the kernel; `None` if the kernel rejected them.
     pub fd: Option<BorrowedFd<'a>>,
 }
 
-/// Loads a program whose maps are these, with such records of lines (`struct bpf_line_info`), which
-/// take types.
+/// Loads a program with the given maps. `lines` are records of `struct bpf_line_info`, which need
+/// `types`.
 pub fn load(
     program: &BpfProgram,
     license: &str,
@@ -60,7 +60,7 @@ pub fn load(
     };
     load_program(&spec).or_else(|first| {
         let mut log = vec![0; LOG];
-        // A try that succeeds is as good as the first.
+        // If this try succeeds, its result is as good as that of the first.
         let mut again = |saying, cause: io::Error| {
             log.fill(0);
             let tried = load_program_with(&spec, &mut log, saying);
@@ -70,7 +70,7 @@ pub fn load(
             Some(code) => io::Error::from_raw_os_error(code),
             None => cause.kind().into(),
         };
-        // No log has room for all instructions of a program that the verifier gave up on.
+        // The verifier gave up, and no log has room for all instructions that it visited.
         if first.kind() == io::ErrorKind::ArgumentListTooLong {
             return again(Saying::Verdict, first);
         }
@@ -81,12 +81,12 @@ pub fn load(
     })
 }
 
-/// Whether a program is for packets in fragments.
+/// Returns true if a program accepts multi-buffer packets.
 pub fn has_fragments(program: &BpfProgram) -> bool {
     program.takes_fragments()
 }
 
-/// Loads code that is generated, for packets in fragments or not, without types.
+/// Loads generated code without types. With `fragments`, it accepts multi-buffer packets.
 pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
@@ -100,9 +100,9 @@ pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Ow
     load_program(&spec)
 }
 
-/// The instructions with file descriptors in place of numbers of maps.
+/// Replaces numbers of maps in the instructions with file descriptors.
 fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
-    // A map that is not there has a file descriptor that nothing has: the kernel refuses it.
+    // A missing map becomes an invalid file descriptor, which the kernel rejects.
     let fd = |map: u32| maps.get(&(map as usize)).map_or(-1, |map| map.fd().as_raw_fd());
     let with_fd = |insn: &Insn| match *insn {
         Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {
@@ -116,8 +116,8 @@ fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
     insns.iter().map(with_fd).collect()
 }
 
-/// Records of `struct bpf_func_info`: the first slot of each function and its BTF type. The kernel
-/// wants all functions or none.
+/// Returns records of `struct bpf_func_info`: the first slot of each function and its BTF type. The
+/// kernel takes records of all functions or of none.
 fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     let mut records = Vec::new();
     for function in &program.subprograms {
@@ -129,7 +129,7 @@ fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     records
 }
 
-/// `enum bpf_attach_type`, as libbpf chooses it from the section's name.
+/// Chooses the `enum bpf_attach_type` from the section's name, as libbpf does.
 fn attach_type(section: &str) -> u32 {
     let names = |map: &str| {
         let rest = ["xdp/", "xdp_", "xdp.frags/"].iter().find_map(|p| section.strip_prefix(p));
@@ -142,7 +142,7 @@ fn attach_type(section: &str) -> u32 {
     }
 }
 
-/// Why the kernel refuses a program, with the end of the verifier's log.
+/// Builds the error for a refused program, with the end of the verifier's log.
 fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) -> LoadError {
     let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
@@ -168,7 +168,7 @@ fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) ->
     }
 }
 
-/// In brackets, an instruction and its source line if that is known.
+/// Formats an instruction and its source line, if known, in brackets.
 fn place(program: &BpfProgram, slot: usize) -> String {
     match program.lines.get(slot) {
         Some(Some(line)) => format!(" (instruction {slot}, {}:{})", line.file, line.line),

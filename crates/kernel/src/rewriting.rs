@@ -1,5 +1,5 @@
-//! Programs with further instructions: where there is room for them, and which registers they may
-//! use.
+//! Insertion of instructions into programs: free registers, free stack space, and relocation of
+//! jumps.
 
 mod free;
 mod moved;

@@ -1,4 +1,4 @@
-//! The reader of a ring buffer, as far as programs notice one: how much room there is.
+//! A simulated reader of a ring buffer: programs see only how much room it leaves.
 
 use slowpath_bpf::MapKind;
 
@@ -7,9 +7,10 @@ use crate::loaded::Loaded;
 use crate::map::Map;
 use crate::sys::Positions;
 
-/// Bytes that look unread when all are. Whoever finds that the reader has read all before its own
-/// record wakes it up (`bpf_ringbuf_commit` of `kernel/bpf/ringbuf.c`), and under load none has:
-/// this is a reader that keeps up, and is at work. Records take multiples of this.
+/// Bytes that stay unread after a drain; the sizes of records are multiples of it. A program that
+/// finds everything before its own record read wakes the reader up (`bpf_ringbuf_commit` of
+/// `kernel/bpf/ringbuf.c`). This value simulates a reader under load, which keeps up and never
+/// sleeps.
 const BEHIND: usize = 8;
 
 /// The reader of a ring buffer.
@@ -30,27 +31,27 @@ impl Ring {
         }
     }
 
-    /// The name of its map.
+    /// Returns the name of the map.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Reads all that is there, but for less than a record.
+    /// Marks everything as read, except for a few bytes, fewer than any record has.
     pub fn drain(&self) {
         self.positions.set_read(self.positions.written().wrapping_sub(BEHIND));
     }
 
-    /// Leaves no room, however short a record is.
+    /// Marks enough as unread that no record fits, however short.
     pub fn fill(&self) {
         self.positions.set_read(self.positions.written().wrapping_sub(self.size));
     }
 
-    /// Where the next record will be written: how far it moves is what records take.
+    /// Returns the position of the next record. Its advance is the size of the written records.
     pub fn position(&self) -> usize {
         self.positions.written()
     }
 
-    /// How often so many bytes fit into it after [`Ring::drain`].
+    /// Returns how many times `bytes` bytes fit into the buffer after [`Ring::drain`].
     pub fn fits(&self, bytes: usize) -> usize {
         // One byte always stays free (`__bpf_ringbuf_reserve`).
         (self.size - 1 - BEHIND) / bytes.max(1)
@@ -58,10 +59,10 @@ impl Ring {
 }
 
 impl Map {
-    /// Its reader, if it is a ring buffer.
+    /// Returns a reader of this ring buffer.
     ///
     /// # Errors
-    /// If it is none, or the kernel does not share where it is.
+    /// If the map is not a ring buffer, or the kernel does not share its positions.
     pub fn ring(&self) -> Result<Ring, MapError> {
         Ring::new(self)
     }
@@ -69,16 +70,16 @@ impl Map {
     fn ring_size(&self) -> Option<usize> {
         let definition = self.definition();
         let size = usize::try_from(definition.max_entries).ok()?;
-        // The kernel takes whole pages only.
+        // The kernel accepts whole pages only.
         (definition.kind == MapKind::RINGBUF && size > BEHIND).then_some(size)
     }
 }
 
 impl Loaded {
-    /// The readers of all ring buffers that the program can reach.
+    /// Returns the readers of all ring buffers that the program can reach.
     ///
     /// # Errors
-    /// If the kernel does not share where they are.
+    /// If the kernel does not share the positions of a ring buffer.
     pub fn rings(&self) -> Result<Vec<Ring>, MapError> {
         let rings = self.maps().filter(|map| map.definition().kind == MapKind::RINGBUF);
         rings.map(Map::ring).collect()

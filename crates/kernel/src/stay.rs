@@ -1,9 +1,9 @@
-//! Staying on one CPU.
+//! Pinning of the calling thread to one CPU.
 
 use crate::sys::{cpu, pin};
 
-/// Keeps the calling thread on the CPU that it is on: maps may have a value for each, and what runs
-/// of a program do to them is the same only there. Whether it stays: systems may forbid it.
+/// Pins the calling thread to its current CPU, so that all runs of a program use the same values of
+/// per-CPU maps. Returns false if the system does not allow it.
 pub fn stay() -> bool {
     cpu().is_some_and(|cpu| pin(cpu).is_ok())
 }

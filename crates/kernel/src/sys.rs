@@ -1,11 +1,11 @@
-//! The system call bpf(2): one safe function for each command that is used. No policy here.
+//! Safe wrappers of the system calls that this crate uses, mainly one for each command of bpf(2).
 //!
-//! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel takes a shorter or longer structure
-//! than its own, as long as what it does not know is zero.
+//! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel accepts a shorter structure than
+//! its own. It accepts a longer one if the fields unknown to it are zero.
 
 // The only unsafe code of the crate: the kernel reads and writes memory that the structures point
-// to, and returns file descriptors as numbers. Each function here builds these structures from
-// slices that outlive the call, and checks every length that the kernel takes for granted.
+// to, and returns file descriptors as numbers. Each function builds these structures from slices
+// that outlive the call, and checks every length that the kernel does not check itself.
 #![allow(unsafe_code)]
 
 mod attr;
@@ -38,7 +38,7 @@ use attr::{
     TestRunAttr,
 };
 
-/// Which command; the numbers are those of `enum bpf_cmd`.
+/// A command of bpf(2); the numbers are those of `enum bpf_cmd`.
 #[derive(Clone, Copy)]
 enum Command {
     MapCreate = 0,
@@ -62,12 +62,12 @@ enum Command {
 
 /// # Safety
 ///
-/// `attr` is the structure of this command without padding, and what it points to has the lengths
-/// that the kernel expects.
+/// `attr` is the structure of this command, without padding. The memory that it points to has the
+/// lengths that the kernel expects.
 unsafe fn bpf<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
     // A signal may interrupt a command, and loading gives up early (EAGAIN) when one is pending.
     for _ in 0..16 {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         match unsafe { bpf_once(command, attr) } {
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EINTR | libc::EAGAIN)) => {}
             result => return result,
@@ -82,7 +82,7 @@ unsafe fn bpf<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
 #[cfg(target_os = "linux")]
 unsafe fn bpf_once<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
     let attr: *mut T = attr;
-    // SAFETY: `attr` is valid for its size; what it points to is the caller's promise.
+    // SAFETY: `attr` is valid for its size; the caller guarantees the memory that it points to.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command as i32, attr, size_of::<T>()) };
     match RawFd::try_from(result) {
         Ok(fd @ 0..) => Ok(fd),
@@ -99,11 +99,11 @@ unsafe fn bpf_once<T>(_: Command, _: &mut T) -> io::Result<RawFd> {
 ///
 /// As for [`bpf`], and the command returns a new file descriptor.
 unsafe fn bpf_fd<T>(command: Command, attr: &mut T) -> io::Result<OwnedFd> {
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     unsafe { bpf(command, attr).map(|fd| OwnedFd::from_raw_fd(fd)) }
 }
 
-/// Address of a slice for the kernel; 0 for an empty one, which the kernel wants for "none".
+/// Returns the address of a slice; 0 for an empty one, which means "none" to the kernel.
 fn address(slice: &[u8]) -> u64 {
     if slice.is_empty() { 0 } else { slice.as_ptr() as u64 }
 }
@@ -116,12 +116,13 @@ fn length(slice: &[u8]) -> io::Result<u32> {
     u32::try_from(slice.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// The file descriptor as a field of a structure; it is never negative.
+/// Converts a file descriptor, which is never negative, to a field of a structure.
 fn field(fd: BorrowedFd) -> u32 {
     fd.as_raw_fd() as u32
 }
 
-/// A name as the kernel allows it: letters, digits, `_` and `.`, at most 15 of them.
+/// Converts a name to one that the kernel accepts: at most 15 characters, only letters, digits, `_`
+/// and `.`.
 fn name(name: &str) -> [u8; NAME] {
     let mut field = [0; NAME];
     for (to, byte) in field[..NAME - 1].iter_mut().zip(name.bytes()) {
@@ -140,16 +141,16 @@ pub struct MapSpec<'a> {
     pub max_entries: u32,
     pub flags: u32,
     pub extra: u64,
-    /// The pattern of the inner maps of a map of maps.
+    /// Template of the inner maps of a map of maps.
     pub inner: Option<BorrowedFd<'a>>,
-    /// Types of keys and values.
+    /// BTF of keys and values: file descriptor, type of the key, type of the value.
     pub btf: Option<(BorrowedFd<'a>, u32, u32)>,
-    /// How many CPUs the kernel keeps values for.
+    /// Possible CPUs; per-CPU maps have a value for each.
     pub cpus: Cpus,
 }
 
-/// The number of CPUs that a machine can have while it runs, which is more than are there. Only the
-/// kernel's own answer makes one: it decides how many values a lookup writes.
+/// The number of possible CPUs of the machine, which can exceed the present ones. Only the kernel's
+/// own data creates a value, because the number decides how many values a look-up writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpus(usize);
 
@@ -159,7 +160,8 @@ impl Cpus {
         Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Reads a list of ranges, as `0-3,8`: the highest number counts, gaps included.
+    /// Parses a list of ranges, such as `0-3,8`. The count is the highest number plus one, gaps
+    /// included.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let last = list.trim().rsplit([',', '-']).next()?;
         last.parse::<usize>().ok()?.checked_add(1).map(Cpus)
@@ -170,17 +172,17 @@ impl Cpus {
     }
 }
 
-/// Types of maps that keep a value for each CPU.
+/// Types of per-CPU maps.
 const PER_CPU: [u32; 4] = [5, 6, 10, 21];
-/// Types whose values are file descriptors, or numbers of what they stood for.
+/// Types of maps whose values are file descriptors on writes and ids on reads.
 const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
 
-/// Whether a map of this type keeps a value for each CPU.
+/// Returns true if maps of this type keep a value for each CPU.
 pub fn is_per_cpu(kind: u32) -> bool {
     PER_CPU.contains(&kind)
 }
 
-/// Bytes of a value as the kernel reads and writes it (`bpf_map_value_size`).
+/// Returns the size in bytes of a value in a system call (`bpf_map_value_size`).
 fn transfer(spec: &MapSpec) -> usize {
     let size = spec.value_size as usize;
     if is_per_cpu(spec.kind) {
@@ -192,17 +194,17 @@ fn transfer(spec: &MapSpec) -> usize {
     }
 }
 
-/// Elements of a map, as they are read together.
+/// A batch of elements of a map.
 pub struct Elements {
-    /// The keys, one behind the other.
+    /// The concatenated keys.
     pub keys: Vec<u8>,
-    /// The values, with all CPUs' values of a per-CPU map, one behind the other.
+    /// The concatenated values, including all CPUs' values of a per-CPU map.
     pub values: Vec<u8>,
-    /// The position behind them; `None` if there are no more.
+    /// Position of the next batch; `None` after the last one.
     pub behind: Option<Vec<u8>>,
 }
 
-/// A map, and how long its keys and values are.
+/// A map, with the sizes of its keys and values.
 #[derive(Debug)]
 pub struct RawMap {
     fd: OwnedFd,
@@ -249,12 +251,12 @@ impl RawMap {
         Ok(MapElementAttr { fd: field(self.fd()), key: address(key), ..MapElementAttr::default() })
     }
 
-    /// The value of a key, with all CPUs' values of a per-CPU map.
+    /// Looks up the value of a key, with all CPUs' values of a per-CPU map.
     pub fn lookup(&self, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut value = vec![0; self.transfer];
         let mut attr = self.element(key)?;
         attr.value = address_mut(&mut value);
-        // SAFETY: key and value are as long as the kernel takes them for this map.
+        // SAFETY: key and value have the lengths that the kernel expects for this map.
         unsafe { bpf(Command::MapLookup, &mut attr)? };
         Ok(value)
     }
@@ -265,12 +267,12 @@ impl RawMap {
         }
         let mut attr = self.element(key)?;
         attr.value = address(value);
-        // SAFETY: key and value are as long as the kernel takes them; it only reads them.
+        // SAFETY: key and value have the lengths that the kernel expects; it only reads them.
         unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
     }
 
-    /// Writes elements whose keys follow each other, as do their values, in one call. Where it fails,
-    /// some may be written. Kernels before 5.6 do not have it, and not for maps of all types.
+    /// Writes elements in one call; `keys` and `values` are concatenations. If the call fails, some
+    /// elements may have been written. Kernels before 5.6 and some map types do not support it.
     pub fn update_batch(&self, keys: &[u8], values: &[u8]) -> io::Result<()> {
         let count = keys.len().checked_div(self.key_size).unwrap_or(0);
         if count * self.key_size != keys.len() || count * self.transfer != values.len() {
@@ -283,17 +285,17 @@ impl RawMap {
             fd: field(self.fd()),
             ..MapBatchAttr::default()
         };
-        // SAFETY: keys and values are as long as the kernel takes them for so many elements; it only
+        // SAFETY: keys and values have the lengths that the kernel expects for this count; it only
         // reads them.
         unsafe { bpf(Command::MapUpdateBatch, &mut attr) }.map(|_| ())
     }
 
-    /// Elements behind a position, or from the first one on, `most` at most. Kernels before 5.6 do not
-    /// have it, and not for maps of all types.
+    /// Reads at most `most` elements, from the start or from the position after an earlier batch.
+    /// Kernels before 5.6 and some map types do not support it.
     pub fn lookup_batch(&self, from: Option<&[u8]>, most: usize) -> io::Result<Elements> {
         let mut keys = vec![0; most * self.key_size];
         let mut values = vec![0; most * self.transfer];
-        // A key, or the number of a bucket.
+        // Depending on the map type, a position is a key or the number of a bucket.
         let mut behind = vec![0; self.key_size.max(size_of::<u32>())];
         if from.is_some_and(|from| from.len() != behind.len()) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -307,8 +309,8 @@ impl RawMap {
             fd: field(self.fd()),
             ..MapBatchAttr::default()
         };
-        // SAFETY: keys and values have room for so many elements, and positions are as long as the
-        // kernel takes them for this map.
+        // SAFETY: keys and values have room for this count, and positions have the length that the
+        // kernel expects for this map.
         let done = unsafe { bpf(Command::MapLookupBatch, &mut attr) };
         let behind = match done {
             Ok(_) => Some(behind),
@@ -323,11 +325,11 @@ impl RawMap {
 
     pub fn delete(&self, key: &[u8]) -> io::Result<()> {
         let mut attr = self.element(key)?;
-        // SAFETY: the key is as long as the kernel takes it; it only reads it.
+        // SAFETY: the key has the length that the kernel expects; it only reads it.
         unsafe { bpf(Command::MapDelete, &mut attr) }.map(|_| ())
     }
 
-    /// The key after this one, or the first.
+    /// Returns the key after this one, or the first key.
     pub fn next_key(&self, key: Option<&[u8]>) -> io::Result<Vec<u8>> {
         let mut next = vec![0; self.key_size];
         let mut attr = match key {
@@ -335,12 +337,12 @@ impl RawMap {
             None => MapElementAttr { fd: field(self.fd()), ..MapElementAttr::default() },
         };
         attr.value = address_mut(&mut next);
-        // SAFETY: both keys are as long as the kernel takes them for this map.
+        // SAFETY: both keys have the length that the kernel expects for this map.
         unsafe { bpf(Command::MapNextKey, &mut attr)? };
         Ok(next)
     }
 
-    /// Forbids further writes from outside of the kernel.
+    /// Forbids further writes from user space.
     pub fn freeze(&self) -> io::Result<()> {
         let mut attr = FdAttr { fd: field(self.fd()) };
         // SAFETY: the structure holds no addresses.
@@ -348,7 +350,7 @@ impl RawMap {
     }
 }
 
-/// Loads type information.
+/// Loads BTF.
 pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
     let mut attr =
         BtfLoadAttr { btf: address(data), size: length(data)?, ..BtfLoadAttr::default() };
@@ -362,30 +364,30 @@ pub struct ProgSpec<'a> {
     pub kind: u32,
     pub attach: u32,
     pub flags: u32,
-    /// 8 bytes for each instruction.
+    /// Encoded instructions of 8 bytes.
     pub code: &'a [u8],
-    /// Ends at its first zero.
+    /// License; a NUL byte ends it.
     pub license: &'a str,
     pub types: Option<TypeInfo<'a>>,
 }
 
-/// What types say of a program.
+/// BTF of a program.
 #[derive(Clone, Copy)]
 pub struct TypeInfo<'a> {
-    /// The types.
+    /// The loaded types.
     pub fd: BorrowedFd<'a>,
-    /// Records of 8 bytes that name the function at an instruction.
+    /// Records of 8 bytes that map instructions to functions.
     pub functions: &'a [u8],
-    /// Records of [`LINE`] bytes that name the line of an instruction.
+    /// Records of [`LINE`] bytes that map instructions to source lines.
     pub lines: &'a [u8],
 }
 
-/// The amount of text that the verifier writes.
+/// The verbosity of the verifier's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
-    /// Each instruction that it follows, and its verdict: `BPF_LOG_LEVEL1`.
+    /// Each visited instruction and the verdict: `BPF_LOG_LEVEL1`.
     Everything = 1,
-    /// Its verdict alone: `BPF_LOG_STATS`.
+    /// Only the verdict: `BPF_LOG_STATS`.
     Verdict = 4,
 }
 
@@ -394,7 +396,8 @@ pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
     load_logged(spec, &mut [], 0)
 }
 
-/// The same; the verifier writes into `log`. `ENOSPC` if that has no room for all of it.
+/// As [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if the log is too
+/// small.
 pub fn load_program_with(spec: &ProgSpec, log: &mut [u8], saying: Saying) -> io::Result<OwnedFd> {
     load_logged(spec, log, saying as u32)
 }
@@ -429,18 +432,18 @@ fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<Ow
     unsafe { bpf_fd(Command::ProgLoad, &mut attr) }
 }
 
-/// What a test run gave.
+/// The result of a test run.
 pub struct RawRun {
     pub return_value: u32,
-    /// How much of the output buffer was needed.
+    /// Bytes of the output buffer that the packet needs.
     pub size: usize,
-    /// Nanoseconds of one run, on average.
+    /// Average nanoseconds of one repetition.
     pub duration: u32,
 }
 
-/// Runs a program `repeat` times, on the data and context given; those after it are written to
-/// `out` and `context`. A signal may end more than one repetition early (EINTR): to begin again is for
-/// whoever knows what the runs before have done.
+/// Runs a program `repeat` times on `data` and `context`, and writes the resulting packet and
+/// context to `out` and `context`. A signal can end a call with several repetitions early (EINTR).
+/// The caller has to retry it, because it knows the effects of the completed repetitions.
 pub fn test_run(
     program: BorrowedFd,
     data: &[u8],
@@ -473,7 +476,7 @@ pub fn test_run(
     Ok(RawRun { return_value, size: size_out as usize, duration })
 }
 
-/// A socket that redirected packets can be handed to (`AF_XDP`), bound to no device.
+/// Opens a socket as target of redirects (`AF_XDP`), bound to no device.
 #[cfg(target_os = "linux")]
 pub fn xdp_socket() -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only.

@@ -1,4 +1,4 @@
-//! What needs no kernel.
+//! Tests that need no BPF in the running kernel.
 
 use crate::Context;
 use crate::context::{self, Layout};

@@ -1,17 +1,17 @@
-//! Timing runs of programs: many repetitions of one packet in one call, on a thread of its own.
+//! Timed runs of programs: many repetitions of one packet in one call, on a dedicated thread.
 //!
-//! A [`Station`] is that thread: in a private network namespace, pinned to a CPU, and as far as the
-//! kernel allows not interrupted by others. Its [`Attachments`] keep programs attached that are
-//! timed, because a test run with repetitions of a program that is attached nowhere waits for all
-//! CPUs twice (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program
-//! takes back what the run before has changed, and reads the clock around the program alone.
-//! [`Subject::sample`] is one timed call. A [`Feed`] in front of a program gives each run a packet of
-//! another flow ([`Flows`]), as much as there are.
+//! A [`Station`] is that thread: in a private network namespace, pinned to a CPU, and shielded from
+//! interruptions as far as the kernel allows. Its [`Attachments`] keep timed programs attached to a
+//! device. A test run with repetitions of an unattached program waits for all CPUs twice
+//! (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program undoes the
+//! changes of the previous run, and reads the clock around the program alone. [`Subject::sample`]
+//! is one timed call. A [`Feed`] in front of a program gives each run a packet of a random flow out
+//! of several ([`Flows`]).
 //!
-//! What times mean is not known here: no statistics, no policy.
+//! This module does not interpret times: it contains no statistics and no policy.
 //!
-//! Source: `bpf_test_run` and `bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`. Nothing
-//! is restored between repetitions, not even start and end of the packet.
+//! Source: `bpf_test_run` and `bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`. The
+//! kernel restores nothing between repetitions, not even start and end of the packet.
 
 mod attachments;
 mod error;

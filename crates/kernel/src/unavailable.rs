@@ -1,6 +1,7 @@
-//! Why the kernel runs no BPF programs for us: the first cause that explains its answer.
+//! Diagnosis of why the kernel runs no BPF programs for this process: the first cause that explains
+//! its error.
 //!
-//! What is known of the machine ([`facts`]) is apart from what follows from it, so that every
+//! [`facts`] collects data about the machine; the diagnosis works on that data alone, so every
 //! cause can be tested on any machine.
 //!
 //! Source: capabilities(7), user_namespaces(7), `kernel/bpf/syscall.c` (`bpf_prog_load`: an XDP
@@ -17,26 +18,26 @@ use std::io;
 
 use facts::{Capability, Facts, Release};
 
-/// The first kernel with all that is used.
+/// The first kernel with all features that this crate uses.
 pub const OLDEST: Release = Release { major: 5, minor: 18 };
-/// The first kernel that does not count BPF programs as locked memory.
+/// The first kernel that does not count BPF memory against `RLIMIT_MEMLOCK`.
 const UNCOUNTED: Release = Release { major: 5, minor: 11 };
 
-/// What was tried when the kernel refused.
+/// An operation that the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Reading how many CPUs there can be.
+    /// Reading the number of possible CPUs.
     Cpus,
     /// Loading an empty XDP program.
     Load,
-    /// A test run of it.
+    /// A test run of an empty XDP program.
     Run,
-    /// Making a network namespace.
+    /// Creating a network namespace.
     Namespace,
 }
 
 impl Attempt {
-    /// The capabilities that it takes.
+    /// Returns the capabilities that the operation needs.
     fn needs(self) -> &'static [Capability] {
         match self {
             Attempt::Cpus => &[],
@@ -45,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// What the kernel does not do, in general.
+    /// Returns the refused service, in general terms.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "makes no network namespace",
@@ -53,7 +54,7 @@ impl Attempt {
         }
     }
 
-    /// What it does not do, exactly.
+    /// Returns the exact step that failed.
     fn step(self) -> &'static str {
         match self {
             Attempt::Cpus => "it does not say how many CPUs it has",
@@ -63,7 +64,7 @@ impl Attempt {
         }
     }
 
-    /// What the kernel is to be built and set up with.
+    /// Returns the kernel options and settings that the operation needs.
     fn setup(self) -> &'static str {
         match self {
             Attempt::Namespace => {
@@ -74,29 +75,29 @@ impl Attempt {
     }
 }
 
-/// Why no packet can be run through the kernel here, and what to do about it: one sentence.
+/// The reason why the kernel cannot run packets here, with advice, in one sentence.
 #[derive(Debug, thiserror::Error)]
 #[error("the kernel {} for us: {cause}{}", attempt.refused(), self.age())]
 pub struct Unavailable {
     attempt: Attempt,
     cause: Cause,
-    /// The kernel's release, if it is older than it should be and the cause is another one.
+    /// The kernel's release, if it is too old but another cause comes first.
     old: Option<String>,
 }
 
 impl Unavailable {
-    /// Finds the cause of the kernel's answer to unshare(2) or to what builds devices in a new
-    /// network namespace.
+    /// Finds the cause of an error from unshare(2), or from creating devices in a new network
+    /// namespace.
     pub fn of_namespace(answer: io::Error) -> Self {
         Unavailable::observe(Attempt::Namespace, answer)
     }
 
-    /// Finds the cause of the kernel's answer on this machine.
+    /// Finds the cause of the kernel's error on this machine.
     pub(crate) fn observe(attempt: Attempt, answer: io::Error) -> Self {
         Unavailable::explain(&Facts::observe(), attempt, answer)
     }
 
-    /// Finds the cause of the kernel's answer on a machine of which this is known.
+    /// Finds the cause of the kernel's error on a machine with the given facts.
     pub(crate) fn explain(facts: &Facts, attempt: Attempt, answer: io::Error) -> Self {
         let cause = cause(facts, attempt, answer);
         let named = matches!(cause, Cause::Old { .. });
@@ -113,7 +114,7 @@ impl Unavailable {
     }
 }
 
-/// What is missing.
+/// The cause of a refusal.
 #[derive(Debug)]
 enum Cause {
     NotLinux { system: &'static str },
@@ -142,13 +143,13 @@ fn cause(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
     match old {
         Some(release) => Cause::Old { release },
         None if !has_no_call(&answer) => Cause::Other { attempt, answer },
-        // Some filters answer as if there were no such call.
+        // Some seccomp filters answer `ENOSYS`.
         None if facts.is_filtered => Cause::Filter { answer, container: facts.is_container },
         None => Cause::NoCall,
     }
 }
 
-/// What explains that the kernel does not permit it, what is most certain first.
+/// Finds the cause of a permission error. The most certain causes come first.
 fn forbidden(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
     let missing = facts.missing(attempt.needs());
     let memory = facts.locked_memory.filter(|_| facts.release_before(UNCOUNTED).is_some());

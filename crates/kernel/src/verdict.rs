@@ -1,23 +1,23 @@
-//! What the verifier's log says against a program: the reason, where, and what to do about it.
+//! Parsing of the verifier's log: the reason for a rejection, its instruction, and advice.
 //!
-//! The messages are those of the kernel's `kernel/bpf/verifier.c`; they have no numbers, and their
-//! words change little between versions. For one that is not known here, the reason has to do.
+//! The messages are those of the kernel's `kernel/bpf/verifier.c`. They have no numbers, and their
+//! wording changes little between versions. Unknown messages get no advice.
 
 #[cfg(test)]
 mod tests;
 
-/// What the verifier says against a program.
+/// The verifier's objection to a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Its words after the last instruction that it looked at.
+    /// The verifier's message after the last instruction that it visited.
     pub reason: String,
-    /// That instruction, by its slot.
+    /// Slot of that instruction.
     pub at: Option<usize>,
-    /// What to do about it; empty where nothing is known.
+    /// Advice to the user; empty if there is none.
     pub hint: &'static str,
 }
 
-/// The verdict in lines of a log, if there is one.
+/// Finds the verdict in the lines of a log.
 pub fn verdict(log: &[&str]) -> Option<Verdict> {
     let reason = reason(log);
     if reason.is_empty() {
@@ -28,7 +28,7 @@ pub fn verdict(log: &[&str]) -> Option<Verdict> {
     Some(Verdict { reason, at, hint })
 }
 
-/// What the verifier says after the last instruction that it looked at.
+/// Returns the verifier's message after the last instruction that it visited.
 fn reason(log: &[&str]) -> String {
     let effort = ["processed ", "verification time ", "stack depth "];
     let about_effort = |line: &&&str| effort.iter().any(|start| line.starts_with(start));
@@ -38,17 +38,17 @@ fn reason(log: &[&str]) -> String {
         log.iter().rev().skip_while(about_effort).take_while(says).take(3).copied().collect();
     said.reverse();
     let said = said.join("; ");
-    // Some messages lack their line's end.
+    // Some messages lack a newline at their end.
     said.split("processed ").next().unwrap_or_default().to_owned()
 }
 
-/// The slot of an instruction's line: `7: (71) r3 = *(u8 *)(r2 +12)`.
+/// Returns the slot in the line of an instruction, such as `7: (71) r3 = *(u8 *)(r2 +12)`.
 fn instruction(line: &str) -> Option<usize> {
     let (number, rest) = line.split_once(": ")?;
     rest.starts_with('(').then(|| number.parse().ok())?
 }
 
-/// Words of the verifier, and what to do; the first that fits counts.
+/// Pairs of a verifier message and advice; the first match counts.
 const HINTS: [(&str, &str); 19] = [
     (
         "invalid access to packet",

@@ -1,12 +1,13 @@
-//! Programs on a virtual Ethernet device, where each frame leaves a record.
+//! Programs on a virtual Ethernet device, with a record of each frame.
 //!
-//! A socket sends a frame, the driver or the kernel's generic code receives it, and programs run on it
-//! one behind the other, by tail calls. Each of their exits records the result, the packet and its
-//! metadata in a map, and drops the frame: whatever a program decides, the device sends nothing, so
-//! that no redirect can lead back to it. The namespace has one pair of devices, made in the same order
-//! each time, so that programs of several [`Wire`]s see the same numbers of devices.
+//! A socket sends a frame; the driver or the kernel's generic code receives it and runs a chain of
+//! programs by tail calls. Each program exit either continues the chain, or records result, packet
+//! and metadata in a map and drops the frame. The device never sends a frame, so no redirect can
+//! lead back to it. The namespace has one pair of devices, created in the same order each time:
+//! programs of several [`Wire`]s see the same interface indices.
 //!
-//! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c` (`netif_receive_generic_xdp`).
+//! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c`
+//! (`netif_receive_generic_xdp`).
 
 mod entry;
 mod recording;
@@ -28,37 +29,38 @@ use entry::entry;
 pub use recording::Record;
 use recording::{Exits, LAYOUT, recording};
 
-/// Programs behind each other: the kernel allows that many tail calls (`MAX_TAIL_CALL_CNT`).
+/// Maximum number of programs in the chain: the kernel's limit of tail calls (`MAX_TAIL_CALL_CNT`).
 const PROGRAMS: u32 = 33;
-/// Looks at the record before a frame counts as lost.
+/// Number of polls of the record before a frame counts as lost.
 const LOOKS: u32 = 500;
-/// Looks without a pause: mostly, a frame has arrived when it is sent.
+/// Number of polls without a pause: most frames arrive before the sending call returns.
 const EAGER: u32 = 20;
-/// Time between later looks.
+/// Pause between later polls.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// A virtual Ethernet device with programs.
+/// A virtual Ethernet device with a chain of programs.
 #[derive(Debug)]
 pub struct Wire {
     record: RawMap,
     next: RawMap,
     programs: usize,
-    /// True where frames may lie in several buffers: all programs take these.
+    /// True if all programs accept multi-buffer packets.
     fragments: bool,
     socket: FrameSocket,
     mode: Mode,
-    // Detached before its device goes.
+    // Declared before `namespace`: the program is detached before its device is removed.
     link: Option<Link>,
     near: Device,
     namespace: Namespace,
 }
 
 impl Wire {
-    /// A device without programs, for packets of at most `mtu` bytes without their Ethernet header.
-    /// Its programs call each other, so either all are loaded for `fragments` or none is.
+    /// Creates a device without programs, for packets of at most `mtu` bytes without their Ethernet
+    /// header. Its programs call each other, so either all accept multi-buffer packets
+    /// (`fragments`) or none does.
     ///
     /// # Errors
-    /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if devices cannot have packets of that length.
+    /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if the devices do not support the MTU.
     pub fn new(kernel: &Kernel, mode: Mode, mtu: u32, fragments: bool) -> Result<Wire, WireError> {
         let map = |name, kind: MapKind, value_size, max_entries| {
             let spec = MapSpec {
@@ -87,8 +89,8 @@ impl Wire {
         Ok(Wire { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
-    /// Loads a program behind those that were loaded before, with maps of its own and calls that are
-    /// answered so. Packets go on behind it where it returns one of `results`.
+    /// Appends a program to the chain, with maps of its own and with calls replaced by `answers`.
+    /// If it returns one of `results`, the next program gets the packet.
     ///
     /// # Errors
     /// As [`Kernel::load`], and [`LoadError::NotRecorded`].
@@ -120,11 +122,11 @@ impl Wire {
         Ok(loaded)
     }
 
-    /// Attaches the programs, of which this is the first. What earlier frames left in the room in front
-    /// of a frame is set to zero before it runs.
+    /// Attaches the chain, which starts with `first`. Before each frame, the room in front of it is
+    /// set to zero, to erase data of earlier frames.
     ///
     /// # Errors
-    /// If the kernel does not take it, for example for the length of packets.
+    /// If the kernel rejects the attachment, for example because packets can be too long.
     pub fn attach(&mut self, first: &Loaded) -> Result<(), WireError> {
         let code = entry(self.next.fd());
         let fd = load_generated("slowpath.entry", &code.code(), first.fragments());
@@ -134,20 +136,21 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends a frame and waits for its record; `None` if there is none after a tenth of a second.
+    /// Sends a frame and waits for its record; `None` if no record arrives within a tenth of a
+    /// second.
     ///
     /// # Errors
-    /// If it is shorter than an Ethernet header or longer than the device sends, or the record is not
-    /// read.
+    /// If the frame is shorter than an Ethernet header or too long for the device, or the record
+    /// cannot be read.
     pub fn send(&self, frame: &[u8]) -> Result<Option<Record>, WireError> {
-        // A frame that counts as lost may have arrived since.
+        // A frame that counted as lost may have arrived since.
         let before = LAYOUT.count(&self.value()?);
         self.socket.send(frame)?;
         for look in 0..LOOKS {
             let value = self.value()?;
             let count = LAYOUT.count(&value);
             if count != before {
-                // Another frame may have been late.
+                // An earlier frame may have arrived late.
                 let one = count == before.wrapping_add(1);
                 return match LAYOUT.record(&value) {
                     Some(record) => Ok(Some(record).filter(|_| one)),
@@ -164,7 +167,7 @@ impl Wire {
         Ok(None)
     }
 
-    /// Reads the record as it is now.
+    /// Reads the current record.
     fn value(&self) -> Result<Vec<u8>, WireError> {
         let value = self.record.lookup(&KEY);
         value.map_err(|cause| WireError::Record { action: "read", cause })

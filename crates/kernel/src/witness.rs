@@ -1,9 +1,9 @@
-//! What a witness says, in the kernel: its packet, what comes with it, and its map content
-//! (`docs/json.md`, "A witness"), which is also what `--maps` reads.
+//! Installation of a witness in the kernel: its packet, context and map content (`docs/json.md`, "A
+//! witness"). `--maps` reads the same format.
 //!
-//! Where a witness leaves a choice, one is made: bytes that a path does not depend on, and what is
-//! behind entries of maps that redirect. Reading JSON that says something else than a
-//! witness is no error: what is not understood is left out, and the run shows it.
+//! Some details are not determined by a witness, and are chosen here: bytes that a path does not
+//! depend on, and targets of redirect maps. Unknown or malformed JSON is ignored rather than
+//! reported; the run then shows the difference.
 
 mod answers;
 mod readers;
@@ -24,12 +24,12 @@ use crate::namespace::Device;
 use crate::sys::xdp_socket;
 use readers::Readers;
 
-/// What stands for bytes that a path does not depend on.
+/// Value for bytes that a path does not depend on.
 pub const ANY: u8 = 0x5a;
-/// How many packets wait for a CPU.
+/// Queue size, in packets, of a CPU map's entries.
 const QUEUE: u32 = 64;
 
-/// Bytes from hexadecimal digits; `--` is any byte.
+/// Decodes hexadecimal digits; the pair `--` means any byte and becomes [`ANY`].
 pub fn bytes(text: &Value) -> Vec<u8> {
     let digits = text.as_str().unwrap_or_default().as_bytes().as_chunks::<2>().0;
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -37,7 +37,7 @@ pub fn bytes(text: &Value) -> Vec<u8> {
     digits.iter().map(|pair| byte(pair).unwrap_or(ANY)).collect()
 }
 
-/// What the packet comes with, as far as the witness says.
+/// Returns the device and queue of the witness's packet; 0 where it gives none.
 pub fn context(witness: &Value) -> Context {
     let given = |name: &str| {
         let all = witness["environment"].as_array().into_iter().flatten();
@@ -45,13 +45,13 @@ pub fn context(witness: &Value) -> Context {
         value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
     };
     let (ingress_ifindex, rx_queue_index) = (given("ingress_ifindex"), given("rx_queue_index"));
-    // A queue belongs to a device.
+    // The kernel accepts a queue only together with a device.
     let ingress_ifindex = if rx_queue_index > 0 { ingress_ifindex.max(1) } else { ingress_ifindex };
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
-/// What a path depends on besides packet, maps and context, without names that differ from program
-/// to program: results of calls, and what has to be so at the start.
+/// Returns dependencies of a path besides packet, maps and context: results of calls, and
+/// conditions at the start. Names that differ between programs are left out.
 pub fn open(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
@@ -63,7 +63,7 @@ pub fn open(witness: &Value) -> BTreeSet<String> {
     let given = witness["environment"].as_array().into_iter().flatten();
     let given = given.filter_map(|given| {
         let name = given["name"].as_str().or_else(|| given["memory"].as_str())?;
-        // In the maps, in the context, or chosen by whoever runs the packet.
+        // These are part of the maps or the context, or chosen by the caller that runs the packet.
         let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
         let arranged = arranged.contains(&name)
             || name.starts_with("free elements of ")
@@ -73,12 +73,12 @@ pub fn open(witness: &Value) -> BTreeSet<String> {
     called.chain(given).collect()
 }
 
-/// The entries of a map.
+/// Returns the entries of a map.
 pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> + Clone {
     witness["maps"][map].as_array().into_iter().flatten()
 }
 
-/// The value of an entry, given as a whole or in pieces.
+/// Returns the value of an entry, which the witness gives as a whole or in pieces.
 pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     let Some(pieces) = entry["value"].as_object() else {
         return entry["value"].is_string().then(|| bytes(&entry["value"]));
@@ -93,8 +93,8 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// `max_entries` of a map in a map of maps, if it is another than the definition says: what the
-/// witness says, or as many as it has elements.
+/// Returns `max_entries` of an inner map, if it differs from the definition. The witness states it,
+/// or the map has more elements than the definition allows.
 fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     let inside = format!("{}.inner", outer.name);
     let inside = || entries(witness, &inside).filter(|entry| entry["map"] == *within);
@@ -109,7 +109,7 @@ fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     told.or(more).and_then(|size| u32::try_from(size).ok())
 }
 
-/// Elements of a queue or stack in the order in which they are put in.
+/// Returns the elements of a queue or stack in the order in which to push them.
 pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     let mut values: Vec<Vec<u8>> =
         entries(witness, &map.name).filter_map(|entry| value(entry, map.value_size)).collect();
@@ -123,12 +123,13 @@ pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     values
 }
 
-/// Keys of elements that a program does not look for.
+/// Returns keys for the elements that only have to be present: the program looks up none of them.
 pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
-/// As many keys as some entries say, other than theirs.
+/// Returns as many keys as the entries' `others` fields add up to, all different from the entries'
+/// keys.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
     let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
     if count == 0 {
@@ -144,7 +145,7 @@ fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef
     free.take(count as usize).collect()
 }
 
-/// Whether a key is an index that an array has not.
+/// Returns true if a key is an index beyond the end of an array.
 pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     let definition = map.definition();
     let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);
@@ -152,10 +153,11 @@ pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     array && index.is_some_and(|index| u32::from_le_bytes(index) >= definition.max_entries)
 }
 
-/// Elements of a map that are written together.
+/// Elements of a map that are written in one batch.
 struct Pairs<'a> {
     map: &'a Map,
-    /// Bytes of keys and values; `None` where what is written depends on more than these.
+    /// Sizes of keys and values in bytes; `None` for map types whose values the kernel does not
+    /// take as plain bytes.
     sizes: Option<(usize, usize)>,
     keys: Vec<u8>,
     values: Vec<u8>,
@@ -169,7 +171,8 @@ impl Pairs<'_> {
         Pairs { map, sizes, keys: Vec::new(), values: Vec::new() }
     }
 
-    /// Whether it takes an element: it does not where a size is wrong, which is said of that one.
+    /// Adds an element and returns true if its sizes are right. Else the caller writes it alone, so
+    /// that the error names it.
     fn take(&mut self, key: &[u8], value: &[u8]) -> bool {
         let takes = self.sizes == Some((key.len(), value.len()));
         if takes {
@@ -184,38 +187,38 @@ impl Pairs<'_> {
     }
 }
 
-/// Whether values of a map are what packets are redirected to.
+/// Returns true if values of the map are targets of redirects.
 fn redirects(kind: MapKind) -> bool {
     matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH | MapKind::CPUMAP | MapKind::XSKMAP)
 }
 
-/// What installed map content needs to stay as it is.
+/// Objects that keep installed map content alive.
 #[derive(Debug)]
 pub struct Installed {
-    /// The device that packets are redirected to.
+    /// The target device of redirects.
     device: Device,
-    /// Maps in maps of maps, by the names that the witness has for them.
+    /// Inner maps, by their names in the witness.
     inner: BTreeMap<String, Map>,
-    /// What redirecting maps lead to.
+    /// Sockets that redirect maps refer to.
     sockets: Vec<OwnedFd>,
-    /// Who reads what programs write for user space.
+    /// Readers of ring buffers and perf events.
     readers: Readers,
 }
 
-/// Installs what a witness says about maps, and about who reads ring buffers and events. What
-/// redirects to devices leads to the loopback device.
+/// Installs a witness's map content, and the readers of ring buffers and perf events that it
+/// implies. Device maps redirect to the loopback device.
 ///
 /// # Errors
-/// If the program has no such map, or the kernel does not take an element.
+/// If the program lacks a map of the witness, or the kernel rejects an element.
 pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallError> {
     install_towards(loaded, witness, Device::LOOPBACK)
 }
 
-/// The same with another device that packets are redirected to. It is one of the calling thread's
-/// network namespace: [`crate::Namespace::enter`].
+/// As [`install`], but device maps redirect to `device`. The calling thread must be in the
+/// namespace of that device: [`crate::Namespace::enter`].
 ///
 /// # Errors
-/// If the program has no such map, or the kernel does not take an element.
+/// If the program lacks a map of the witness, or the kernel rejects an element.
 pub fn install_towards(
     loaded: &Loaded,
     witness: &Value,
@@ -253,7 +256,7 @@ pub fn install_towards(
 }
 
 impl Installed {
-    /// The map in a map of maps that the witness calls so.
+    /// Returns the inner map that has this name in the witness.
     pub fn inner(&self, name: &str) -> Option<&Map> {
         self.inner.get(name)
     }
@@ -295,8 +298,8 @@ impl Installed {
         pairs.write()
     }
 
-    /// Writes an element. Of what packets are redirected to, a device, CPU or socket that there is:
-    /// the kernel takes no other, and none of them with a program.
+    /// Writes an element. In redirect maps, the value becomes an existing device, CPU or socket,
+    /// without a program: the kernel accepts no other target.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
             MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),

@@ -1,4 +1,4 @@
-//! What is written is read back with the same numbers, names and sizes.
+//! Tests that encoded types are parsed with the same numbers, names and sizes.
 
 use slowpath_bpf::btf::{FuncLinkage, Kind};
 use slowpath_bpf::{Btf, Object};

@@ -1,11 +1,12 @@
-//! Calls whose answer is given instead of asked for: what a test run cannot make the kernel answer.
+//! Replacement of helper calls by fixed results, where a test run cannot make the kernel return
+//! them.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// Helpers that only answer. They are called all the same, so that the call takes its time.
+/// Helpers without effects. The program still calls them, to keep the duration of the call.
 const ONLY_ANSWER: [&str; 8] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -17,27 +18,27 @@ const ONLY_ANSWER: [&str; 8] = [
     "bpf_get_smp_processor_id",
 ];
 
-/// What a call of a helper is to answer. The call is made only if it has no effects.
+/// A substituted result of a helper call. The program still makes the call if it has no effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Its instruction, in the program that is loaded.
+    /// Slot of the call in the loaded program.
     pub instruction: usize,
-    /// The helper.
+    /// Name of the helper.
     pub helper: String,
-    /// What it returns.
+    /// The return value.
     pub result: u64,
-    /// What it writes: words of 4 bytes, and where: a register of an argument, and an offset.
+    /// Writes of the call: register of the pointer argument, offset, and word of 4 bytes.
     pub writes: Vec<(u8, i16, u32)>,
 }
 
 impl Answer {
-    /// Whether the helper is called all the same, so that its time is part of a run.
+    /// Returns true if the program still calls the helper, so that a run includes its time.
     pub fn is_called(&self) -> bool {
         ONLY_ANSWER.contains(&self.helper.as_str())
     }
 }
 
-/// What takes the place of the call.
+/// Returns the instructions that replace the call.
 pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &'static str> {
     let called = match program.insns.get(answer.instruction) {
         Some(Insn::Call(Call::Helper(number))) if *number != TAIL_CALL => helper_name(*number),

@@ -1,4 +1,4 @@
-//! Puts additions to a counter into a program.
+//! Inserts additions to a counter into a program.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use slowpath_random::Random;
 use super::answers::{Answer, replacement};
 use crate::rewriting::{Before, DEEPEST, before, lowest, moved};
 
-/// In weighted sums, the low bits that count instructions.
+/// Number of low bits of a weighted sum that count instructions.
 pub const COUNT_BITS: u32 = 32;
 
-/// What is added for a block besides the number of its instructions.
+/// Weights that are added for a block besides the number of its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Nothing.
+    /// No weights.
     None,
-    /// A pseudo-random number that its place tells, in the program with this number, above
-    /// [`COUNT_BITS`].
+    /// A pseudo-random number above [`COUNT_BITS`], derived from the block's first slot and this
+    /// program number.
     Random(usize),
 }
 
 impl Weights {
-    /// The weight of the block that starts at a slot.
+    /// Returns the weight of the block that starts at a slot.
     fn of(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
         let place = (program as u64) << 32 ^ start as u64;
@@ -33,10 +33,10 @@ impl Weights {
     }
 }
 
-/// The program with additions to the counter, and answers in place of calls.
+/// Inserts additions to the counter, and replaces calls by answers.
 ///
 /// # Errors
-/// Why there is no room for them, in a few words.
+/// The reason why there is no room, in a few words.
 pub fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -55,18 +55,18 @@ pub fn counting(
     moved(program, &added, &replacements(program, answers)?)
 }
 
-/// The program with answers in place of calls.
+/// Replaces calls by answers.
 ///
 /// # Errors
-/// Which answer makes no sense, in a few words.
+/// The fault of an answer that does not fit its call, in a few words.
 pub fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, &'static str> {
     moved(program, &BTreeMap::new(), &replacements(program, answers)?)
 }
 
-/// What takes the place of calls that are answered, by their slots.
+/// Returns the instructions that replace answered calls, by slot.
 ///
 /// # Errors
-/// Which answer makes no sense, in a few words.
+/// The fault of an answer that does not fit its call, in a few words.
 pub fn replacements(
     program: &BpfProgram,
     answers: &[Answer],
@@ -75,7 +75,8 @@ pub fn replacements(
     answers.iter().map(each).collect()
 }
 
-/// First slots of the basic blocks, in order. A tail call that succeeds does not come back.
+/// Returns the first slots of the basic blocks, in order. A tail call ends a block, because it does
+/// not return if it succeeds.
 fn starts(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut starts: Vec<usize> = program.subprograms.iter().map(|f| f.first).collect();
@@ -93,7 +94,7 @@ fn starts(program: &BpfProgram) -> Vec<usize> {
     starts
 }
 
-/// Two registers, and where on the stack their values are kept meanwhile if somebody reads them.
+/// Two scratch registers, and the stack offsets where those that are live are saved.
 struct Scratch {
     registers: [Register; 2],
     saved: Vec<(Register, i16)>,
@@ -134,8 +135,8 @@ impl Scratch {
     }
 }
 
-/// Where in a block the addition disturbs least: the first place with the most registers that are
-/// free, and the registers.
+/// Finds the cheapest slot for the addition in a block: the first with the most free registers.
+/// Also returns the registers to use.
 fn place(
     program: &BpfProgram,
     before: &[Before],

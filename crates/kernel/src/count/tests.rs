@@ -1,5 +1,5 @@
-//! Where additions go, and what they leave as it is. That the sum is right, the kernel says in
-//! `tests/counts.rs`.
+//! Tests of where additions go, and of what they leave unchanged. `tests/counts.rs` checks the sums
+//! in the kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, helper,
@@ -55,7 +55,7 @@ fn program(insns: Vec<Insn>) -> BpfProgram {
     }
 }
 
-/// Where additions are, and how much they add.
+/// Returns the slots of additions, with the counts that they add.
 fn additions(insns: &[Insn]) -> Vec<(usize, i32)> {
     let addition = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 2)?) {
         (
@@ -78,7 +78,7 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
         .insns;
     let added = additions(&counted);
     let counts: Vec<i32> = added.iter().map(|(_, count)| *count).collect();
-    // The first two instructions; the head of the loop; its body; what is behind it.
+    // Blocks: the first two instructions, the loop's head, its body, and the rest.
     assert_eq!(counts, [2, 1, 2, 3]);
     let targets: Vec<usize> =
         (0..counted.len()).filter_map(|slot| counted[slot].jump_target(slot)).collect();
@@ -86,7 +86,7 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
     assert_eq!(counted.len(), insns.len() + 4 * added.len(), "nothing is saved");
 }
 
-/// A program in whose only block all registers are read at the end.
+/// Returns a program in whose only block all registers are read at the end.
 fn crowded(deepest: i16) -> BpfProgram {
     let sets = (2..10).map(|n| set(n, 1));
     let adds = (2..10).map(|n| add(0, n));
@@ -106,7 +106,7 @@ fn registers_that_are_read_later_are_saved_below_the_stack_in_use() {
     let (saved, restored) =
         (counted.iter().filter(saves).count(), counted.iter().filter(restores).count());
     assert_eq!(saved, restored);
-    // Behind the branch one register after the other is not read any more.
+    // After the branch, registers become dead one by one.
     assert!(saved <= 2, "{saved}");
 }
 
@@ -148,7 +148,7 @@ fn an_answer_takes_the_place_of_what_its_call_returns() {
     let program = program(insns);
     let given = [answer(1, "bpf_ktime_get_ns")];
     let counted = counting(&program, COUNTER, &given, Weights::None).expect("there is room").insns;
-    // A clock is read all the same.
+    // The clock is still read.
     let value = Insn::LoadImm64 { dst: register(0), value: Imm64::Value(77) };
     let called = counted.iter().position(|insn| *insn == time).expect("it is called");
     assert_eq!(counted[called + 1], value);

@@ -1,4 +1,4 @@
-//! Loads programs that can be made to end at places on their way.
+//! Loading of programs with early exits.
 
 use slowpath_bpf::{MapDef, Object};
 
@@ -9,11 +9,11 @@ use crate::error::LoadError;
 use crate::{Kernel, Loaded};
 
 impl Kernel {
-    /// [`Kernel::load_with_answers`], with the program able to end at these slots.
+    /// As [`Kernel::load_with_answers`], but the program can be made to exit at the slots `places`.
     ///
     /// # Errors
-    /// As there; [`LoadError::NotCut`] where it cannot end at one of the slots, and
-    /// [`LoadError::Rejected`] where it holds a lock or a reference there.
+    /// As [`Kernel::load_with_answers`]; [`LoadError::NotCut`] if the program cannot exit at one of
+    /// the slots, and [`LoadError::Rejected`] if it holds a lock or a reference there.
     pub fn load_cuttable(
         &self,
         object: &Object,
@@ -27,11 +27,12 @@ impl Kernel {
         Ok((self.load_reachable(object, program, reachable, &further)?, Switch::new(number)))
     }
 
-    /// The same, with all programs counting their instructions ([`Kernel::load_fingerprinted`]):
-    /// those of the questions too, [`super::ASKING`] and [`super::ENDING`].
+    /// As [`Kernel::load_cuttable`], but all programs count their instructions, as with
+    /// [`Kernel::load_fingerprinted`]. The count includes the checks: [`super::ASKING`] and
+    /// [`super::ENDING`].
     ///
     /// # Errors
-    /// As there, and where there is no room for counting.
+    /// As [`Kernel::load_cuttable`], and if there is no room for counting.
     pub fn load_cuttable_counted(
         &self,
         object: &Object,

@@ -1,4 +1,4 @@
-//! Puts questions into a program.
+//! Inserts checks for early exits into a program.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, 
 use crate::count::{Answer, replacements};
 use crate::rewriting::{Before, before, moved};
 
-/// What a program returns that ends early: `XDP_PASS`.
+/// Return value of an early exit: `XDP_PASS`.
 pub const RESULT: u32 = 2;
 
-/// Of each slot of a program, whether it can end there: it is one of the entry function, and some
-/// register is free.
+/// Returns, for each slot, whether the program can exit there: the slot is in the entry function,
+/// and some register is free.
 pub fn possible(program: &BpfProgram) -> Vec<bool> {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let before = before(program);
@@ -26,10 +26,10 @@ fn register(before: &Before) -> Option<Register> {
     before.free.iter().next()
 }
 
-/// The program with a question in front of each of these slots, and answers in place of calls.
+/// Inserts a check in front of each slot of `places`, and replaces calls by answers.
 ///
 /// # Errors
-/// Why one cannot be asked, in a few words.
+/// The reason why a check cannot be inserted, in a few words.
 pub fn cuttable(
     program: &BpfProgram,
     word: u32,

@@ -1,5 +1,5 @@
-//! Where questions go, and where jumps lead then. That programs end there, the kernel says in
-//! `tests/cuts.rs`.
+//! Tests of where checks go, and of jumps around them. `tests/cuts.rs` tests the exits in the
+//! kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,
@@ -41,7 +41,7 @@ fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
     }
 }
 
-/// Where questions are, with their numbers.
+/// Returns the slots of checks, with the numbers of their places.
 fn questions(insns: &[Insn]) -> Vec<(usize, i32)> {
     let question = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
         (
@@ -55,7 +55,7 @@ fn questions(insns: &[Insn]) -> Vec<(usize, i32)> {
 
 #[test]
 fn jumps_to_a_place_lead_to_its_question_and_jumps_over_it_go_over_it() {
-    // 1 jumps to the call at 3 or falls to 2; 2 jumps over it to 4.
+    // Slot 1 jumps to the call in slot 3 or falls through to 2, which jumps over the call to 4.
     let insns = vec![set(Register::R6, 1), branch(1), branch(1), CALL, set(Register::R0, 2)];
     let insns = [insns, vec![Insn::Exit]].concat();
     let cut = cuttable(&program(insns, &[0]), WORD, &[3], &[]).expect("there is room").insns;
@@ -63,7 +63,7 @@ fn jumps_to_a_place_lead_to_its_question_and_jumps_over_it_go_over_it() {
     let target = |slot: usize| cut[slot].jump_target(slot);
     assert_eq!((target(1), target(2)), (Some(3), Some(10)));
     assert_eq!(cut[9], CALL);
-    // Who does not end goes on with the call.
+    // A failing check continues with the call.
     assert_eq!(target(6), Some(9));
     assert_eq!(cut[8], Insn::Exit);
 }
@@ -84,7 +84,7 @@ fn a_program_does_not_end_in_its_functions_nor_twice_at_a_place() {
     assert!(cuttable(&program, WORD, &[2], &[]).is_err());
     assert!(cuttable(&program, WORD, &[0, 0], &[]).is_err());
     assert!(cuttable(&program, WORD, &[9], &[]).is_err());
-    // The function that is called moves.
+    // The called function moves.
     let cut = cuttable(&program, WORD, &[0], &[]).expect("there is room");
     assert_eq!(cut.subprograms[1].first, 8);
     assert_eq!(cut.insns[6].function_target(6), Some(8));

@@ -1,4 +1,4 @@
-//! Instructions of generated programs, with jumps to places that are not yet known.
+//! An assembler for generated programs, with forward jumps that are patched later.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -6,13 +6,13 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, encode,
 };
 
-/// Instructions as they are written.
+/// A sequence of instructions under construction.
 #[derive(Default)]
 pub struct Assembly {
     insns: Vec<Insn>,
 }
 
-/// A jump forward that does not know yet where to.
+/// A forward jump whose target is not yet set.
 #[must_use]
 pub struct Hole(usize);
 
@@ -47,12 +47,12 @@ impl Assembly {
         self.address(dst, Imm64::MapFd(map.as_raw_fd()));
     }
 
-    /// `dst = ` an address in the value of a map of one element.
+    /// `dst = address`, of a byte in the value of a map of one element.
     pub fn map_value(&mut self, dst: Register, map: BorrowedFd, offset: u32) {
         self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
     }
 
-    /// `dst = value`, all 64 bits of it.
+    /// `dst = value`, with all 64 bits.
     pub fn number(&mut self, dst: Register, value: u64) {
         self.address(dst, Imm64::Value(value));
     }
@@ -61,7 +61,7 @@ impl Assembly {
         self.insns.extend([Insn::LoadImm64 { dst, value }, Insn::SecondSlot]);
     }
 
-    /// Adds a register to 8 bytes in memory, as one step for all CPUs.
+    /// Atomically adds a register to 8 bytes in memory.
     pub fn count(&mut self, base: Register, offset: i16, src: Register) {
         let op = AtomicOp::Add { fetch: false };
         self.insns.push(Insn::Atomic { op, width: Width::W64, base, offset, src });
@@ -83,14 +83,14 @@ impl Assembly {
         self.insns.push(Insn::Exit);
     }
 
-    /// Jumps where [`Assembly::land`] will say if `dst cond src`.
+    /// Jumps if `dst cond src`, to the target that [`Assembly::land`] sets.
     pub fn jump_if(&mut self, cond: Condition, dst: Register, src: Source) -> Hole {
         let width = Width::W64;
         self.insns.push(Insn::Branch { width, cond, dst, src, offset: 0 });
         Hole(self.insns.len() - 1)
     }
 
-    /// A jump leads to what follows. `false` if that is too far.
+    /// Sets the next instruction as the target of a jump. Returns false if it is too far away.
     #[must_use]
     pub fn land(&mut self, hole: Hole) -> bool {
         let distance = i16::try_from(self.insns.len() - hole.0 - 1);
@@ -103,12 +103,12 @@ impl Assembly {
         }
     }
 
-    /// The instructions.
+    /// Returns the instructions.
     pub fn into_insns(self) -> Vec<Insn> {
         self.insns
     }
 
-    /// The code, 8 bytes for each instruction.
+    /// Encodes the instructions, in 8 bytes each.
     pub fn code(&self) -> Vec<u8> {
         encode(&self.insns)
     }

@@ -1,4 +1,4 @@
-//! Programs that only call another one, whichever is put into their slot.
+//! Programs that tail-call an exchangeable program.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -12,7 +12,7 @@ use super::{KEY, load, map};
 use crate::Loaded;
 use crate::sys::{Cpus, RawMap};
 
-/// A program that ends by calling the one in its slot, which is emptied when this goes.
+/// A program that ends with a tail call of the program in its slot. Dropping it empties the slot.
 #[derive(Debug)]
 pub struct Entry {
     program: Loaded,
@@ -20,8 +20,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// One that does first what `before` writes, with the context in `r1` and `r6`. Programs with
-    /// fragments are called only by such programs.
+    /// Creates a program that runs the code of `before` first, with the context in `r1` and `r6`.
+    /// With `fragments`, it accepts multi-buffer packets; only then can it call programs that do.
     pub fn new<E: From<GeneratedError>>(
         name: &str,
         fragments: bool,
@@ -36,17 +36,17 @@ impl Entry {
         code.map(Register::R2, slot.fd());
         code.set(Register::R3, 0);
         code.call(TAIL_CALL);
-        // Nothing in the slot: XDP_ABORTED.
+        // The slot is empty: XDP_ABORTED.
         code.exit(0);
         Ok(Entry { program: load(name, &code, fragments)?, slot })
     }
 
-    /// The program itself.
+    /// Returns the program itself.
     pub fn program(&self) -> &Loaded {
         &self.program
     }
 
-    /// From now on it calls this one.
+    /// Puts the program to be called into the slot.
     pub fn select(&self, program: BorrowedFd) -> Result<(), GeneratedError> {
         let selected = self.slot.update(&KEY, &program.as_raw_fd().to_ne_bytes());
         selected.map_err(|cause| GeneratedError::Selected { cause })

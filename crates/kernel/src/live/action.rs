@@ -1,10 +1,10 @@
-//! What programs have done with packets.
+//! XDP actions.
 
-/// What a program can have done with a packet (`enum xdp_action`).
+/// An action of an XDP program (`enum xdp_action`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `XDP_ABORTED`, which is freed like `XDP_DROP`, as invalid actions are. The kernel writes about
-    /// the first of them to its log.
+    /// `XDP_ABORTED`. The packet is freed as for `XDP_DROP`, and as for invalid actions. The kernel
+    /// logs a warning for the first invalid action.
     Aborted,
     /// `XDP_DROP`
     Drop,
@@ -17,22 +17,23 @@ pub enum Action {
 }
 
 impl Action {
-    /// All, in the order of their numbers.
+    /// All actions, in the order of their numbers.
     pub const ALL: [Action; 5] =
         [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
-    /// The one with this number; invalid ones are freed like [`Action::Aborted`].
+    /// Returns the action with this number; [`Action::Aborted`] for invalid ones, because they free
+    /// the packet too.
     pub fn of(number: u32) -> Action {
         let known = usize::try_from(number).ok().and_then(|number| Action::ALL.get(number));
         known.copied().unwrap_or(Action::Aborted)
     }
 
-    /// Whether packets leave through a device.
+    /// Returns true if the action sends the packet through a device.
     pub fn sends(self) -> bool {
         matches!(self, Action::Tx | Action::Redirect)
     }
 
-    /// Its name, for programs.
+    /// Returns the name of a program with this action.
     pub(super) fn name(self) -> &'static str {
         match self {
             Action::Aborted => "aborted",

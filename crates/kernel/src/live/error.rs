@@ -1,4 +1,4 @@
-//! Why packets are not run live.
+//! Errors of live runs.
 
 use std::io;
 
@@ -7,67 +7,68 @@ use thiserror::Error;
 use crate::again::Interruptible;
 use crate::{GeneratedError, LinkError, NamespaceError};
 
-/// Why packets are not run live.
+/// A failure to run packets live.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// There is no network namespace, or no device in it.
+    /// The network namespace or its devices cannot be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A program is not attached.
+    /// A program cannot be attached.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// One of the programs that count, send and serve as baselines does not what it should.
+    /// A helper program (counter, generator, baseline) cannot be loaded or used.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
-    /// A file descriptor is not copied.
+    /// The program's file descriptor cannot be duplicated.
     #[error("the program cannot be held: {cause}; close other files")]
     Held {
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The kernel makes no test runs with live frames.
+    /// The kernel does not support test runs with live frames.
     #[error("the kernel sends no packets of test runs: {cause}; boot Linux 5.18 or later")]
     Unsupported {
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// Test runs start with an Ethernet header.
+    /// The packet is shorter than an Ethernet header, which live runs need.
     #[error("a packet of {len} bytes; live packets need at least 14")]
     TooShort {
-        /// In bytes.
+        /// Length of the packet in bytes.
         len: usize,
     },
-    /// A live packet lies in one page, with what the kernel keeps around it.
+    /// The packet is too long: it has to fit into one page, with the room that the kernel keeps
+    /// around it.
     #[error("a packet of {len} bytes; live packets with their metadata have at most about 3,400")]
     TooLong {
-        /// With its metadata, in bytes.
+        /// Length of packet and metadata in bytes.
         len: usize,
     },
-    /// The kernel takes at most [`crate::live::LARGEST_BATCH`] packets at a time.
+    /// The batch exceeds [`crate::live::LARGEST_BATCH`] packets.
     #[error("batches of {batch} packets; the kernel takes at most 256 at a time")]
     Batch {
-        /// How many were wanted.
+        /// Requested number of packets in a batch.
         batch: u32,
     },
-    /// Packets come in on another device.
+    /// The context names another device than the one that packets come in on.
     #[error("a packet from device {wanted}; here they come from device {device}")]
     Device {
-        /// Number of the device that the packet should come from.
+        /// Index of the device in the context.
         wanted: u32,
-        /// Number of the one that packets come from.
+        /// Index of the device that packets come in on.
         device: u32,
     },
-    /// A signal ended it before all packets were sent.
+    /// A signal ended the run before all packets were sent.
     #[error("a signal came before all packets were sent; run them again")]
     Interrupted,
-    /// The kernel does not run them.
+    /// The kernel does not run the packets.
     #[error("the kernel does not run a packet of {len} bytes live: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.
         len: usize,
-        /// The kernel's answer.
+        /// The kernel's error.
         cause: io::Error,
-        /// What may help.
+        /// Advice to the user.
         hint: &'static str,
     },
 }

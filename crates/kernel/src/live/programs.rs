@@ -1,4 +1,4 @@
-//! The programs that live runs need besides the one that is measured: a few instructions each.
+//! Helper programs of live runs, a few instructions each.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::REDIRECT_MAP;
@@ -32,7 +32,7 @@ impl Counter {
         &self.program
     }
 
-    /// How many there were until now.
+    /// Returns the number of packets counted so far.
     pub fn count(&self) -> Result<u64, GeneratedError> {
         let refused = |cause| GeneratedError::Refused { what: "a count", cause };
         let bytes = self.count.lookup(&KEY).map_err(refused)?;
@@ -40,14 +40,14 @@ impl Counter {
     }
 }
 
-/// A program that does nothing but return an action.
+/// Loads a program that only returns an action.
 pub fn minimal(action: Action) -> Result<Loaded, GeneratedError> {
     let mut code = Assembly::default();
     code.exit(action as i32);
     load(action.name(), &code, false)
 }
 
-/// A program that does nothing but redirect to a device of a namespace, through a map.
+/// Loads a program that only redirects to a device of a namespace, through a map.
 pub fn redirecting(namespace: &Namespace, device: Device, cpus: Cpus) -> Result<Loaded, LiveError> {
     let devices = map("devices", MapKind::DEVMAP, 4, cpus)?;
     let index = device.index().to_ne_bytes();
@@ -62,8 +62,8 @@ pub fn redirecting(namespace: &Namespace, device: Device, cpus: Cpus) -> Result<
     Ok(load(Action::Redirect.name(), &code, false)?)
 }
 
-/// A program that writes a packet and sends it out where it came in. It writes all of it each time,
-/// as the memory of packets that were sent is used again with what became of them.
+/// Loads a program that writes a packet and sends it out of its ingress device. It writes the whole
+/// packet each time, because the kernel reuses the memory of sent packets with all changes.
 pub fn generator(packet: &[u8]) -> Result<Loaded, LiveError> {
     let mut code = Assembly::default();
     write(&mut code, packet)?;
@@ -71,7 +71,8 @@ pub fn generator(packet: &[u8]) -> Result<Loaded, LiveError> {
     Ok(load("generator", &code, false)?)
 }
 
-/// Writes a packet if there is room for it; the context is in `r1`, where it stays.
+/// Generates code that overwrites the packet if there is room. The code expects the context in `r1`
+/// and keeps it there.
 pub fn write(code: &mut Assembly, packet: &[u8]) -> Result<(), LiveError> {
     let long = || LiveError::TooLong { len: packet.len() };
     let length = i32::try_from(packet.len()).map_err(|_| long())?;

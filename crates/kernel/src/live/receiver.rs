@@ -1,14 +1,14 @@
-//! A program where drivers run it: attached to a device on which packets arrive.
+//! A program that runs in a driver: attached to a device that receives packets.
 //!
-//! A generator, which writes each packet anew, sends packets out of one end of a pair of virtual
-//! Ethernet devices; at the other end the driver receives them (NAPI, `veth_poll` of
-//! `drivers/net/veth.c`) and runs the program on each. What the program sends back arrives where
-//! the generator is, and is dropped there. What it lets pass goes up the network
-//! stack, where nobody waits for it.
+//! A generator program writes each packet anew and sends it out of one end of a pair of virtual
+//! Ethernet devices. At the other end the driver receives it (NAPI, `veth_poll` of
+//! `drivers/net/veth.c`) and runs the program. Packets that the program sends back arrive at the
+//! generator's device and are dropped. Packets that it passes go to the network stack, where no
+//! socket receives them.
 //!
-//! All of that happens on one CPU as a rule: when a batch is sent, the kernel receives it before the
-//! next one. The time is therefore that of sending *and* receiving; the same with a program that
-//! does nothing ([`super::Live::minimal`]) is what to hold it against.
+//! Usually all of that happens on one CPU: when a batch is sent, the kernel receives it before the
+//! next one. The time is therefore that of sending *and* receiving. Compare it with that of a
+//! program that does nothing ([`super::Live::minimal`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,27 +19,27 @@ use super::sending::{Sending, settled};
 use super::yard::{Held, Pair, Yard};
 use crate::{Context, Device, Link, Loaded, Mode};
 
-/// A program attached to a device to which packets are sent.
+/// A program attached to a device that receives the sent packets.
 #[derive(Debug)]
 pub struct Receiver {
     generator: Held,
     packet: Vec<u8>,
-    // Detached before their devices go.
+    // Declared before `pair`: programs are detached before their devices are removed.
     _links: [Link; 2],
     pair: Pair,
 }
 
-/// What became of packets that were sent to a [`Receiver`].
+/// The fate of packets that were sent to a [`Receiver`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverRun {
-    /// How many were sent.
+    /// Number of sent packets.
     pub frames: u32,
-    /// Until the last was sent, which includes receiving all but those that were still on their
-    /// way: wall time by `CLOCK_MONOTONIC_RAW`.
+    /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the
+    /// receiving of all packets but those still on their way.
     pub elapsed: Duration,
-    /// How many the program got, as the device counts.
+    /// Packets that the program received, by the device's counter.
     pub received: u64,
-    /// How many the device had no room for.
+    /// Packets that were lost because the device had no room.
     pub lost: u64,
 }
 
@@ -59,21 +59,21 @@ impl Receiver {
         Ok(Receiver { generator, packet: packet.to_vec(), _links: links, pair })
     }
 
-    /// The device that the program is attached to.
+    /// Returns the device that the program is attached to.
     pub fn device(&self) -> Device {
         self.pair.near
     }
 
-    /// Where packets are sent from, and what the program sends back arrives.
+    /// Returns the device that sends packets. Packets that the program sends back arrive there.
     pub fn sender(&self) -> Device {
         self.pair.far
     }
 
-    /// Sends so many packets (0 counts as 1), and so many at a time (0 for 64), and waits until they
-    /// have arrived.
+    /// Sends `frames` packets (0 counts as 1) in batches of `batch` (0 stands for 64), and waits
+    /// until they have arrived.
     ///
     /// # Errors
-    /// If the packet is too short or too long, the batch is too large, or a signal comes.
+    /// If the packet is too short or too long, the batch is too large, or a signal arrives.
     pub fn run(&mut self, frames: u32, batch: u32) -> Result<ReceiverRun, LiveError> {
         let sending = Sending {
             program: &self.generator,
@@ -103,13 +103,14 @@ impl Receiver {
 
     fn seen(&self) -> Result<Seen, LiveError> {
         let counts = |device| self.pair.namespace().counts(device);
-        // What the receiver drops is also what the network stack has no use for.
+        // The receiving device's drop counter does not fit: it includes packets that the network
+        // stack rejects.
         let lost = counts(self.pair.far)?.send_dropped;
         Ok(Seen { received: counts(self.pair.near)?.received, lost })
     }
 }
 
-/// What the devices have counted until now.
+/// Current counters of the devices.
 struct Seen {
     received: u64,
     lost: u64,

@@ -1,4 +1,4 @@
-//! A program on packets that the kernel makes, without a driver before it.
+//! Live runs of a program on packets that the kernel generates, without a driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,32 +17,32 @@ use crate::{Context, Device, Kernel, Link, Loaded, Mode, Namespace};
 pub struct Live {
     baselines: Vec<(Loaded, Held)>,
     counter: Counter,
-    // Detached before its device goes.
+    // Declared before `pair`: the program is detached before its device is removed.
     _link: Link,
     pair: Pair,
     yard: Arc<Yard>,
     cpus: Cpus,
-    /// Packets of one run at a time are counted.
+    /// Lock that serialises runs, because they share the counters.
     running: Mutex<()>,
 }
 
-/// What became of the packets of a live run.
+/// The fate of the packets of a live run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRun {
-    /// How many packets the program was run on.
+    /// Number of packets that the program ran on.
     pub frames: u32,
-    /// From the call until it returned: wall time by `CLOCK_MONOTONIC_RAW`.
+    /// Wall time of the call by `CLOCK_MONOTONIC_RAW`.
     pub elapsed: Duration,
-    /// How many arrived at the device that [`Live::device`] leads to: those of `XDP_TX`, and of
-    /// `XDP_REDIRECT` to it.
+    /// Packets that arrived at the peer of [`Live::device`]: those that the program sent by
+    /// `XDP_TX`, or by `XDP_REDIRECT` to [`Live::device`].
     pub delivered: u64,
-    /// How many that device had no room for.
+    /// Packets that were lost because the peer had no room.
     pub lost: u64,
 }
 
 impl Live {
-    /// Makes a namespace, devices, and minimal programs for all actions, and finds out by trying
-    /// whether the kernel makes live runs.
+    /// Creates a namespace, devices, and minimal programs for all actions. Runs one packet to check
+    /// that the kernel supports live runs.
     ///
     /// # Errors
     /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or before Linux 5.18.
@@ -51,7 +51,7 @@ impl Live {
         let yard = Yard::new()?;
         let pair = yard.pair()?;
         let counter = Counter::new(cpus)?;
-        // Virtual Ethernet sends bare frames only to where a program receives them.
+        // Virtual Ethernet delivers XDP frames only to a device with a native XDP program.
         let link = counter.program().attach(yard.namespace(), pair.far, Mode::Native)?;
         let mut baselines = Vec::new();
         for action in Action::ALL {
@@ -74,66 +74,69 @@ impl Live {
         Ok(live)
     }
 
-    /// The namespace: whatever takes the number of a device, or opens a socket, has to do so there.
+    /// Returns the namespace. Code that uses an interface index or opens a socket has to run there.
     pub fn namespace(&self) -> &Namespace {
         self.yard.namespace()
     }
 
-    /// The device that packets come in on, and which `XDP_TX` sends out of; what a program
-    /// redirects to in order to be counted.
+    /// Returns the device that packets come in on and that `XDP_TX` sends out of. Redirects to this
+    /// device are counted.
     pub fn device(&self) -> Device {
         self.pair.near
     }
 
-    /// To be called before all that is held and attached here goes: devices go with the namespace
-    /// then, all at once, which is much faster than one by one.
+    /// Marks the namespace as closing. Then its devices are removed together with the namespace,
+    /// which is much faster than one by one. Call it before dropping the held and attached
+    /// programs.
     pub fn close(&self) {
         self.yard.close();
     }
 
-    /// Holds a program ready to be run many times.
+    /// Prepares a program for many cheap runs.
     ///
     /// # Errors
-    /// If it cannot be attached to a device: those for devmaps and cpumaps cannot.
+    /// If the program cannot be attached to a device, as devmap and cpumap programs.
     pub fn hold(&self, program: &Loaded) -> Result<Held, LiveError> {
         self.yard.hold(program)
     }
 
-    /// The minimal program that returns an action, held ready: what a run costs without the program.
+    /// Returns the prepared minimal program that returns an action. It measures the cost of a run
+    /// without the program.
     pub fn baseline(&self, action: Action) -> &Held {
         &self.baselines[action as usize].1
     }
 
-    /// The same program to be attached to a [`Receiver`].
+    /// Returns the minimal program that returns an action, for use in a [`Receiver`].
     pub fn minimal(&self, action: Action) -> &Loaded {
         &self.baselines[action as usize].0
     }
 
-    /// Attaches a program in the driver of a device of its own, to which copies of a packet can be
-    /// sent. What the program redirects comes back if its maps lead to [`Receiver::device`].
+    /// Attaches a program in the driver of a new device, to which copies of a packet can be sent.
+    /// Redirected packets come back to the sender if the program's maps lead to
+    /// [`Receiver::device`].
     ///
     /// # Errors
-    /// If the program cannot be attached there, or there is no room for more devices.
+    /// If the program cannot be attached, or no more devices can be created.
     pub fn receiver(&self, program: &Loaded, packet: &[u8]) -> Result<Receiver, LiveError> {
         Receiver::new(&self.yard, program, self.minimal(Action::Drop), packet)
     }
 
-    /// Holds a program such that each packet is written anew before the program gets it.
+    /// Prepares a program for many runs, with a program in front that rewrites each packet.
     ///
     /// # Errors
-    /// As for [`Live::hold`], and if what writes the packet is not loaded: the packet may be too
-    /// long.
+    /// As for [`Live::hold`], and if the rewriting program cannot be loaded, for example because
+    /// the packet is too long.
     pub fn hold_rewritten(&self, program: &Loaded, packet: &[u8]) -> Result<Held, LiveError> {
         self.yard.hold_rewritten(program, packet, self.cpus)
     }
 
-    /// Runs a program on so many packets (0 counts as 1), so many at a time (0 for 64), on the
-    /// calling thread's CPUs, and waits until what it sends has arrived. Each packet has the
+    /// Runs a program on `frames` packets (0 counts as 1) in batches of `batch` (0 stands for 64),
+    /// on the calling thread's CPUs, and waits until sent packets have arrived. Each packet has the
     /// metadata of the context and comes in on queue 0 of [`Live::device`].
     ///
     /// # Errors
     /// If the context names another device, the packet is too short or too long, the batch is too
-    /// large, the kernel refuses it, or a signal comes.
+    /// large, the kernel rejects the run, or a signal arrives.
     pub fn run(
         &self,
         program: &Held,

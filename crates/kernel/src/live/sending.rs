@@ -1,4 +1,4 @@
-//! Sends packets and waits until they have arrived.
+//! Sending of packets, and waiting for their arrival.
 
 use std::io;
 use std::thread::sleep;
@@ -9,27 +9,27 @@ use super::yard::Held;
 use crate::sys::{LiveSpec, test_run_live};
 use crate::{Context, Device, Namespace};
 
-/// How many packets the kernel takes at a time at most (`TEST_XDP_MAX_BATCH`).
+/// Largest batch in packets (`TEST_XDP_MAX_BATCH`).
 pub const LARGEST_BATCH: u32 = 256;
-/// How many packets the kernel takes at a time unless told (`NAPI_POLL_WEIGHT`).
+/// Default batch in packets (`NAPI_POLL_WEIGHT`).
 const USUAL_BATCH: u32 = 64;
 /// Shortest packet of a test run: an Ethernet header.
 const SHORTEST: usize = 14;
-/// A packet is too long for a page, if the kernel refuses it and it is longer than this.
+/// Length in bytes above which a rejected packet counts as too long for a page.
 const LONG: usize = 3000;
-/// How long nothing may arrive before nothing more is expected.
+/// Interval between two reads of a counter.
 const QUIET: Duration = Duration::from_millis(1);
-/// How many times that may be.
+/// Number of successive reads without a change after which waiting ends.
 const ROUNDS: u32 = 3;
-/// How often that is looked at: a second.
+/// Maximum number of reads, which limits the wait to about a second.
 const LOOKS: u32 = 1000;
-/// The kernel's own error for what it does not support, which it should not tell.
+/// The kernel's internal error for unsupported operations, which leaks to user space here.
 const ENOTSUPP: i32 = 524;
 
-/// What is sent.
+/// Parameters of sending packets through a program.
 pub struct Sending<'a> {
     pub program: &'a Held,
-    /// On which device packets arrive.
+    /// Device that packets come in on.
     pub device: Device,
     pub packet: &'a [u8],
     pub context: &'a Context,
@@ -38,17 +38,17 @@ pub struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// How many packets are sent.
+    /// Returns the number of packets to send.
     pub fn frames(&self) -> u32 {
         self.frames.max(1)
     }
 
-    /// How many of them at a time.
+    /// Returns the number of packets in a batch.
     pub fn batch(&self) -> u32 {
         if self.batch == 0 { USUAL_BATCH } else { self.batch }
     }
 
-    /// Sends them; how long that took.
+    /// Sends the packets and returns the time that it took.
     pub fn send(&self, namespace: &Namespace) -> Result<Duration, LiveError> {
         let len = self.packet.len();
         if len < SHORTEST {
@@ -93,8 +93,8 @@ impl Sending<'_> {
     }
 }
 
-/// Reads a count until it has what is expected, or nothing is added any more: the kernel may leave
-/// receiving to a thread of its own (`ksoftirqd`) when there is much to do.
+/// Reads a counter until it reaches the expected value or stops growing. Under load, the kernel may
+/// leave receiving to a separate thread (`ksoftirqd`).
 pub fn settled<E>(expected: u64, count: impl Fn() -> Result<u64, E>) -> Result<u64, E> {
     let mut known = count()?;
     let mut quiet = 0;

@@ -1,5 +1,5 @@
-//! Where live packets run: a namespace with pairs of devices that come and go, and programs that are
-//! held ready.
+//! The namespace of live runs, with pairs of devices that come and go, and programs prepared for
+//! many runs.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::generated::Entry;
 use crate::sys::Cpus;
 use crate::{Device, Link, Loaded, Mode, Namespace};
 
-/// A namespace in which pairs of devices are made.
+/// A namespace for pairs of devices.
 #[derive(Debug)]
 pub struct Yard {
     namespace: Namespace,
@@ -19,7 +19,7 @@ pub struct Yard {
     closing: AtomicBool,
 }
 
-/// Two devices that lead to each other, until this goes.
+/// A pair of connected devices; dropping it removes them.
 #[derive(Debug)]
 pub struct Pair {
     yard: Arc<Yard>,
@@ -27,14 +27,14 @@ pub struct Pair {
     pub far: Device,
 }
 
-/// A program that is ready to be run many times at little expense: it is attached to a device where
-/// nothing arrives (see [`crate::Link`]).
+/// A program that is prepared for many cheap runs: it is attached to a device that receives no
+/// packets (see [`crate::Link`]).
 #[derive(Debug)]
 pub struct Held {
     fd: OwnedFd,
-    // Calls the program as long as somebody has it.
+    // Tail-calls the program; its slot is emptied on drop.
     _rewriter: Option<Entry>,
-    // Detached before its device goes.
+    // Declared before `_pair`: the program is detached before its device is removed.
     _link: Link,
     _pair: Pair,
 }
@@ -49,12 +49,12 @@ impl Yard {
         &self.namespace
     }
 
-    /// From now on devices go with the namespace, all at once.
+    /// Stops the removal of single devices: they are removed together with the namespace.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
-    /// Two devices.
+    /// Creates a pair of connected devices.
     pub fn pair(self: &Arc<Yard>) -> Result<Pair, LiveError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
@@ -63,8 +63,8 @@ impl Yard {
         Ok(Pair { yard: Arc::clone(self), near, far })
     }
 
-    /// Holds a program with one in front of it that writes the whole packet anew. What that costs,
-    /// the same in front of a minimal program tells.
+    /// Prepares a program for many runs, with a program in front that rewrites the whole packet. To
+    /// measure the cost of rewriting, run it in front of a minimal program.
     pub fn hold_rewritten(
         self: &Arc<Yard>,
         program: &Loaded,
@@ -95,7 +95,7 @@ impl Pair {
 impl Drop for Pair {
     fn drop(&mut self) {
         if !self.yard.closing.load(Ordering::Relaxed) {
-            // What does not go now goes with the namespace.
+            // If the removal fails, the devices are removed with the namespace.
             let _ = self.yard.namespace.remove(self.near);
         }
     }

@@ -1,4 +1,4 @@
-//! Devices of the calling thread's network namespace, by rtnetlink(7).
+//! Operations on devices of the calling thread's network namespace, over rtnetlink(7).
 
 use std::io;
 
@@ -16,10 +16,10 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
 };
 
-/// Room for an answer: an error has the request in it.
+/// Bytes for a reply: an error reply contains the request.
 const ANSWER: usize = 4096;
 
-/// Makes two virtual Ethernet devices that lead to each other.
+/// Creates a pair of connected virtual Ethernet devices.
 pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
     let [mut near, far] = names.map(|name| {
         let mut message = LinkMessage::default();
@@ -32,7 +32,8 @@ pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
     request(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Keeps a device that is still down from being given addresses, which the kernel would announce.
+/// Stops the kernel from generating IPv6 addresses for a device, because it would announce them.
+/// The device must be down.
 pub fn silence(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -55,7 +56,7 @@ pub fn set_up(index: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Sets how long packets may be, without the header of their device.
+/// Sets the maximum packet length of a device, without its Ethernet header.
 pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -63,29 +64,29 @@ pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Removes a device, and with one of virtual Ethernet its other end.
+/// Removes a device; for virtual Ethernet, its peer too.
 pub fn remove(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
     request(RouteNetlinkMessage::DelLink(message), 0)
 }
 
-/// The number of a device.
+/// Returns the index of a device.
 pub fn index(name: &str) -> io::Result<u32> {
     Ok(name_to_index(socket()?, name)?)
 }
 
-/// The name of a device.
+/// Returns the name of a device.
 pub fn name(index: u32) -> io::Result<String> {
     Ok(index_to_name(socket()?, index)?)
 }
 
 fn socket() -> io::Result<rustix::fd::OwnedFd> {
-    // The protocol NETLINK_ROUTE has number 0, which is written as none.
+    // NETLINK_ROUTE is protocol 0, which rustix expresses as `None`.
     Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Sends a request and waits for its answer, which is that it is done, or an error.
+/// Sends a request and waits for its reply: an acknowledgement or an error.
 fn request(request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     let mut message = NetlinkMessage::from(request);
     message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;

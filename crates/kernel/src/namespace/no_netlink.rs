@@ -1,4 +1,5 @@
-//! What stands for [rtnetlink(7)](super) where it is not Linux: nothing is there.
+//! Stubs in place of [rtnetlink(7)](super) on other systems than Linux: every operation fails with
+//! `ENOSYS`.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Names of sections.
+//! Attach types of sections.
 
 use super::attach_type;
 

@@ -1,21 +1,21 @@
-//! Which registers can be used in front of each instruction without anybody noticing: those that are
-//! not read any more, and those that have no value on any way there.
+//! Registers that inserted code can overwrite in front of each instruction: those that are dead,
+//! and those that have no value on any path to it.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
 
 use super::registers::{Effect, Registers, effect};
 
-/// The registers in front of an instruction.
+/// Registers in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// Nobody misses their values.
+    /// Registers that can be overwritten.
     pub free: Registers,
-    /// They have a value on every way there, so that it can be saved.
+    /// Registers that have a value on every path to the instruction, so they can be saved.
     pub set: Registers,
 }
 
-/// The instructions that can come after the one at a slot, within its function.
+/// Returns the successors of the instruction at a slot, within its function.
 pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
     let insn = &insns[slot];
     let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. });
@@ -24,7 +24,7 @@ pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
     reached.filter(|&slot| slot < insns.len()).collect()
 }
 
-/// The registers in front of each slot.
+/// Computes the free and the set registers in front of each slot.
 pub fn before(program: &BpfProgram) -> Vec<Before> {
     let insns = &program.insns;
     let effects: Vec<Effect> = insns.iter().map(effect).collect();
@@ -38,7 +38,7 @@ pub fn before(program: &BpfProgram) -> Vec<Before> {
     (0..insns.len()).map(before).collect()
 }
 
-/// The registers that are read later, before they are written.
+/// Computes the live registers in front of each slot.
 fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
     let mut live = vec![Registers::NONE; effects.len()];
     loop {
@@ -56,7 +56,8 @@ fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
     }
 }
 
-/// The registers that have a value on some way to each slot, and those that have one on every way.
+/// Computes the registers that have a value on some path to each slot, and those that have one on
+/// every path.
 fn values(
     program: &BpfProgram,
     effects: &[Effect],
@@ -65,7 +66,7 @@ fn values(
     let mut some = vec![Registers::NONE; effects.len()];
     let mut every = vec![Registers::ALL; effects.len()];
     for function in &program.subprograms {
-        // Of a function's arguments some may have been left out.
+        // A caller may leave some argument registers unset.
         some[function.first] = Registers::ARGUMENTS;
         every[function.first] = Registers::NONE;
     }

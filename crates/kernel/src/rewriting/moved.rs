@@ -1,4 +1,4 @@
-//! Makes room for further instructions in a program.
+//! Insertion and replacement of instructions, with relocation of jumps.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,19 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 
 const FAR: &str = "a jump would be too long";
 
-/// The program with instructions put in front of others and in place of others that lead nowhere,
-/// and all jumps and calls as before: a jump to an instruction leads to what is in front of it.
+/// Inserts the instructions `added` in front of slots, and replaces slots by `replaced`. Replaced
+/// instructions must not jump. A jump to a slot then leads to the instructions inserted in front of
+/// it.
 ///
 /// # Errors
-/// If a jump would be too long, in a few words.
+/// The reason, in a few words: a jump would be too long.
 pub fn moved(
     program: &BpfProgram,
     added: &BTreeMap<usize, Vec<Insn>>,
     replaced: &BTreeMap<usize, Vec<Insn>>,
 ) -> Result<BpfProgram, &'static str> {
     let insns = &program.insns;
-    // Where what is put in front of each slot starts.
+    // New position of each slot, including the instructions inserted in front of it.
     let mut new_slots = Vec::with_capacity(insns.len() + 1);
     let mut next = 0;
     for slot in 0..=insns.len() {
@@ -42,7 +43,7 @@ pub fn moved(
         let jump = insn.jump_target(slot);
         let function = insn.function_target(slot);
         result.insns.push(match *insn {
-            // The short form has 16 bits.
+            // The short form of the offset has 16 bits.
             Insn::Jump { long, .. } => {
                 let offset = far(jump)?;
                 Insn::Jump { offset, long: long || i16::try_from(offset).is_err() }

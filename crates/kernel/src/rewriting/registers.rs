@@ -1,4 +1,4 @@
-//! Which registers an instruction reads, writes and leaves without a value.
+//! Registers that an instruction reads, writes or invalidates.
 
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 
@@ -45,16 +45,16 @@ impl Registers {
     }
 }
 
-/// What an instruction does to registers.
+/// The effect of an instruction on registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// Left without a value.
+    /// Registers that have no value afterwards.
     pub ends: Registers,
 }
 
-/// The effect of an instruction; calls may read all that can be an argument.
+/// Returns the effect of an instruction; calls count as reading all argument registers.
 pub fn effect(insn: &Insn) -> Effect {
     let of = Registers::of;
     let plain = |reads, writes| Effect { reads, writes, ends: Registers::NONE };
@@ -90,7 +90,7 @@ pub fn effect(insn: &Insn) -> Effect {
             writes: Registers::RESULT,
             ends: Registers::ARGUMENTS,
         },
-        // No XDP program has it.
+        // XDP programs do not have it.
         Insn::LoadPacket { .. } => {
             Effect { reads: Registers::ALL, writes: Registers::RESULT, ends: Registers::ARGUMENTS }
         }

@@ -1,13 +1,14 @@
-//! Room on the stack of a program below everything that it keeps there.
+//! Free stack space of a program, below its own data.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// Deepest place of a stack frame.
+/// Lowest offset of a stack frame.
 pub const DEEPEST: i16 = -512;
 
-/// The lowest place, a multiple of 8, that the function around a slot may use of its stack frame.
-/// Nothing but constants is added to the frame pointer, so no place is below the least of them.
+/// Returns the lowest stack offset that the function around a slot may use, rounded down to a
+/// multiple of 8. Only constants are added to the frame pointer, so no access is below the lowest
+/// constant.
 pub fn lowest(program: &BpfProgram, slot: usize) -> i16 {
     let after = program.subprograms.partition_point(|f| f.first <= slot);
     let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);

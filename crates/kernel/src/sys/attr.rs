@@ -1,7 +1,7 @@
-//! The structures that commands of bpf(2) take: the members of `union bpf_attr` in the kernel's
-//! `uapi/linux/bpf.h`, up to the last field that is used. None has padding.
+//! Structures of bpf(2) commands: members of `union bpf_attr` in the kernel's `uapi/linux/bpf.h`,
+//! up to the last field used here. None has padding.
 
-/// Longest name that the kernel keeps, with the zero at its end.
+/// Size of a name in the kernel, including the NUL byte.
 pub const NAME: usize = 16;
 
 #[repr(C)]
@@ -140,7 +140,7 @@ pub struct ObjectInfoAttr {
     pub info: u64,
 }
 
-// The kernel's offsets: a field too many or too few moves the end.
+// An extra or missing field would change the size.
 const _: () = {
     assert!(size_of::<MapCreateAttr>() == 72);
     assert!(size_of::<MapElementAttr>() == 32);

@@ -1,4 +1,4 @@
-//! What the kernel made of a program: its machine code, and where each record of a line came to be.
+//! The kernel's compilation of a program: its machine code, and the address of each line record.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,15 +14,15 @@ const ADDRESS: usize = 8;
 /// The machine code of a program.
 #[derive(Debug)]
 pub struct RawImage {
-    /// Of all functions, one behind the other.
+    /// The code of all functions, concatenated.
     pub code: Vec<u8>,
-    /// Where each of them is in the kernel's memory, and how many bytes it has.
+    /// Address in the kernel's memory and size in bytes of each function.
     pub functions: Vec<(u64, u32)>,
-    /// What records of lines say of line and column, and where their code begins.
+    /// Packed line and column of each line record, with the address of its code.
     pub lines: Vec<(u32, u64)>,
 }
 
-/// `struct bpf_prog_info` of `uapi/linux/bpf.h`, up to what is used.
+/// `struct bpf_prog_info` of `uapi/linux/bpf.h`, up to the last field used here.
 #[repr(C)]
 #[derive(Default)]
 struct ProgramInfo {
@@ -61,7 +61,7 @@ struct ProgramInfo {
 
 const _: () = assert!(size_of::<ProgramInfo>() == 184);
 
-/// The machine code of a program that was loaded with records of lines.
+/// Reads the machine code of a program that was loaded with line records.
 pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
     let mut sizes = ProgramInfo::default();
     // SAFETY: all addresses are 0, and so are the sizes.
@@ -104,11 +104,11 @@ pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
 
 /// # Safety
 ///
-/// Each address of `info` is that of as much memory as the size or the count beside it says.
+/// Each address in `info` points to as much memory as its size or count says.
 unsafe fn ask(program: BorrowedFd, info: &mut ProgramInfo) -> io::Result<()> {
     let info: *mut ProgramInfo = info;
     let size = size_of::<ProgramInfo>() as u32;
     let mut attr = ObjectInfoAttr { fd: field(program), size, info: info as u64 };
-    // SAFETY: `info` is a structure of this size; the rest is the caller's promise.
+    // SAFETY: `info` is a structure of this size; the caller guarantees the rest.
     unsafe { bpf(Command::ObjectInfo, &mut attr) }.map(|_| ())
 }

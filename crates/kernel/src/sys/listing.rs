@@ -1,4 +1,4 @@
-//! The numbers that the kernel gives to programs, maps and links.
+//! Ids that the kernel gives to programs, maps and links.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::attr::{NextIdAttr, ObjectInfoAttr};
 use super::{Command, address_mut, bpf, field, length};
 
-/// What is listed.
+/// A kind of kernel objects to list.
 #[derive(Clone, Copy)]
 pub enum Listed {
     Programs,
@@ -14,7 +14,7 @@ pub enum Listed {
     Links,
 }
 
-/// The lowest number above this one; `None` behind the last.
+/// Returns the lowest id above this one; `None` after the last.
 pub fn next_id(of: Listed, after: u32) -> io::Result<Option<u32>> {
     let command = match of {
         Listed::Programs => Command::ProgNextId,
@@ -30,7 +30,7 @@ pub fn next_id(of: Listed, after: u32) -> io::Result<Option<u32>> {
     }
 }
 
-/// The number of a program: the second field of `struct bpf_prog_info`.
+/// Returns the id of a program: the second field of `struct bpf_prog_info`.
 pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     let mut info = [0; 8];
     let size = length(&info)?;
@@ -41,10 +41,10 @@ pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(id))
 }
 
-/// Where the machine code of a program starts; 0 where there is none, or the kernel does not tell.
+/// Returns the address of a program's machine code; 0 if there is none or the kernel hides it.
 pub fn program_address(program: BorrowedFd) -> io::Result<u64> {
-    // `struct bpf_prog_info` up to `jited_ksyms`, which has the address of as many numbers as
-    // `nr_jited_ksyms` says.
+    // `info` is `struct bpf_prog_info` up to `jited_ksyms`, which points to `nr_jited_ksyms`
+    // numbers.
     const COUNT: usize = 104;
     const ADDRESSES: usize = 112;
     let mut found = [0; 8];

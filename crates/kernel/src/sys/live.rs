@@ -1,4 +1,4 @@
-//! Test runs whose packets go where the program sends them.
+//! Test runs whose packets really go where the program sends them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,23 +11,23 @@ use super::{Command, address, bpf_once, field, length};
 /// `BPF_F_TEST_XDP_LIVE_FRAMES`.
 const LIVE_FRAMES: u32 = 1 << 1;
 
-/// What runs.
+/// Parameters of a live run.
 pub struct LiveSpec<'a> {
     pub program: BorrowedFd<'a>,
-    /// The packet, behind its metadata.
+    /// The metadata, followed by the packet.
     pub data: &'a [u8],
     /// A `struct xdp_md`.
     pub context: &'a [u8],
-    /// How many packets.
+    /// Number of packets.
     pub frames: u32,
-    /// How many the kernel takes at a time; 0 for 64.
+    /// Number of packets in a batch; 0 for 64.
     pub batch: u32,
 }
 
-/// Runs a program on packets that then go where it sends them. Takes until the last one is sent, by a
-/// clock that nothing adjusts; it may arrive later.
+/// Runs a program on packets that then go where it sends them. Returns the time until the last
+/// packet is sent, by a clock that is never adjusted; the packet can arrive later.
 ///
-/// A signal ends it early (EINTR): to begin again would send packets twice.
+/// A signal ends the run early (EINTR). A retry would send packets twice.
 pub fn test_run_live(spec: &LiveSpec) -> io::Result<Duration> {
     let mut attr = TestRunAttr {
         fd: field(spec.program),

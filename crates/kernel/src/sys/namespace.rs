@@ -4,21 +4,21 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Where the kernel shows the namespace of the calling thread.
+/// File that stands for the network namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// The calling thread's network namespace, which lives as long as somebody holds it.
+/// Returns a handle of the calling thread's network namespace. The namespace lives as long as a
+/// handle.
 pub fn own_network() -> io::Result<OwnedFd> {
     File::open(OWN).map(OwnedFd::from)
 }
 
-/// Gives the calling thread a network namespace of its own, with nothing but a loopback device that
-/// is down.
+/// Moves the calling thread to a new network namespace, which has only a loopback device that is
+/// down.
 #[cfg(target_os = "linux")]
 pub fn unshare_network() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    // SAFETY: what must not be taken from a thread is its table of file descriptors; this is another
-    // flag.
+    // SAFETY: only unsharing the table of file descriptors is unsafe; this flag does not.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 

@@ -1,15 +1,15 @@
-//! Packet sockets (packet(7)): frames go out on a device as they are.
+//! Packet sockets (packet(7)), which send raw frames on a device.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// A socket of the calling thread's network namespace that sends on the device with this number. It
-/// receives nothing.
+/// Opens a socket in the calling thread's network namespace that sends on the device with this
+/// index. It receives nothing.
 #[cfg(target_os = "linux")]
 pub fn packet_socket(index: u32) -> io::Result<OwnedFd> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     use std::os::fd::AsRawFd;
-    // Without a protocol, no frame is delivered to it.
+    // Without a protocol, the socket receives no frames.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
@@ -20,7 +20,7 @@ pub fn packet_socket(index: u32) -> io::Result<OwnedFd> {
         sll_halen: 0,
         sll_addr: [0; 8],
     };
-    // SAFETY: the kernel reads as many bytes of the address as it has.
+    // SAFETY: the length passed is that of the address.
     let bound = unsafe {
         libc::bind(
             socket.as_raw_fd(),

@@ -1,16 +1,16 @@
-//! Who listens to events that programs send (perf_event_open(2)): an event of one CPU, whose memory
-//! is written in a circle.
+//! Readers of perf events that programs send (perf_event_open(2)): an event on one CPU, whose
+//! memory is a ring buffer.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Shared;
 
-/// Pages of events, a power of 2; one with positions is in front of them.
+/// Pages of the ring buffer, a power of two. A page with its positions precedes them.
 const PAGES: usize = 16;
 
-/// Memory that takes events of one CPU and is never full: what is mapped to be read only is written
-/// over (`perf_output_begin` of the kernel's `kernel/events/ring_buffer.c`).
+/// A ring buffer for events of one CPU that is never full: the kernel overwrites old events because
+/// the mapping is read-only (`perf_output_begin` of the kernel's `kernel/events/ring_buffer.c`).
 #[derive(Debug)]
 pub struct Listener {
     // Unmapped before the event is closed.
@@ -19,7 +19,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// One for events of programs on a CPU; `None` if the CPU is not there.
+    /// Opens a reader for events of programs on a CPU; `None` if the CPU is not online.
     pub fn new(cpu: usize) -> io::Result<Option<Listener>> {
         let event = match open(cpu) {
             Ok(event) => event,
@@ -59,7 +59,7 @@ fn open(cpu: usize) -> io::Result<OwnedFd> {
     const BPF_OUTPUT: u64 = 10;
     const RAW: u64 = 1 << 10;
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    /// The bit field's `watermark`: the reader is woken up after so many bytes.
+    /// Bit `watermark`: wake the reader up only after a given number of bytes.
     const WATERMARK: u64 = 1 << 14;
 
     let attr = EventAttr {
@@ -75,7 +75,7 @@ fn open(cpu: usize) -> io::Result<OwnedFd> {
         address: 0,
     };
     let number = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the structure says how long it is, and the kernel only reads it.
+    // SAFETY: the structure states its own size, and the kernel only reads it.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,

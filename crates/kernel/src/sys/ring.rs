@@ -1,5 +1,5 @@
-//! The positions of a ring buffer, in memory that the kernel shares (`kernel/bpf/ringbuf.c`): a page
-//! with the reader's, which may be written, and one with the writers', which may not.
+//! Positions of a ring buffer, in memory shared with the kernel (`kernel/bpf/ringbuf.c`). The page
+//! with the reader's position is writable, the page with the writers' is not.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::shared::Shared;
 
-/// How far a ring was read and written.
+/// The reader's and the writers' positions of a ring buffer.
 #[derive(Debug)]
 pub struct Positions {
     reader: Shared,
@@ -15,18 +15,18 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Those of the ring with this file descriptor.
+    /// Maps the positions of the ring buffer with this file descriptor.
     pub fn of(ring: BorrowedFd) -> io::Result<Positions> {
         let reader = Shared::new(ring, 0, 1, true)?;
         Ok(Positions { reader, writers: Shared::new(ring, 1, 1, false)? })
     }
 
-    /// Bytes that were ever written, modulo the size of a word.
+    /// Returns the number of bytes ever written, modulo the range of a word.
     pub fn written(&self) -> usize {
         self.writers.word().load(Ordering::Acquire)
     }
 
-    /// From now on the kernel takes it that so many were read.
+    /// Sets the number of bytes that the reader has read, as the kernel sees it.
     pub fn set_read(&self, position: usize) {
         self.reader.word().store(position, Ordering::Release);
     }

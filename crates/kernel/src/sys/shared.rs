@@ -1,4 +1,4 @@
-//! Memory that the kernel shares with this process, unmapped when it goes.
+//! Memory shared with the kernel, unmapped on drop.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, c_void};
 
-/// Pages of memory.
+/// A mapping of pages.
 #[derive(Debug)]
 pub struct Shared {
     start: NonNull<c_void>,
@@ -16,19 +16,19 @@ pub struct Shared {
 
 // SAFETY: the memory belongs to the process, and is accessed by atomic operations only.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: the same holds for shared references.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// So many pages behind a file descriptor, from one on.
+    /// Maps `pages` pages of a file descriptor, starting with page `first`.
     pub fn new(fd: BorrowedFd, first: usize, pages: usize, write: bool) -> io::Result<Shared> {
-        // SAFETY: the call takes a number.
+        // SAFETY: the call takes no address.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).map_err(|_| io::ErrorKind::Unsupported)?;
         let size = page * pages.max(1);
         let at = libc::off_t::try_from(first * page).map_err(|_| io::ErrorKind::InvalidInput)?;
         let access = if write { PROT_READ | PROT_WRITE } else { PROT_READ };
-        // SAFETY: nothing is mapped at a given address, and the kernel checks the rest.
+        // SAFETY: the kernel chooses a free address, and checks the other arguments.
         let start = unsafe { libc::mmap(null_mut(), size, access, MAP_SHARED, fd.as_raw_fd(), at) };
         match NonNull::new(start) {
             Some(start) if start.as_ptr() != MAP_FAILED => Ok(Shared { start, size }),
@@ -36,9 +36,10 @@ impl Shared {
         }
     }
 
-    /// The word at its start, an `unsigned long`.
+    /// Returns the first word of the mapping, an `unsigned long`.
     pub fn word(&self) -> &AtomicUsize {
-        // SAFETY: a page is mapped as long as `self` is there, larger than a word and aligned.
+        // SAFETY: at least one page stays mapped while `self` exists; it is aligned and larger than
+        // a word.
         unsafe { self.start.cast::<AtomicUsize>().as_ref() }
     }
 }

@@ -1,4 +1,4 @@
-//! The calling thread: which CPU it runs on, before whom, and which signals reach it; and the clock.
+//! The calling thread's CPU, priority and signals; and the clock.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -6,7 +6,7 @@ mod linux {
 
     use libc::{CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
 
-    /// Nanoseconds of a clock that nothing adjusts.
+    /// Returns the nanoseconds of a clock that is never adjusted; 0 on an error.
     pub fn monotonic_raw() -> u64 {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the structure outlives the call, which fills it.
@@ -18,12 +18,13 @@ mod linux {
         }
     }
 
-    /// Keeps the thread on one CPU.
+    /// Pins the thread to one CPU.
     pub fn pin(cpu: usize) -> io::Result<()> {
         if cpu >= libc::CPU_SETSIZE as usize {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // SAFETY: a set of zeros is valid, the CPU is within it, and size and address are its own.
+        // SAFETY: a set of zeros is valid, the CPU is below its size, and the address and size
+        // passed are those of the set.
         let result = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(cpu, &mut set);
@@ -32,13 +33,13 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The CPU that the thread is on; `None` where the system does not tell.
+    /// Returns the thread's current CPU; `None` if the system does not report it.
     pub fn cpu() -> Option<usize> {
-        // SAFETY: the call takes nothing.
+        // SAFETY: the call has no arguments.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
 
-    /// Lets the thread run before all that are not real-time threads.
+    /// Gives the thread real-time priority: it runs before all threads that do not have it.
     pub fn real_time() -> io::Result<()> {
         let param = libc::sched_param { sched_priority: 1 };
         // SAFETY: the structure outlives the call, which only reads it.
@@ -46,13 +47,13 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Its number in the system.
+    /// Returns the thread's id in the system.
     pub fn number() -> i32 {
-        // SAFETY: the call takes nothing and always succeeds.
+        // SAFETY: the call has no arguments and always succeeds.
         unsafe { libc::gettid() }
     }
 
-    /// Leaves all signals to other threads.
+    /// Blocks all signals, so that other threads receive them.
     pub fn block_signals() {
         // SAFETY: the set is initialised before it is read, and outlives both calls.
         unsafe {

@@ -1,4 +1,4 @@
-//! Programs that stay attached while they are timed, so that calls are cheap.
+//! Programs that stay attached while they are timed, so that test runs are cheap.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,11 +6,11 @@ use super::error::TimingError;
 use super::expedited::Expedited;
 use crate::{Device, Link, Loaded, Mode, Namespace};
 
-/// Loopback devices of private network namespaces, for programs that are timed.
+/// A pool of loopback devices in private network namespaces, for programs that are timed.
 ///
-/// A device that becomes free keeps its program until the next one replaces it. Putting one in and
-/// taking it out waits for all CPUs twice (`bpf_dispatcher_update` of `kernel/bpf/dispatcher.c`);
-/// replacing waits once. Meanwhile the kernel is asked to hurry.
+/// A free device keeps its program until the next one replaces it. Attaching and detaching a
+/// program waits for all CPUs twice (`bpf_dispatcher_update` of `kernel/bpf/dispatcher.c`);
+/// replacing waits once. RCU grace periods are expedited while a program is attached.
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     free: Arc<Mutex<Vec<Attachment>>>,
@@ -23,7 +23,7 @@ struct Attachment {
     _namespace: Namespace,
 }
 
-/// A program is attached as long as this is there.
+/// The attachment of a program; dropping it returns the device to the pool.
 #[derive(Debug)]
 pub struct Attached {
     attachment: Option<Attachment>,
@@ -31,10 +31,10 @@ pub struct Attached {
 }
 
 impl Attachments {
-    /// Attaches a program to a device of its own.
+    /// Attaches a program to a device that no other program uses.
     ///
     /// # Errors
-    /// If there is no namespace, or the kernel does not take the program there.
+    /// If no namespace can be created, or the kernel does not attach the program.
     pub fn attach(&self, program: &Loaded) -> Result<Attached, TimingError> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let _soon = Expedited::begin();

@@ -1,4 +1,4 @@
-//! Why nothing is timed.
+//! Errors of timing.
 
 use std::io;
 
@@ -8,46 +8,46 @@ use crate::again::Interruptible;
 use crate::error::{LinkError, NamespaceError, RunError};
 use crate::generated::GeneratedError;
 
-/// Why runs are not timed.
+/// A failure to time runs.
 #[derive(Debug, Error)]
 pub enum TimingError {
-    /// There is no network namespace to work in.
+    /// The private network namespace cannot be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A program is not attached.
+    /// A program cannot be attached.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// The kernel does not run the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A program that is written here does not do what it should.
+    /// A generated program cannot be loaded or connected with another.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
     /// A generated program would be too long.
     #[error("there is too much {what} between two runs")]
     TooMuch {
-        /// Of what.
+        /// Kind of the excess work.
         what: &'static str,
     },
-    /// A map is to be restored that the program has not.
+    /// The program lacks a map that is to be restored.
     #[error("the program has no such map to restore")]
     NoMap,
-    /// What a run changed could not be taken back before the next one.
+    /// Changes of a run could not be undone before the next one.
     #[error("what runs change could not be taken back {failures} times")]
     NotRestored {
-        /// How often.
+        /// Number of failed restorations.
         failures: u64,
     },
-    /// There is no thread to work on.
+    /// The thread of the measurement cannot be started.
     #[error("no thread starts for the measurement: {cause}")]
     Thread {
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
-    /// Nobody waits for it any more.
+    /// The caller stopped waiting for the job.
     #[error("interrupted before it was done")]
     NotAwaited,
-    /// The thread has ended.
+    /// The thread of the measurement has ended.
     #[error("the thread of the measurement has ended")]
     Gone,
 }

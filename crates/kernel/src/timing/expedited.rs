@@ -1,4 +1,4 @@
-//! Waiting for all CPUs, shortened while a program is put in.
+//! Expedited RCU grace periods while a program is attached.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -6,21 +6,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio, id};
 use std::sync::{Mutex, PoisonError};
 
-/// Whether the kernel waits for readers of RCU by asking each CPU, instead of until each has passed
-/// a quiescent state by itself (`rcu_expedited` of `Documentation/admin-guide/kernel-parameters.txt`).
+/// Switch of expedited grace periods: the kernel interrupts each CPU, instead of waiting until each
+/// passes a quiescent state by itself (`rcu_expedited` of
+/// `Documentation/admin-guide/kernel-parameters.txt`).
 const SWITCH: &str = "/sys/kernel/rcu_expedited";
 
-/// Waits until nobody can write to it any more, and then switches it off.
+/// Shell script that waits until its input is closed, at the latest when this process ends, and
+/// then switches expediting off.
 const WAIT: &str = "read -r _; echo 0 > \"$1\"";
 
-/// What switches it off when this process is killed, by the process that it belongs to.
+/// Shell that switches the expediting off if this process is killed, with the id of the process
+/// that started it.
 static GUARDIAN: Mutex<Option<(u32, Child)>> = Mutex::new(None);
 
-/// As long as this is there, the kernel asks; afterwards, again as before. Where it does already, or
-/// that may not be changed, nothing is.
+/// A guard that expedites grace periods until it is dropped. It has no effect if they are expedited
+/// already, or the setting may not be changed.
 ///
-/// A normal grace period takes two to four ticks of the clock, so that ten programs take a tenth of a
-/// second to attach, and more than all their samples.
+/// A normal grace period takes two to four timer ticks. Ten programs would take a tenth of a second
+/// to attach, which is longer than all their samples.
 #[derive(Debug)]
 pub(super) struct Expedited {
     switched: bool,
@@ -36,24 +39,24 @@ impl Expedited {
 impl Drop for Expedited {
     fn drop(&mut self) {
         if self.switched {
-            // What could be written before can be written now.
+            // This write can hardly fail, because the earlier one succeeded.
             let _ = fs::write(SWITCH, "0");
         }
     }
 }
 
-/// Whether somebody stays who switches it off should this process not come to it.
+/// Returns true if a guardian runs that switches the expediting off if this process is killed.
 fn is_guarded() -> bool {
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
-    // A process that was forked has none of its own.
+    // A forked process needs a guardian of its own.
     if guardian.as_ref().is_none_or(|(process, _)| *process != id()) {
         *guardian = guard(Path::new(SWITCH)).map(|child| (id(), child));
     }
     guardian.is_some()
 }
 
-/// A shell that waits for the end of this process, in a process group of its own: signals to ours,
-/// as those of a terminal, do not reach it.
+/// Starts the shell that waits for the end of this process. It has its own process group, so
+/// signals to this one, as from a terminal, do not reach it.
 fn guard(switch: &Path) -> Option<Child> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", WAIT, "slowpath"]).arg(switch).current_dir("/");
@@ -72,7 +75,7 @@ mod tests {
         let mut guardian = guard(&switch).expect("a shell");
         assert!(guardian.try_wait().expect("is asked").is_none(), "it waits");
         assert_eq!(fs::read(&switch).expect("reads"), b"1");
-        // As when a process is killed: the other end of the pipe is closed.
+        // Closes the pipe, as happens when a process is killed.
         drop(guardian.stdin.take());
         assert!(guardian.wait().expect("ends").success());
         assert_eq!(fs::read(&switch).expect("reads"), b"0\n");

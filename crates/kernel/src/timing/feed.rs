@@ -1,4 +1,4 @@
-//! A program in front of another one: each run gets a packet of another flow.
+//! A program in front of another one that gives each run a packet of a random flow.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -10,9 +10,9 @@ use crate::generated::Entry;
 use crate::{Context, Kernel, Loaded, TestRun};
 use slowpath_bpf::insn::Register;
 
-/// A program that puts the packet back as the run before has found it, writes another flow into it,
-/// and calls the program that it is for. What it does is part of the time, as it stands for the driver
-/// that hands packets over.
+/// A program that restores the packet of the previous run, writes another flow into it, and
+/// tail-calls the timed program. Its own work is part of the time: it stands for the driver that
+/// hands over packets.
 #[derive(Debug)]
 pub struct Feed {
     entry: Entry,
@@ -21,11 +21,11 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// One for packets like this one, which a program changes as `undo` takes back: elements of maps
-    /// stay as they are.
+    /// Creates a feed for packets like `packet`. `undo` describes the program's changes of the
+    /// packet; elements of maps are not restored.
     ///
     /// # Errors
-    /// If flows cannot be written into the packet, or the kernel refuses the code.
+    /// If flows cannot be written into the packet, or the kernel rejects the code.
     pub fn new(
         kernel: &Kernel,
         fragments: bool,
@@ -44,7 +44,7 @@ impl Feed {
         Ok(Feed { entry, state, packet: packet.to_vec() })
     }
 
-    /// Attaches it, which makes calls cheap.
+    /// Attaches the feed, which makes test runs cheap.
     ///
     /// # Errors
     /// As for [`Attachments::attach`].
@@ -52,18 +52,19 @@ impl Feed {
         attachments.attach(self.entry.program())
     }
 
-    /// From now on it calls this program.
+    /// Sets the program that the feed calls.
     ///
     /// # Errors
-    /// If the kernel does not let it.
+    /// If the kernel does not accept the program as target of a tail call.
     pub fn select(&self, program: &Loaded) -> Result<(), TimingError> {
         Ok(self.entry.select(program.fd())?)
     }
 
-    /// Runs so many packets through the program, and returns what the last run did.
+    /// Runs `repeat` packets through the program, and returns the result of the last run.
     ///
     /// # Errors
-    /// If the kernel does not run them, a signal ends it early, or a packet could not be put back.
+    /// If the kernel does not run the packets, a signal ends the run early, or a packet could not
+    /// be restored.
     pub fn run(&self, repeat: u32) -> Result<TestRun, TimingError> {
         self.state.start()?;
         let run = self.entry.program().run_in(&self.packet, repeat, &Context::default())?;
@@ -73,19 +74,19 @@ impl Feed {
         }
     }
 
-    /// The state of the generator that draws flows.
+    /// Returns the state of the random number generator that selects flows.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the state cannot be read.
     pub fn generator(&self) -> Result<u64, TimingError> {
         let [generator] = self.state.read([state::ROW])?;
         Ok(generator)
     }
 
-    /// Flows are drawn from here on.
+    /// Sets the state of the random number generator.
     ///
     /// # Errors
-    /// If the kernel does not take it.
+    /// If the state cannot be written.
     pub fn seek(&self, generator: u64) -> Result<(), TimingError> {
         Ok(self.state.start_at(generator)?)
     }

@@ -1,30 +1,30 @@
-//! Packets of many flows, of which each run gets one.
+//! Random flows, one for the packet of each run.
 
 use super::error::TimingError;
 
-/// Where the IPv4 header starts, behind that of Ethernet.
+/// Offset of the IPv4 header, after the Ethernet header.
 const IP: usize = 14;
 /// Bytes of Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 42;
 
-/// Flows of UDP over IPv4 without options, one of which is drawn for each run, evenly.
+/// Flows of UDP over IPv4 without options. Each run draws one from a uniform distribution.
 ///
-/// A flow has a source address of its own. The checksum of the IPv4 header is right; that of UDP has
-/// to be 0 in the packet, which says that there is none (RFC 768).
+/// Each flow has its own source address. The IPv4 checksum is computed; the UDP checksum has to be
+/// 0 in the packet, which means "none" (RFC 768).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
-    /// How many there are, from 1.
+    /// Number of flows, at least 1.
     pub count: u32,
-    /// What addresses and ports depend on.
+    /// Seed of addresses and ports.
     pub seed: u32,
-    /// Whether destination addresses differ, too.
+    /// True if destination addresses differ, too.
     pub destinations: bool,
-    /// Whether destination ports differ, too.
+    /// True if destination ports differ, too.
     pub destination_ports: bool,
 }
 
 impl Flows {
-    /// Whether a byte of the packet is written for each run.
+    /// Returns true if each run overwrites the byte at this offset of the packet.
     pub fn writes(&self, at: usize) -> bool {
         match at {
             24..30 | 34..36 => true,
@@ -34,10 +34,11 @@ impl Flows {
         }
     }
 
-    /// The sum of those 16-bit words of the packet's IPv4 header that are the same for all flows.
+    /// Returns the sum of those 16-bit words of the packet's IPv4 header that are the same for all
+    /// flows.
     ///
     /// # Errors
-    /// If the packet is not what flows can be written into.
+    /// If the packet is not UDP over IPv4 without options, or the number of flows is out of range.
     pub(super) fn constant_sum(&self, packet: &[u8]) -> Result<i32, TimingError> {
         let invalid =
             TimingError::TooMuch { what: "to draw: it takes UDP over IPv4 without options" };
@@ -53,7 +54,7 @@ impl Flows {
             _ => true,
         };
         let words = header.chunks_exact(2).enumerate().filter(|&(word, _)| fixed(word));
-        // In the machine's order, which sums of the kind do not depend on (RFC 1071).
+        // In the machine's byte order: the Internet checksum works in either order (RFC 1071).
         Ok(words.map(|(_, bytes)| i32::from(u16::from_ne_bytes([bytes[0], bytes[1]]))).sum())
     }
 }

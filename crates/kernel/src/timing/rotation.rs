@@ -1,28 +1,28 @@
-//! Packets that differ from run to run.
+//! Bytes of the packet that differ from run to run.
 
-/// Different bytes for each run: one row of a table, in an order that visits all rows and that no
-/// prefetcher follows.
+/// A table of packet bytes, of which each run gets one row. The order visits all rows and cannot be
+/// predicted by a prefetcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Where in the packet the bytes of a row go, and how many: ranges without overlap, whose lengths
-    /// add up to that of a row.
+    /// Offset and length of the packet ranges that receive the bytes of a row. They do not overlap,
+    /// and their lengths add up to the length of a row.
     pub places: Vec<(u32, u32)>,
     /// The rows, one after the other. Their number is a power of two.
     pub rows: Vec<u8>,
 }
 
 impl Rotation {
-    /// Bytes of a row.
+    /// Returns the length of a row in bytes.
     pub fn row(&self) -> usize {
         self.places.iter().map(|&(_, len)| len as usize).sum()
     }
 
-    /// Bytes from one row to the next in a table of them.
+    /// Returns the distance in bytes between rows of length `row` in the table in the kernel.
     pub fn stride(row: usize) -> usize {
         row.next_multiple_of(if row <= 4 { 4 } else { 8 })
     }
 
-    /// How many rows there are; `None` if their number is no power of two, or there is none.
+    /// Returns the number of rows; `None` if it is not a power of two.
     pub fn count(&self) -> Option<usize> {
         let count = self.rows.len().checked_div(self.row())?;
         let whole = count.checked_mul(self.row()) == Some(self.rows.len());

@@ -1,5 +1,4 @@
-//! What programs in front of those that are timed remember: words of 8 bytes in the value of a map, at
-//! these offsets.
+//! State of wrappers and feeds between runs: 8-byte words in the value of a map, at these offsets.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,44 +8,44 @@ use slowpath_bpf::MapKind;
 use crate::generated::{GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 
-/// When the run started that is under way; 0 before the first of a call.
+/// Start time of the current run; 0 before the first run of a call. A feed stores 1 here.
 pub const STARTED: i16 = 0;
-/// Nanoseconds of all runs that ended.
+/// Total nanoseconds of all completed runs.
 pub const NANOSECONDS: i16 = 8;
-/// How many these are.
+/// Number of completed runs.
 pub const RUNS: i16 = 16;
-/// What could not be done.
+/// Number of failed restorations.
 pub const FAILURES: i16 = 24;
-/// Which row of a rotation was the last, or from where flows are drawn.
+/// State of the random number generator that selects a row of a rotation or a flow.
 pub const ROW: i16 = 32;
-/// Whether there was a run at all, in this call or an earlier one.
+/// 1 if there was any run, in this call or an earlier one; else 0.
 pub const RAN: i16 = 40;
-/// Size of it all.
+/// Size of the state in bytes.
 const SIZE: u32 = 48;
 
-/// The map.
+/// The map that holds the state.
 #[derive(Debug)]
 pub struct State(RawMap);
 
 impl State {
-    /// All words are 0.
+    /// Creates a state of zeros.
     pub fn new(cpus: Cpus) -> Result<State, GeneratedError> {
         map("slowpath.state", MapKind::ARRAY, SIZE, cpus).map(State)
     }
 
-    /// For code that uses it.
+    /// Returns the map's file descriptor, for generated code.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.fd()
     }
 
-    /// Forgets all runs of this call, but for the row.
+    /// Resets the accounts for a new call. [`ROW`] and [`RAN`] are kept.
     pub fn start(&self) -> Result<(), GeneratedError> {
         let mut words = self.words()?;
         words[..ROW as usize].fill(0);
         self.write(&words)
     }
 
-    /// The same, and the row is this.
+    /// As [`State::start`], but sets the generator's state to `row`.
     pub fn start_at(&self, row: u64) -> Result<(), GeneratedError> {
         let mut words = self.words()?;
         words[..ROW as usize].fill(0);
@@ -54,7 +53,7 @@ impl State {
         self.write(&words)
     }
 
-    /// The words at some offsets, as they are at one time.
+    /// Reads the words at several offsets in one snapshot.
     pub fn read<const COUNT: usize>(
         &self,
         at: [i16; COUNT],

@@ -1,4 +1,4 @@
-//! The thread that programs are timed on.
+//! The thread on which programs are timed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use crate::sys::{block_signals, number, pin, real_time};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
 
-/// How long to wait for a job before asking whether to go on.
+/// Interval between the questions whether to go on waiting for a job.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Says whether to go on waiting for a job.
+/// A callback that decides whether to go on waiting for a job.
 struct Patience(Box<dyn Fn() -> bool + Send + Sync>);
 
 impl fmt::Debug for Patience {
@@ -25,18 +25,18 @@ impl fmt::Debug for Patience {
     }
 }
 
-/// How the thread is scheduled.
+/// Scheduling of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
-    /// The CPU that it is pinned to; `None` where that is not allowed.
+    /// CPU that the thread is pinned to; `None` if pinning failed or was not requested.
     pub cpu: Option<usize>,
-    /// Whether other programs wait for it (`SCHED_FIFO`).
+    /// True if the thread has real-time priority (`SCHED_FIFO`).
     pub real_time: bool,
-    /// Its number in the system.
+    /// The thread's id in the system.
     pub thread: i32,
 }
 
-/// A thread of its own in a private network namespace: what it runs finds no devices but its own.
+/// A dedicated thread in a private network namespace: its jobs see only the devices there.
 #[derive(Debug)]
 pub struct Station {
     jobs: Option<Sender<Job>>,
@@ -44,16 +44,15 @@ pub struct Station {
     scheduling: Scheduling,
     attachments: Attachments,
     patience: Patience,
-    /// Whether a job was not waited for, which may be still under way.
+    /// True if the caller stopped waiting for a job, which may still be running.
     left: AtomicBool,
 }
 
 impl Station {
-    /// Starts the thread, on this CPU if that is possible, and ahead of other programs if that is
-    /// allowed.
+    /// Starts the thread; pins it to `cpu` if possible, and gives it real-time priority if allowed.
     ///
     /// # Errors
-    /// If there is no namespace or no thread.
+    /// If the namespace or the thread cannot be created.
     pub fn start(cpu: Option<usize>) -> Result<Station, TimingError> {
         let namespace = Namespace::new()?;
         let (jobs, received) = mpsc::channel::<Job>();
@@ -61,7 +60,7 @@ impl Station {
         let work = move || {
             let starting = tell.clone();
             let entered = namespace.enter(|| {
-                // Signals are for whoever waits for results.
+                // Signals go to the thread that waits for results.
                 block_signals();
                 let pinned = cpu.filter(|&cpu| pin(cpu).is_ok());
                 let real_time = real_time().is_ok();
@@ -70,7 +69,7 @@ impl Station {
                     job(&namespace);
                 }
             });
-            // Who waits for the answer of a job gets none.
+            // The answer channel of a pending job closes, and the caller gets an error.
             if let Err(cause) = entered {
                 let _ = tell.send(Err(cause));
             }
@@ -88,31 +87,31 @@ impl Station {
         })
     }
 
-    /// The same, and whoever waits for a job asks again and again whether to go on waiting.
+    /// Sets a callback that is asked periodically, while a job runs, whether to go on waiting.
     #[must_use]
     pub fn with_patience(mut self, patience: impl Fn() -> bool + Send + Sync + 'static) -> Station {
         self.patience = Patience(Box::new(patience));
         self
     }
 
-    /// How the thread is scheduled.
+    /// Returns the scheduling of the thread.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
     }
 
-    /// Where programs are attached that are timed here.
+    /// Returns the attachments of programs that are timed on this station.
     pub fn attachments(&self) -> &Attachments {
         &self.attachments
     }
 
-    /// Does a job on the thread, and waits for its result.
+    /// Runs a job on the thread, and waits for its result.
     ///
-    /// A job that is not waited for goes on, with all that it needs, until it ends or the process
-    /// does. Its result is dropped, and those after it wait for it.
+    /// If the callback ends the waiting, the job goes on until it ends or the process does. Its
+    /// result is dropped. Later jobs start after it.
     ///
     /// # Errors
-    /// If the thread has ended, because a job before this one failed in a way it should not, or it
-    /// is not to be waited for ([`Station::with_patience`]).
+    /// If the thread has ended because an earlier job panicked, or the callback of
+    /// [`Station::with_patience`] ended the waiting.
     pub fn perform<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Namespace) -> T + Send + 'static,
@@ -139,7 +138,7 @@ impl Station {
 
 impl Drop for Station {
     fn drop(&mut self) {
-        // Without jobs to come, the thread ends.
+        // Closing the channel ends the thread.
         self.jobs = None;
         let thread = self.thread.take().filter(|_| !self.left.load(Ordering::Relaxed));
         if let Some(thread) = thread {

@@ -1,7 +1,8 @@
-//! What wrappers do to packets and maps before a run, as code.
+//! Code generation for the steps of wrappers and feeds: restoration of packets and maps, and
+//! changes of packets.
 //!
-//! `r6` is the context and `r7` the state throughout. What fails is counted in the state: a run
-//! that does not find everything as the first did is not what was to be timed.
+//! In all generated code, `r6` is the context and `r7` the address of the state. Failed steps are
+//! counted in the state, because the next run then starts from other conditions than the first.
 
 use std::os::fd::BorrowedFd;
 
@@ -20,7 +21,7 @@ use super::undo::Undo;
 use crate::Loaded;
 use crate::generated::Assembly;
 
-/// `struct xdp_md`.
+/// Offsets of fields in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
@@ -32,7 +33,7 @@ fn too_far() -> TimingError {
     TimingError::TooMuch { what: "to undo" }
 }
 
-/// Adds a register to a word of the state.
+/// Adds a value to a word of the state.
 fn add_to(code: &mut Assembly, word: i16, what: Source) {
     code.load(Size::DW, Register::R1, STATE, word);
     code.alu(AluOp::Add, Register::R1, what);
@@ -46,8 +47,9 @@ fn check(code: &mut Assembly) -> Result<(), TimingError> {
     if code.land(fine) { Ok(()) } else { Err(too_far()) }
 }
 
-/// Accounts for the run of this call that ended at the time in `r0`, if there was one; then `packet`.
-/// After any run, be it of an earlier call, `elements`: a new call has a packet of its own, maps stay.
+/// If the call has had a run, accounts for it, with the end time in `r0`, and then runs `packet`.
+/// If there was any run, even in an earlier call, runs `elements`: a new call has a new packet, but
+/// keeps the maps.
 pub fn after_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -68,7 +70,7 @@ pub fn after_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Does `packet` before any run but the first.
+/// Runs `packet` before all runs of a call but the first.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -81,7 +83,7 @@ pub fn before_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Puts start, end and bytes of packet and metadata back.
+/// Restores start, end and bytes of packet and metadata.
 pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
     let adjust = |code: &mut Assembly, helper: i32, by: i32| {
         if by == 0 {
@@ -94,7 +96,7 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     };
     let before = i32::try_from(undo.metadata.len()).map_err(|_| too_far())?;
     let after = i32::try_from(undo.metadata_after).map_err(|_| too_far())?;
-    // An Ethernet header has to remain at every step: what makes the packet longer comes first.
+    // The packet must keep room for an Ethernet header at every step, so it grows first.
     let tail = undo.tail.saturating_neg();
     adjust(code, XDP_ADJUST_TAIL, tail.max(0))?;
     adjust(code, XDP_ADJUST_HEAD, undo.head.saturating_neg())?;
@@ -105,7 +107,8 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     write(code, &undo.packet, [DATA, DATA_END])
 }
 
-/// Writes bytes behind one field of the context, in front of another.
+/// Writes `pieces` at offsets from the address in one field of the context, with a check against
+/// the address in another field.
 fn write(
     code: &mut Assembly,
     pieces: &[(u32, Vec<u8>)],
@@ -133,8 +136,8 @@ fn write(
     })
 }
 
-/// Does something with the bytes up to `end` behind one field of the context, whose address is in
-/// `r2`, if they are in front of another.
+/// Runs `inside` if the first `end` bytes after the address in one field of the context are in
+/// front of the address in another. The code finds the first address in `r2`.
 fn within(
     code: &mut Assembly,
     end: usize,
@@ -144,7 +147,7 @@ fn within(
     if end == 0 {
         return Ok(());
     }
-    // Offsets of single stores have 15 bits.
+    // Offsets of stores are at most 15 bits long.
     let end = i16::try_from(end).map_err(|_| too_far())?;
     code.set(Register::R0, 1);
     code.load(Size::W, Register::R2, CONTEXT, between[0]);
@@ -160,23 +163,23 @@ fn within(
     check(code)
 }
 
-/// Where keys and values of elements stand in the value of one map.
+/// Keys and values of elements to restore, in the value of one map.
 #[derive(Default)]
 pub struct Constants {
-    /// The value.
+    /// Content of the map's value.
     pub bytes: Vec<u8>,
-    /// Of each element, where its key and its value start.
+    /// Offsets of the key and the value of each element.
     places: Vec<(u32, u32)>,
 }
 
 impl Constants {
-    /// Keys and values of what is to be restored in the maps of a program.
+    /// Collects the keys and values to restore in the maps of a program.
     pub fn of(undo: &Undo, program: &Loaded) -> Result<Constants, TimingError> {
         let mut all = Constants::default();
         for element in &undo.elements {
             let map = program.map_at(element.map).ok_or(TimingError::NoMap)?;
             let key = all.put(&element.key)?;
-            // A popped value needs room, whatever it was.
+            // The helper that pops an element needs a buffer.
             let room = vec![0; map.definition().value_size as usize];
             let value = all.put(element.value.as_deref().unwrap_or(&room))?;
             all.places.push((key, value));
@@ -192,7 +195,7 @@ impl Constants {
     }
 }
 
-/// Puts elements of maps back; their keys and values stand in the map `constants`.
+/// Restores elements of maps; their keys and values are in the map `constants`.
 pub fn restore_elements(
     code: &mut Assembly,
     undo: &Undo,
@@ -240,7 +243,8 @@ pub fn rotate(
     let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
     let stride = i32::try_from(Rotation::stride(rotation.row())).map_err(|_| invalid())?;
     // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
-    // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical Recipes.
+    // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical
+    // Recipes.
     let row = Register::R8;
     code.load(Size::DW, row, STATE, state::ROW);
     code.alu(AluOp::Mul, row, Source::Imm(1_664_525));
@@ -268,14 +272,15 @@ pub fn rotate(
     })
 }
 
-/// Draws a flow and writes it into the packet, whose IPv4 header has words that add up to `sum` and are
-/// the same for all flows.
+/// Draws a flow and writes it into the packet. `sum` is the sum of the words of the IPv4 header
+/// that are the same for all flows.
 pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingError> {
     let count = i32::try_from(flows.count).map_err(|_| TimingError::TooMuch { what: "to draw" })?;
     let (number, hash) = (Register::R8, Register::R9);
     let reg = Source::Reg;
-    // A linear congruential generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2,
-    // 3.3.4, table 1, line 26). Its high half, times a bound, is a number below that.
+    // A linear congruential generator modulo 2^64 (Knuth, The Art of Computer Programming, volume
+    // 2, 3.3.4, table 1, line 26). Its high half times a bound, shifted right by 32 bits, is a
+    // number below the bound.
     code.load(Size::DW, number, STATE, state::ROW);
     code.number(hash, 6_364_136_223_846_793_005);
     code.alu(AluOp::Mul, number, reg(hash));
@@ -285,8 +290,8 @@ pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingEr
     code.alu(AluOp::Rsh, number, Source::Imm(32));
     code.alu(AluOp::Mul, number, Source::Imm(count));
     code.alu(AluOp::Rsh, number, Source::Imm(32));
-    // Bits that depend on all of the number: one half of a step of Steele, Lea and Flood's mixing
-    // ("Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+    // Hash of the flow's number: half a step of the mixing function of Steele, Lea and Flood ("Fast
+    // Splittable Pseudorandom Number Generators", OOPSLA 2014).
     code.mov(hash, reg(number));
     code.alu(AluOp::Add, hash, Source::Imm((flows.seed & 0x7fff_ffff) as i32));
     for factor in [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9] {
@@ -296,14 +301,14 @@ pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingEr
         code.alu(AluOp::Rsh, Register::R5, Source::Imm(32));
         code.alu(AluOp::Xor, hash, reg(Register::R5));
     }
-    // Multiplying by an odd number keeps different sources apart.
+    // Multiplication by an odd number is injective, so source addresses stay distinct.
     code.number(Register::R5, 0x9e37_79b1);
     code.alu(AluOp::Mul, number, reg(Register::R5));
     code.number(Register::R5, flows.seed.into());
     code.alu(AluOp::Add, number, reg(Register::R5));
     within(code, 38, [DATA, DATA_END], |code| {
         code.store(Size::W, Register::R2, 26, reg(number));
-        // A port above those of services.
+        // Keeps the port above the well-known ones.
         code.mov(Register::R5, reg(hash));
         code.alu(AluOp::Rsh, Register::R5, Source::Imm(32));
         code.alu(AluOp::Or, Register::R5, Source::Imm(u16::from_ne_bytes([4, 0]).into()));

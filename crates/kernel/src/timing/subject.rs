@@ -1,4 +1,4 @@
-//! Timed calls.
+//! Timed calls of a program.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -8,30 +8,30 @@ use crate::error::RunError;
 use crate::sys::{monotonic_raw, test_run};
 use crate::{Context, Loaded};
 
-/// What is timed: a program, and the wrapper in front of it.
+/// A program to time, and the wrapper in front of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The program.
     pub program: &'a Loaded,
-    /// Prepares each run and reads the clock; without it, runs follow each other.
+    /// Prepares each run and reads the clock. Without a wrapper, runs follow each other directly.
     pub wrapper: Option<&'a Wrapper>,
 }
 
-/// One timed call.
+/// The result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Nanoseconds of all runs together: by the wrapper, or of the whole call by a monotonic raw
-    /// clock.
+    /// Total nanoseconds of all runs as measured by the wrapper. Without a wrapper, duration of the
+    /// whole call by the raw monotonic clock.
     pub nanoseconds: u64,
-    /// How many runs these are.
+    /// Number of these runs.
     pub runs: u64,
-    /// What the last one returned.
+    /// Return value of the last run.
     pub return_value: u32,
 }
 
 impl Subject<'_> {
-    /// Attaches what the kernel calls: the program, or the wrapper, which calls it. Otherwise each
-    /// timed call takes milliseconds besides.
+    /// Attaches the program that the kernel calls: the wrapper if there is one. A timed call of an
+    /// unattached program takes milliseconds longer.
     ///
     /// # Errors
     /// As for [`Attachments::attach`].
@@ -40,11 +40,11 @@ impl Subject<'_> {
         attachments.attach(first)
     }
 
-    /// Runs a packet `repeat` times, at least twice with a wrapper, which does not see the last one
-    /// end.
+    /// Runs a packet `repeat` times. With a wrapper, `repeat` has to be at least 2, because the
+    /// wrapper cannot time the last run.
     ///
     /// # Errors
-    /// If the kernel does not run it, or a wrapper could not restore what it has to.
+    /// If the kernel does not run the packet, or the wrapper could not undo the changes of a run.
     pub fn sample(
         &self,
         packet: &[u8],

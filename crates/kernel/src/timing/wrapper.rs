@@ -1,5 +1,5 @@
-//! Programs in front of those that are timed: they make each run find what the first one found, and
-//! read the clock.
+//! Programs in front of timed programs. They restore the conditions of the first run before each
+//! run, and read the clock.
 
 use std::io;
 
@@ -16,17 +16,17 @@ use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, Loaded};
 
-/// What a wrapper does before each run.
+/// The steps of a wrapper before each run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preparation<'a> {
-    /// Takes back what the run before has changed.
+    /// Changes of the previous run to undo.
     pub undo: Option<&'a Undo>,
-    /// Gives the packet other bytes.
+    /// Packet bytes to change.
     pub rotation: Option<&'a Rotation>,
 }
 
-/// A program that prepares a run, reads the clock, and calls the program that is timed. What it
-/// does itself is not part of the time, but for one reading of the clock and the call.
+/// A program that prepares a run, reads the clock, and tail-calls the timed program. The measured
+/// time contains one reading of the clock and the tail call, but not the wrapper's other work.
 #[derive(Debug)]
 pub struct Wrapper {
     entry: Entry,
@@ -35,24 +35,24 @@ pub struct Wrapper {
     _table: Option<RawMap>,
 }
 
-/// What happened since [`Wrapper::start`].
+/// Accounts of the runs since [`Wrapper::start`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounts {
-    /// Nanoseconds of all runs that ended.
+    /// Total nanoseconds of all completed runs.
     pub nanoseconds: u64,
-    /// How many these are: all but the last one, whose end nobody notices.
+    /// Number of these runs: all but the last, because only the next run measures the end of a run.
     pub runs: u64,
-    /// How often something could not be restored.
+    /// Number of failed restorations.
     pub failures: u64,
 }
 
 impl Wrapper {
-    /// One for runs of a program, whose maps it restores. The program may be another with the same
-    /// maps at the time it is called.
+    /// Creates a wrapper for runs of a program, whose maps it restores. It can later call another
+    /// program with the same maps.
     ///
     /// # Errors
-    /// If there is too much to prepare, or the kernel refuses the code: values with locks or timers
-    /// cannot be written as a whole.
+    /// If there is too much to prepare, or the kernel rejects the code: programs cannot overwrite
+    /// values that contain locks or timers.
     pub fn new(
         kernel: &Kernel,
         program: &Loaded,
@@ -95,11 +95,11 @@ impl Wrapper {
         &self.entry
     }
 
-    /// Runs a packet `repeat` times through a program with the maps of the one that this is for, and
-    /// returns what the last run did; `None` if something could not be restored.
+    /// Runs a packet `repeat` times through a program that has the maps of the wrapper's program.
+    /// Returns the last run's return value; `None` if changes could not be undone.
     ///
     /// # Errors
-    /// If the kernel does not run it, or a signal ends it early.
+    /// If the kernel does not run the packet, or a signal ends the run early.
     pub fn run(
         &self,
         program: &Loaded,
@@ -113,7 +113,7 @@ impl Wrapper {
         Ok((self.accounts()?.failures == 0).then_some(run.return_value))
     }
 
-    /// Forgets all runs of this call, but for the row of the rotation.
+    /// Resets the accounts for a new call, but keeps the state of the rotation.
     pub(super) fn start(&self) -> Result<(), TimingError> {
         Ok(self.state.start()?)
     }
@@ -129,7 +129,7 @@ fn refused(what: &'static str, cause: io::Error) -> TimingError {
     GeneratedError::Refused { what, cause }.into()
 }
 
-/// A map whose only value is this, unless that is empty.
+/// Creates a map with `bytes` as its only value; `None` if they are empty.
 fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, TimingError> {
     if bytes.is_empty() {
         return Ok(None);
@@ -142,7 +142,7 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     Ok(Some(map))
 }
 
-/// The rows of a rotation, each at its place in the table.
+/// Lays out the rows of a rotation, each padded to the stride.
 fn padded(rotation: &Rotation) -> Vec<u8> {
     let row = rotation.row();
     let stride = Rotation::stride(row);

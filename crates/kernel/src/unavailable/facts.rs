@@ -1,10 +1,11 @@
-//! What decides whether a process may load BPF programs, as far as the machine tells.
+//! Facts about the machine that decide whether a process may load BPF programs.
 
 use std::fmt;
 use std::path::Path;
 
-/// What starts a container with all that measuring takes: `CAP_SYS_ADMIN` stands for `CAP_BPF`, and
-/// for `CAP_PERFMON`, without which the verifier puts instructions against speculation into programs.
+/// Container options that grant all capabilities needed for measurements. `CAP_SYS_ADMIN` implies
+/// `CAP_BPF` and `CAP_PERFMON`; without the latter, the verifier inserts instructions against
+/// speculation into programs.
 pub const ADDED: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
 
 /// A capability, by its bit in the masks of proc_pid_status(5).
@@ -28,17 +29,17 @@ impl fmt::Display for Capability {
     }
 }
 
-/// The first two numbers of a kernel's release.
+/// The major and minor version of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
-    /// As the 5 of 5.18.
+    /// Major version, such as the 5 of 5.18.
     pub major: u32,
-    /// As the 18 of 5.18.
+    /// Minor version, such as the 18 of 5.18.
     pub minor: u32,
 }
 
 impl Release {
-    /// Reads a release such as `5.4.0-150-generic` or `6.18-rc3`.
+    /// Parses a release such as `5.4.0-150-generic` or `6.18-rc3`.
     pub fn parse(text: &str) -> Option<Release> {
         let mut parts = text.split('.');
         let major = parts.next()?.parse().ok()?;
@@ -54,36 +55,37 @@ impl fmt::Display for Release {
     }
 }
 
-/// What is known. What the machine does not tell counts as no obstacle.
+/// Facts about the machine and this process. An unknown fact counts as no obstacle.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The operating system, as Rust calls it.
+    /// The operating system, by its name in `std::env::consts::OS`.
     pub system: &'static str,
     /// The kernel's release.
     pub release: Option<String>,
-    /// The mask of effective capabilities.
+    /// The process's effective capabilities, as a bit mask.
     pub capabilities: Option<u64>,
-    /// The mask of those that it could get, as by becoming root (the bounding set).
+    /// Capabilities that the process could gain, such as by becoming root (the bounding set), as a
+    /// bit mask.
     pub attainable: Option<u64>,
-    /// Whether capabilities are those of a user namespace other than the first.
+    /// True if the process's capabilities belong to a user namespace other than the initial one.
     pub in_user_namespace: bool,
-    /// Whether a seccomp filter sees the process's system calls.
+    /// True if a seccomp filter checks the process's system calls.
     pub is_filtered: bool,
-    /// Bytes that the process may lock in memory; none without a limit.
+    /// Bytes that the process may lock in memory; `None` if unlimited.
     pub locked_memory: Option<u64>,
-    /// How the kernel is locked down: `integrity` or `confidentiality`.
+    /// The kernel's lockdown mode: `integrity` or `confidentiality`.
     pub lockdown: Option<String>,
-    /// Whether this is a container of Docker, Podman or their like.
+    /// True if the process runs in a container of Docker, Podman or similar.
     pub is_container: bool,
 }
 
 impl Facts {
-    /// Asks this machine.
+    /// Reads the facts of this machine.
     pub fn observe() -> Facts {
         Facts::read(Path::new("/"))
     }
 
-    /// Asks the files below a folder that looks like `/`.
+    /// Reads the facts from files below a folder that is laid out like `/`.
     pub fn read(root: &Path) -> Facts {
         let text = |file: &str| std::fs::read_to_string(root.join(file)).unwrap_or_default();
         let status = text("proc/self/status");
@@ -105,24 +107,25 @@ impl Facts {
         }
     }
 
-    /// The kernel's release, if it is older than that one.
+    /// Returns the kernel's release if it is older than `first`.
     pub fn release_before(&self, first: Release) -> Option<&str> {
         let release = self.release.as_deref()?;
         Release::parse(release).filter(|&numbers| numbers < first).map(|_| release)
     }
 
-    /// Those of these capabilities that the process has not.
+    /// Returns the needed capabilities that the process lacks.
     pub fn missing(&self, needed: &[Capability]) -> Vec<Capability> {
         without(self.capabilities, needed)
     }
 
-    /// Whether only another container would have these capabilities, not another user in this one.
+    /// Returns true if the process is in a container that cannot grant all these capabilities, not
+    /// even to root.
     pub fn is_confined(&self, needed: &[Capability]) -> bool {
         self.is_container && !without(self.attainable, needed).is_empty()
     }
 }
 
-/// Those of these capabilities that a mask lacks. For BPF, `CAP_SYS_ADMIN` stands for all others.
+/// Returns the needed capabilities that a mask lacks. For BPF, `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
@@ -131,18 +134,18 @@ fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     missing.collect()
 }
 
-/// The first word behind a name, in lines such as `CapEff:  000001ffffffffff`.
+/// Returns the first word after a name, in lines such as `CapEff: 000001ffffffffff`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next())
 }
 
-/// Whether user ids are others than those of the machine: its own namespace maps all to themselves.
+/// Returns true if user ids are mapped. The initial user namespace maps all ids to themselves.
 fn is_mapped(map: &str) -> bool {
     let words: Vec<_> = map.split_whitespace().collect();
     !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
-/// The chosen one of `none [integrity] confidentiality`, unless that is the first.
+/// Returns the mode in brackets, as in `none [integrity] confidentiality`, unless it is `none`.
 fn lockdown(choices: &str) -> Option<String> {
     let (_, rest) = choices.split_once('[')?;
     let (mode, _) = rest.split_once(']')?;

@@ -1,4 +1,4 @@
-//! Each cause, on machines that are described.
+//! Tests of each cause, on facts of imaginary machines.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::facts::{Facts, Release};
 use super::{Attempt, Unavailable};
 
-/// Root's capabilities on a Linux without any obstacle.
+/// Facts of a Linux machine where root meets no obstacle.
 fn root() -> Facts {
     Facts {
         system: "linux",
@@ -21,7 +21,7 @@ fn explain(facts: &Facts, attempt: Attempt, errno: i32) -> String {
     Unavailable::explain(facts, attempt, io::Error::from_raw_os_error(errno)).to_string()
 }
 
-/// Checks what is said when loading is answered with an error number.
+/// Checks the message for a load that fails with an error number.
 fn assert_says(facts: Facts, errno: i32, expected: &str) {
     let said = explain(&facts, Attempt::Load, errno);
     assert!(said.contains(expected), "{said}");
@@ -54,7 +54,7 @@ fn missing_capabilities_are_named() {
     assert_says(with(0), libc::EPERM, "has no CAP_BPF and no CAP_NET_ADMIN; run as root, or with");
     assert_says(with(1 << 39), libc::EPERM, "has no CAP_NET_ADMIN; run as root");
     assert_says(with(1 << 12), libc::EPERM, "has no CAP_BPF; run as root");
-    // CAP_SYS_ADMIN stands for both.
+    // CAP_SYS_ADMIN implies both.
     assert_says(with(1 << 21), libc::EPERM, "a security module such as SELinux or AppArmor");
 }
 
@@ -67,7 +67,7 @@ fn containers_are_started_with_more() {
         libc::EPERM,
         "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN",
     );
-    // Where the container has them, another user in it does.
+    // The container has the capabilities: root in the container suffices.
     let facts = Facts { capabilities: Some(0), attainable: root().capabilities, ..facts() };
     assert_says(facts, libc::EPERM, "; run as root, or with CAP_BPF and CAP_NET_ADMIN");
     let facts = || Facts { is_container: true, is_filtered: true, ..root() };
@@ -163,14 +163,14 @@ fn facts_are_read_from_files() -> io::Result<()> {
     assert_eq!(facts.locked_memory, Some(8_388_608));
     assert_eq!(facts.lockdown.as_deref(), Some("integrity"));
     assert!(facts.in_user_namespace && facts.is_filtered && facts.is_container);
-    // Where nothing can be read, nothing is in the way.
+    // Unreadable files count as no obstacle.
     let nothing = Facts::read(&root.join("none"));
     assert_eq!(nothing.release, None);
     assert!(!nothing.in_user_namespace && !nothing.is_filtered && !nothing.is_container);
     Ok(())
 }
 
-/// A new folder.
+/// Creates a folder for temporary files.
 fn tempfile() -> io::Result<std::path::PathBuf> {
     let path = std::env::temp_dir().join(format!("slowpath-facts-{}", std::process::id()));
     std::fs::create_dir_all(&path)?;

@@ -1,4 +1,4 @@
-//! Logs of the verifier, and what is made of them.
+//! Tests of parsing the verifier's log.
 
 use super::{HINTS, reason, verdict};
 

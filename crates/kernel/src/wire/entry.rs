@@ -1,4 +1,4 @@
-//! The program in front of all others.
+//! The entry program of the chain.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,11 +9,12 @@ use crate::generated::Assembly;
 
 /// `XDP_ABORTED`.
 const ABORTED: i32 = 0;
-/// Bytes of head room that are cleared, in steps of 8: more than a device has.
+/// Bytes of headroom to clear, in steps of 8: more than any device has.
 const ROOM: usize = 512;
 
-/// Clears the room in front of the packet, and calls the first program of an array. Drivers use memory
-/// again: what a program finds there is what earlier packets left, and differs from copy to copy.
+/// Generates a program that clears the headroom of the packet and calls the first program of an
+/// array. Drivers reuse memory, so the headroom would contain data of earlier packets, which
+/// differs between the copies of a packet.
 pub fn entry(next: BorrowedFd) -> Assembly {
     let (context, moved, data, end) = (Register::R6, Register::R7, Register::R2, Register::R3);
     let mut code = Assembly::default();
@@ -33,7 +34,7 @@ pub fn entry(next: BorrowedFd) -> Assembly {
         code.alu(AluOp::Add, Register::R4, Source::Imm(bytes));
         let short = code.jump_if(Condition::Gt, Register::R4, Source::Reg(end));
         code.store(size, data, 0, Source::Imm(0));
-        // Both are a few instructions away.
+        // Both targets are near, so this cannot fail.
         let _ = code.land(no_room) && code.land(short);
     }
     code.mov(Register::R1, Source::Reg(context));

@@ -1,4 +1,4 @@
-//! A program whose exits record what it did.
+//! Rewriting of a program so that its exits record its result.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -16,29 +16,30 @@ use crate::rewriting::{DEEPEST, lowest, moved};
 const ABORTED: i32 = 0;
 /// `XDP_DROP`.
 const DROP: i32 = 1;
-/// Words of metadata that are recorded.
+/// Number of 4-byte words of metadata that are recorded.
 const WORDS: i16 = 8;
-/// Bytes of a packet that are recorded.
+/// Maximum number of packet bytes that are recorded.
 const PACKET: i32 = 16 << 10;
-/// Longest metadata (`xdp_metalen_invalid`); where the driver has none, it seems to be longer.
+/// Maximum length of metadata in bytes (`xdp_metalen_invalid`). A driver without metadata support
+/// appears to have longer metadata.
 const METADATA: u32 = 252;
 
 /// The fate of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The number of the last program that ran, from 0.
+    /// Index in the chain of the last program that ran, from 0.
     pub program: usize,
-    /// The result, and the packet that it left. Metadata is zero behind its first 32 bytes; the
+    /// Result and packet of the last program. Metadata beyond the first 32 bytes is zero; the
     /// duration is 0.
     pub run: TestRun,
 }
 
-/// Offsets in the record: numbers of 4 bytes but the count, which has 8.
+/// Offsets of fields in the record. Numbers have 4 bytes, but the count has 8.
 pub struct Layout {
     count: i16,
     result: i16,
     program: i16,
-    /// Of the packet.
+    /// Length of the packet.
     length: i16,
     /// Length of the metadata.
     around: i16,
@@ -58,18 +59,18 @@ pub const LAYOUT: Layout = Layout {
 };
 
 impl Layout {
-    /// Size of a record in bytes.
+    /// Returns the size of a record in bytes.
     pub fn size(&self) -> u32 {
         self.packet as u32 + PACKET as u32
     }
 
-    /// The number of records written.
+    /// Returns the number of records written so far.
     pub fn count(&self, value: &[u8]) -> u64 {
         let bytes = value.get(self.count as usize..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
     }
 
-    /// The last record; `None` if there is not all of it.
+    /// Decodes the last record; `None` if it is incomplete.
     pub fn record(&self, value: &[u8]) -> Option<Record> {
         let number = |at: i16| {
             let bytes = value.get(at as usize..)?.first_chunk()?;
@@ -89,21 +90,21 @@ impl Layout {
     }
 }
 
-/// The code at exits.
+/// Parameters of the code that replaces exits.
 pub struct Exits<'a> {
     /// The map with the record.
     pub record: BorrowedFd<'a>,
-    /// The array of programs.
+    /// The program array of the chain.
     pub next: BorrowedFd<'a>,
-    /// The number of the program in it.
+    /// Index of the program in the chain.
     pub program: usize,
-    /// Results with which the program behind it gets the packet.
+    /// Results for which the next program gets the packet.
     pub results: &'a [u32],
-    /// True where packets may lie in several buffers.
+    /// True if the program accepts multi-buffer packets.
     pub fragments: bool,
 }
 
-/// The program with a record, or a call of the next program, in the place of each exit.
+/// Replaces each exit of a program by code that records the result or calls the next program.
 ///
 /// # Errors
 /// The obstacle, in a few words.
@@ -113,7 +114,7 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     let end = functions.filter(|&first| first > 0).min().unwrap_or(insns.len());
     let (main, others) = insns.split_at(end.min(insns.len()));
     if others.contains(&Insn::Call(Call::Helper(TAIL_CALL))) {
-        // The called program would end the function only.
+        // The tail-called program would only end the function, not the program.
         return Err("a function of it makes tail calls");
     }
     if insns.iter().enumerate().any(|(slot, insn)| insn.jump_target(slot) == Some(0)) {
@@ -133,13 +134,13 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     let ends = main.iter().enumerate().filter(|(_, insn)| **insn == Insn::Exit);
     let replaced = ends.map(|(slot, _)| (slot, record.clone())).collect();
     let mut recording = moved(program, &BTreeMap::from([(0, vec![save])]), &replaced)?;
-    // Programs behind a devmap or cpumap are not attached to devices.
+    // The kernel does not attach devmap and cpumap programs to devices.
     let section = if exits.fragments { "xdp.frags" } else { "xdp" };
     recording.section = section.to_owned();
     Ok(recording)
 }
 
-/// The instructions in the place of an exit; the context is at this place of the stack.
+/// Returns the instructions that replace an exit. The context is saved at the stack offset `stack`.
 fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     const FAR: &str = "there are too many results";
     let (result, context, record, length) =

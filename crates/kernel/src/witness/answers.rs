@@ -1,4 +1,4 @@
-//! The answers of calls that a witness tells, as far as they can be given to a program.
+//! Results of calls in a witness that can be substituted in a program.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use slowpath_bpf::errno_name;
 
 use crate::count::Answer;
 
-/// Clocks, and what else returns a number that nothing determines.
+/// Clocks and other helpers whose result nothing in the program determines.
 const NUMBERS: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -19,16 +19,16 @@ const NUMBERS: [&str; 6] = [
     "bpf_get_prandom_u32",
     "bpf_get_numa_node_id",
 ];
-/// Place of the device in `struct bpf_fib_lookup`, the second argument.
+/// Location of `ifindex` in `struct bpf_fib_lookup`: register of the second argument, and offset.
 const IFINDEX: (u8, i16) = (2, 8);
-/// What a full ring buffer has for who wants to write.
+/// Error of writing to a full ring buffer.
 const EAGAIN: u64 = 11;
-/// The greatest error that helpers return.
+/// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// What the calls of a path are to answer, where it depends on that: clocks, random numbers,
-/// routes, and updates that find no room. A call that answers differently each time is left to the
-/// kernel, and so are all others.
+/// Returns the results of those calls that a path depends on: clocks, random numbers, routes, and
+/// updates that find no room. All other calls keep the kernel's result. So does a call that has
+/// different results within the path.
 pub fn answers(witness: &Value) -> Vec<Answer> {
     let mut jiffies = started(witness);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
@@ -43,7 +43,7 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
             writes: Vec::new(),
         };
         match (change, of_call.last_mut()) {
-            // The results of one call follow each other.
+            // The lines of one call are adjacent.
             (Change::Code(code), Some(last)) if last.result == 0 => last.result = code,
             (Change::Device(device), Some(last)) => {
                 last.writes.push((IFINDEX.0, IFINDEX.1, device));
@@ -59,17 +59,18 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
     known.into_values().filter_map(same).collect()
 }
 
-/// A part of an answer.
+/// A part of an answer, from one line of a witness.
 enum Change {
-    /// What the call returns.
+    /// The return value.
     Result(u64),
-    /// What it returns if that is no error.
+    /// The return value of a call that succeeds.
     Code(u64),
-    /// The device that it finds.
+    /// The output device of a route.
     Device(u32),
 }
 
-/// What one line of a witness says about which call.
+/// Parses one line of a witness into an instruction and a part of its answer. `jiffies` is the
+/// running sum of the increments.
 fn told(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
@@ -91,18 +92,18 @@ fn told(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     Some((instruction, change))
 }
 
-/// The error in `no: -ENAME`.
+/// Parses the error in `no: -ENAME`, as a return value.
 fn failed(meaning: &str) -> Option<u64> {
     let error = meaning.strip_prefix("no: -")?;
     (1..=MAX_ERRNO).find(|&number| errno_name(number) == Some(error)).map(negative)
 }
 
-/// An error as helpers return it; 0 for none.
+/// Returns an error number as helpers return it; 0 stays 0.
 fn negative(error: u64) -> u64 {
     error.wrapping_neg()
 }
 
-/// What `bpf_jiffies64` returns before the program starts.
+/// Returns the value of `bpf_jiffies64` at the start of the program.
 fn started(witness: &Value) -> u64 {
     let mut given = witness["environment"].as_array().into_iter().flatten();
     let start = given.find(|given| given["name"] == "bpf_jiffies64 at the start");

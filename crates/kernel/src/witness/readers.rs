@@ -1,5 +1,5 @@
-//! Who reads what programs write for user space: nobody empties a ring buffer where a path finds no
-//! room, and somebody listens to events where no path says that nobody does.
+//! Readers of the data that programs write for user space. A ring buffer has no reader if the path
+//! finds no room in it. Perf events have a reader, unless the path fails to send one.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::error::InstallError;
 use crate::loaded::Loaded;
 use crate::sys::Listener;
 
-/// Those who listen, as long as this is there.
+/// Perf event readers, which are closed on drop.
 #[derive(Debug, Default)]
 pub struct Readers {
     _listeners: Vec<Listener>,
 }
 
 impl Readers {
-    /// Fills ring buffers that have no room, and listens to events.
+    /// Fills the ring buffers that must have no room, and opens perf events for reading.
     pub fn new(loaded: &Loaded, witness: &Value) -> Result<Readers, InstallError> {
         for ring in full_rings(witness) {
             if let Some(map) = loaded.map(ring) {
@@ -51,7 +51,7 @@ fn unknowns<'a>(
     ours.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
 }
 
-/// Ring buffers that have no room whenever a path asks for some.
+/// Returns the ring buffers that have no room at any request of the path.
 fn full_rings(witness: &Value) -> BTreeSet<&str> {
     let (mut full, mut others) = (BTreeSet::new(), BTreeSet::new());
     for (result, unknown) in unknowns(witness, "bpf_ringbuf_") {
@@ -65,7 +65,7 @@ fn full_rings(witness: &Value) -> BTreeSet<&str> {
     full.difference(&others).copied().collect()
 }
 
-/// Whether somebody listens to events: no path says that one could not be sent.
+/// Returns true if perf events need a reader: no event of the path fails.
 fn listening(witness: &Value) -> bool {
     let mut results = unknowns(witness, "bpf_perf_event_output");
     results.all(|(_, unknown)| unknown["value"] == 0)

@@ -1,4 +1,4 @@
-//! What witnesses tell about calls.
+//! Tests of the answers that witnesses give for calls.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
     })
 }
 
-/// Instruction, result and what is written.
+/// Instruction, result and writes of an answer.
 type Told = (usize, i64, Vec<(u8, i16, u32)>);
 
 fn of(unknowns: &[Value], environment: &Value) -> Vec<Told> {
