@@ -1,4 +1,4 @@
-//! Blocks of a file, one after the other, through a buffer that grows with them.
+//! Reading of a file block by block, with a buffer that grows for large blocks.
 
 use std::io::{self, Read};
 
@@ -8,27 +8,27 @@ use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGReader};
 use crate::error::Problem;
 use crate::fill::Fill;
 
-/// Bytes that are read at once.
+/// Initial size of the buffer in bytes.
 const USUAL: usize = 1 << 16;
-/// Most bytes of a block.
+/// Maximum size of a block in bytes.
 const MOST: usize = 1 << 24;
-/// What gzip and zstd files start with.
+/// Magic numbers of gzip and zstd files.
 const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
-/// What pcapng files start with.
+/// Magic number of pcapng files: the type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// A file as it is read.
+/// Input of the parsers: the bytes read to recognise the format, then the rest of the file.
 pub type Source = Fill<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
-/// Blocks of a file.
+/// A reader of the blocks of a file.
 pub struct Blocks {
     reader: Box<dyn PcapReaderIterator + Send>,
-    /// Bytes in front of the next block.
+    /// Offset of the next block in the file, in bytes.
     offset: u64,
 }
 
 impl Blocks {
-    /// Recognises a file by how it starts; whether it is pcapng.
+    /// Recognises the format by the file's magic number. The returned flag is true for pcapng.
     pub fn new(input: Box<dyn Read + Send>) -> Result<(Blocks, bool), Problem> {
         let mut input = Fill(input);
         let mut start = vec![0; 4];
@@ -54,12 +54,12 @@ impl Blocks {
         Ok((Blocks { reader, offset: 0 }, next))
     }
 
-    /// Bytes in front of the block that comes next.
+    /// Returns the offset of the next block in the file, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What the next block says; `None` at the end of the file.
+    /// Passes the next block to `read` and returns the result; `None` at the end of the file.
     pub fn next<T>(
         &mut self,
         read: impl FnOnce(PcapBlockOwned<'_>) -> Result<T, Problem>,
@@ -103,7 +103,7 @@ impl Blocks {
     }
 }
 
-/// The cause is not handed on by who reads.
+/// Returns an error without the cause, because the parser does not report it.
 fn unread() -> Problem {
     Problem::Io(io::Error::other("reading fails"))
 }

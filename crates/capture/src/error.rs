@@ -1,49 +1,49 @@
-//! Why a capture file is not read to its end. Each error is one line.
+//! Errors of reading capture files. Each is printed as one line.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Where a file cannot be read, and why. What was read before is valid.
+/// A failure to read a file to its end, with the position. Packets returned before are valid.
 #[derive(Debug, Error)]
 #[error("{problem}{}", place(*.packets, *.offset))]
 pub struct CaptureError {
-    /// How many packets were read before.
+    /// Number of packets read before the failure.
     pub packets: u64,
-    /// Bytes of the file in front of the block that is not read.
+    /// Offset in bytes of the block that cannot be read.
     pub offset: u64,
-    /// What is wrong.
+    /// Cause of the failure.
     #[source]
     pub problem: Problem,
 }
 
-/// What is wrong with a capture file.
+/// A defect of a capture file.
 #[derive(Debug, Error)]
 pub enum Problem {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// The file has neither format.
     #[error("it is no capture: it starts with {start}, which neither pcap nor pcapng does{hint}")]
     OtherFile {
-        /// Its first bytes.
+        /// First bytes of the file, in hexadecimal.
         start: String,
-        /// What to do, where that is known.
+        /// Advice to the user; empty if there is none.
         hint: &'static str,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("it is empty: it has not even the header of a capture")]
     Empty,
-    /// It ends within a block.
+    /// The file ends within a block.
     #[error("it is cut off")]
     CutOff,
-    /// A block is not as the format says.
+    /// A block violates the format.
     #[error("it is damaged: no packet or block can be read")]
     Damaged,
-    /// A block is larger than any that makes sense.
+    /// A block exceeds the maximum size.
     #[error("it is damaged: a block has more than {most} bytes")]
     TooLarge {
-        /// The most that is read.
+        /// Maximum size in bytes.
         most: usize,
     },
     /// Packets are not Ethernet frames.
@@ -51,13 +51,13 @@ pub enum Problem {
     OtherLink {
         /// Name and number of the link type.
         link: String,
-        /// Number of the interface, in files that have several.
+        /// Number of the interface; `None` for pcap files, which have only one.
         interface: Option<u32>,
     },
-    /// A packet is of an interface that the file does not describe.
+    /// A packet belongs to an interface that the file does not describe.
     #[error("it is damaged: a packet is of interface {interface}, which is not described")]
     NoInterface {
-        /// Its number.
+        /// Number of the interface.
         interface: u32,
     },
 }

@@ -1,8 +1,9 @@
-//! A reader that gives as much as is asked for, until there is no more: pipes give less.
+//! A reader that fills the whole buffer on each call, except at the end of the input. Pipes, for
+//! example, return less.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Reads until a buffer is full, or the end.
+/// A reader whose calls return only with a full buffer or at the end of the input.
 pub struct Fill<R>(pub R);
 
 impl<R: Read> Read for Fill<R> {
@@ -13,7 +14,7 @@ impl<R: Read> Read for Fill<R> {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // What came before is given first.
+                // Return the bytes read before the error first.
                 Err(_) if filled > 0 => break,
                 Err(error) => return Err(error),
             }

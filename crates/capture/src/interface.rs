@@ -1,4 +1,4 @@
-//! What packets of an interface are.
+//! Properties of the packets of an interface.
 
 use std::borrow::Cow;
 
@@ -8,32 +8,33 @@ use pcap_parser::pcapng::{InterfaceDescriptionBlock, OptionCode};
 use crate::error::Problem;
 use crate::link;
 
-/// Whether the length of frame check sequences is given, in the link type of pcap files.
+/// Flag in the link type of pcap files: the length of frame check sequences (FCS) is given.
 const CHECKED: u32 = 1 << 26;
-/// The option of pcapng files for it, in bits (`if_fcslen`).
+/// Option of pcapng files for the length of frame check sequences, in bits (`if_fcslen`).
 const FCS_LENGTH: OptionCode = OptionCode(13);
-/// The type of blocks of interfaces.
+/// Type of interface description blocks.
 const INTERFACE: u32 = 1;
 const SECOND: u128 = 1_000_000_000;
 
-/// What packets of an interface are.
+/// Properties of the packets of an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface {
     link: u16,
-    /// Bytes at the end of each packet that the receiver checks and takes off.
+    /// Length in bytes of the frame check sequence at the end of each packet, which the receiver
+    /// removes.
     check: usize,
-    /// Most bytes of a packet that were captured.
+    /// Maximum number of captured bytes of a packet.
     most: usize,
-    /// Units of time in a second; 0 where no unit makes sense.
+    /// Time units per second; 0 if the file's unit is invalid.
     pub units: u128,
-    /// Seconds that times lack.
+    /// Seconds to add to the times.
     offset: i64,
 }
 
 impl Interface {
-    /// That of a pcap file: the lower half is the type, the upper four bits count 16-bit words of the
-    /// check sequence.
-    /// Times are in microseconds, or `fine`, in nanoseconds.
+    /// Returns the only interface of a pcap file. The lower half of `network` is the link type; its
+    /// upper four bits are the length of the check sequence in 16-bit words. Times are in
+    /// nanoseconds if `fine`, else in microseconds.
     pub fn of_file(network: Linktype, fine: bool) -> Interface {
         let field = network.0.cast_unsigned();
         let check = if field & CHECKED == 0 { 0 } else { 2 * (field >> 28) as usize };
@@ -41,7 +42,8 @@ impl Interface {
         Interface { link: (field & 0xffff) as u16, check, most: usize::MAX, units, offset: 0 }
     }
 
-    /// One of a pcapng file, which counts the bits of check sequences.
+    /// Returns an interface that a block of a pcapng file describes. The length of check sequences
+    /// is given in bits.
     pub fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
         let checked = block.options.iter().find(|option| option.code == FCS_LENGTH);
         let bits = checked.and_then(|option| option.value.first()).copied().unwrap_or(0);
@@ -53,35 +55,37 @@ impl Interface {
         let power = u32::from(block.if_tsresol & 0x7f);
         let base: u128 = if block.if_tsresol & 0x80 == 0 { 10 } else { 2 };
         let units = base.checked_pow(power).unwrap_or(0);
-        // The parser takes offsets for little-endian ones, and the type of blocks, too.
+        // In big-endian files, the parser reads the time offset and the type of the block as
+        // little-endian.
         let swapped = block.block_type.swap_bytes() == INTERFACE;
         let offset = block.ts_offset();
         let offset = if swapped { offset.swap_bytes() } else { offset };
         Interface { link, check: usize::from(bits / 8), most, units, offset }
     }
 
-    /// A time in nanoseconds, if it is one that a packet can have.
+    /// Converts a time to nanoseconds; `None` if it is out of range.
     pub fn nanoseconds(&self, ticks: u128) -> Option<u64> {
         let since = i128::try_from((ticks * SECOND).checked_div(self.units)?).ok()?;
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()
     }
 
-    /// How many bytes were captured of a packet, where only its length on the wire is told.
+    /// Returns the number of captured bytes of a packet, if the file gives only its length on the
+    /// wire.
     pub fn captured(&self, wire: usize) -> usize {
         wire.min(self.most)
     }
 
-    /// Name of the link type if packets are not Ethernet frames.
+    /// Returns the name of the link type if packets are not Ethernet frames.
     pub fn other_link(&self) -> Option<String> {
         (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
     }
 
-    /// Returns the frame without its check sequence, and its length on the wire without that.
+    /// Returns the frame and its length on the wire, both without the check sequence.
     ///
     /// With `converts`, packets of some other link types become Ethernet frames ([`link::frame`]).
     ///
     /// # Errors
-    /// If the packet is not an Ethernet frame; `number` is that of the interface.
+    /// If the packet is not an Ethernet frame; the error names the interface `number`.
     pub fn frame<'a>(
         &self,
         captured: &'a [u8],

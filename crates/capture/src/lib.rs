@@ -1,12 +1,12 @@
-//! Packets of capture files, one after the other: pcap
+//! Reads the packets of capture files: pcap
 //! (<https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html>) and pcapng
-//! (<https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>), of either byte order and with
-//! times of any unit.
+//! (<https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>), in either byte order and
+//! with any unit of time.
 //!
-//! The blocks are read by the crate `pcap-parser`. Here stands what a program at a device sees of
-//! them: Ethernet frames without their check sequence, in the order of the file. Whatever a file
-//! contains, there is an answer: packets, and then the end or an error with its place. Comments are
-//! not kept.
+//! The crate `pcap-parser` parses the blocks. This crate extracts what an XDP program at a device
+//! sees: Ethernet frames without their check sequence, in the order of the file. Any input results
+//! in packets, followed by the end or by an error with its position. Comments in the file are
+//! ignored.
 
 mod blocks;
 mod error;

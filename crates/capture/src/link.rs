@@ -1,4 +1,5 @@
-//! Link layers other than Ethernet: their names, and Ethernet frames of the packets in them.
+//! Link layers other than Ethernet: their names, and conversion of their packets to Ethernet
+//! frames.
 //!
 //! Numbers, names and headers are those of <https://www.tcpdump.org/linktypes.html>.
 
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 const ETHERNET: usize = 14;
 const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// The least number in an Ethernet header that is a type and not a length (IEEE 802.3, clause 3.2.6).
+/// Smallest EtherType: smaller numbers in that field are lengths (IEEE 802.3, clause 3.2.6).
 const LEAST_TYPE: u16 = 0x600;
 
 const NULL: u16 = 0;
@@ -48,7 +49,7 @@ const NAMES: [(u16, &str); 25] = [
     (LINUX_SLL2, "LINUX_SLL2"),
 ];
 
-/// Name and number of a link type, or its number alone.
+/// Formats a link type by name and number, or by number alone if it is unknown.
 pub fn named(link: u16) -> String {
     match NAMES.iter().find(|(number, _)| *number == link) {
         Some((_, name)) => format!("{name} ({link})"),
@@ -56,15 +57,15 @@ pub fn named(link: u16) -> String {
     }
 }
 
-/// Whether [`frame`] makes Ethernet frames of packets of this link type.
+/// Returns true if [`frame`] converts packets of this link type.
 pub fn is_convertible(link: u16) -> bool {
     RAW.contains(&link) || [NULL, LOOP, LINUX_SLL, IPV4, IPV6, LINUX_SLL2].contains(&link)
 }
 
-/// The Ethernet frame around a packet, and its length on the wire.
+/// Converts a packet to an Ethernet frame, and returns the frame with its length on the wire.
 ///
-/// Addresses are zero where the capture does not tell them. A packet that ends within its link-layer
-/// header, or whose protocol has no Ethernet type, keeps its bytes and gets the type 0.
+/// Addresses that the capture does not contain are zero. If a packet ends within its link-layer
+/// header, or its protocol has no EtherType, it keeps its bytes and gets type 0.
 pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) {
     let (header, source, kind) = match link {
         NULL | LOOP => (4, None, captured.get(4).and_then(|&first| internet(first))),
@@ -88,7 +89,7 @@ pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) 
     (Cow::Owned(bytes), wire)
 }
 
-/// Ethernet type of an Internet packet that starts with this byte.
+/// Returns the EtherType of an IP packet that starts with this byte.
 fn internet(first: u8) -> Option<[u8; 2]> {
     match first >> 4 {
         4 => Some(TYPE_IPV4),
@@ -97,7 +98,7 @@ fn internet(first: u8) -> Option<[u8; 2]> {
     }
 }
 
-/// Ethernet type in the protocol field of a cooked header.
+/// Returns the EtherType in the protocol field of a cooked header; `None` for other values.
 fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
     let field: [u8; 2] = field.try_into().ok()?;
     (u16::from_be_bytes(field) >= LEAST_TYPE).then_some(field)
@@ -107,7 +108,7 @@ fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
 mod tests {
     use super::*;
 
-    /// Zero addresses, the type, and the payload.
+    /// Builds a frame of a zero destination address, `source`, the type, and the payload.
     fn ethernet(source: [u8; 6], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
         [&[0; 6], &source[..], &kind, payload].concat()
     }

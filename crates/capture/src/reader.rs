@@ -1,4 +1,4 @@
-//! A capture file: its packets in order.
+//! A reader of capture files, which returns the packets in order.
 
 use std::fmt;
 use std::fs::File;
@@ -12,12 +12,12 @@ use crate::blocks::Blocks;
 use crate::error::{CaptureError, Problem};
 use crate::interface::Interface;
 
-/// Which format a file has.
+/// The format of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Packets behind a header.
+    /// pcap: a file header, followed by packets.
     Pcap,
-    /// Blocks of many kinds.
+    /// pcapng: a sequence of blocks of many types.
     Pcapng,
 }
 
@@ -30,21 +30,22 @@ impl fmt::Display for Format {
     }
 }
 
-/// A packet.
+/// A captured packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What was captured of the frame, without a frame check sequence.
+    /// Captured bytes of the frame, without a frame check sequence.
     pub bytes: Vec<u8>,
-    /// How many bytes the frame had on the wire, at least those that were captured.
+    /// Length of the frame on the wire in bytes; at least the number of captured bytes.
     pub wire_length: usize,
-    /// When it was captured, since the beginning of 1970 (UTC), where the file says it.
+    /// Time of the capture in nanoseconds since the start of 1970 (UTC); `None` if the file does
+    /// not give it.
     pub nanoseconds: Option<u64>,
-    /// Name of the link type that it was captured with, where its Ethernet header was made for it.
+    /// Original link type, if the Ethernet header was added by conversion.
     pub converted: Option<String>,
 }
 
 impl Packet {
-    /// Whether some of the frame was not captured.
+    /// Returns true if part of the frame was not captured.
     pub fn is_truncated(&self) -> bool {
         self.wire_length > self.bytes.len()
     }
@@ -54,12 +55,12 @@ impl Packet {
 pub struct Capture {
     blocks: Blocks,
     format: Format,
-    /// Those of the section, by number; of pcap files, the only one.
+    /// Interfaces of the current section, by number; for pcap files, the only interface.
     interfaces: Vec<Interface>,
     packets: u64,
-    /// Whether packets of other link types become Ethernet frames.
+    /// True if packets of other link types are converted to Ethernet frames.
     converts: bool,
-    /// Behind an error or the end, nothing more is read.
+    /// True after an error or the end of the file: no more packets are read.
     over: bool,
 }
 
@@ -73,16 +74,16 @@ impl Capture {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no capture file.
+    /// If the file cannot be read, or is not a capture file.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
         let file = File::open(path).map_err(|error| at(0, 0, Problem::Io(error)))?;
         Capture::new(Box::new(file))
     }
 
-    /// Reads a file from what gives its bytes.
+    /// Starts reading a file from any reader.
     ///
     /// # Errors
-    /// If it cannot be read, or is no capture file.
+    /// If the file cannot be read, or is not a capture file.
     pub fn new(input: Box<dyn Read + Send>) -> Result<Capture, CaptureError> {
         let (blocks, next) = Blocks::new(input).map_err(|problem| at(0, 0, problem))?;
         let format = if next { Format::Pcapng } else { Format::Pcap };
@@ -90,27 +91,27 @@ impl Capture {
         Ok(Capture { blocks, format, interfaces, packets: 0, converts: false, over: false })
     }
 
-    /// Makes Ethernet frames of packets without an Ethernet header: raw IP, Linux cooked captures and
-    /// loopback. Addresses that the capture does not tell are zero.
+    /// Enables the conversion of other link types to Ethernet frames: raw IP, Linux cooked captures
+    /// and loopback. Addresses that the capture does not contain are zero.
     #[must_use]
     pub fn converting(self) -> Capture {
         Capture { converts: true, ..self }
     }
 
-    /// Its format.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// How many packets were read until now.
+    /// Returns the number of packets read so far.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// The next packet; `None` behind the last one, and behind an error.
+    /// Returns the next packet; `None` after the last packet and after an error.
     ///
     /// # Errors
-    /// If the file is damaged or cut off here, or its packets are no Ethernet frames.
+    /// If the file is damaged or cut off here, or its packets are not Ethernet frames.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, CaptureError> {
         if self.over {
             return Ok(None);
@@ -140,7 +141,8 @@ fn at(packets: u64, offset: u64, problem: Problem) -> CaptureError {
     CaptureError { packets, offset, problem }
 }
 
-/// The packet in a block, if that has one; notes what it says about interfaces.
+/// Returns the packet in a block, if the block contains one. Adds interfaces that the block
+/// describes to `interfaces`.
 fn packet(
     interfaces: &mut Vec<Interface>,
     block: PcapBlockOwned<'_>,
@@ -149,7 +151,7 @@ fn packet(
     let (number, captured, wire, ticks) = match &block {
         PcapBlockOwned::LegacyHeader(header) => {
             let interface = Interface::of_file(header.network, header.is_nanosecond_precision());
-            // Of a file with other packets, this is said at once, even if it has none.
+            // Report an unsupported link type at once, even if the file has no packets.
             interface.frame(&[], 0, (None, converts))?;
             interfaces.push(interface);
             return Ok(None);
@@ -174,7 +176,7 @@ fn packet(
             (Some(packet.if_id), captured, packet.origlen, Some(ticks))
         }
         PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
-            // What is behind the packet fills the block up.
+            // Bytes after the packet are padding of the block.
             let wire = usize::try_from(packet.origlen).unwrap_or(usize::MAX);
             let length = interfaces.first().map_or(wire, |interface| interface.captured(wire));
             let captured = packet.data.get(..length).unwrap_or(packet.data);

@@ -1,11 +1,11 @@
-//! Files of all formats, whole and damaged.
+//! Tests of reading intact and damaged files of both formats.
 
 use std::io::Cursor;
 
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
 
-/// Bytes of numbers, in one order or the other.
+/// Encoder of files in one byte order.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -69,7 +69,7 @@ fn read(file: Vec<u8>) -> (Vec<Packet>, Option<CaptureError>) {
     let mut packets = Vec::new();
     let error = loop {
         match capture.next_packet() {
-            // When packets were captured is a test of its own.
+            // Other tests check the times.
             Ok(Some(packet)) => packets.push(Packet { nanoseconds: None, ..packet }),
             Ok(None) => break None,
             Err(error) => break Some(error),
@@ -120,7 +120,7 @@ fn times_are_in_the_unit_of_the_file() {
             (vec![], Some((3 * (1 << 32) + 8) * 1000)),
             ([option(9, &[9]), end.clone()].concat(), Some(3 * (1 << 32) + 8)),
             ([option(9, &[0x80 | 32]), end.clone()].concat(), Some(3_000_000_001)),
-            // A unit that is finer than any clock.
+            // A unit finer than a nanosecond.
             ([option(9, &[19]), end.clone()].concat(), Some(1)),
             ([option(9, &[0x80 | 99]), end.clone()].concat(), Some(0)),
             ([option(9, &[99]), end.clone()].concat(), None),
@@ -141,7 +141,7 @@ fn times_are_in_the_unit_of_the_file() {
 
 #[test]
 fn check_sequences_are_taken_off() {
-    // Two words of 16 bits, and the bit that says so.
+    // A check sequence of two 16-bit words, and the flag that its length is given.
     let network = (2 << 28) | (1 << 26) | 1;
     let order = ORDERS[0];
     let file = order.pcap(0xa1b2_c3d4, network, &[(b"frame+fcs.", 10), (b"frame", 10)]);
@@ -154,7 +154,7 @@ fn check_sequences_are_taken_off() {
 #[test]
 fn pcapng_files_have_sections_interfaces_and_kinds_of_packets() {
     let mut whole = Vec::new();
-    // A section of each order, behind each other.
+    // One section of each byte order.
     for order in ORDERS {
         whole.extend([order.section(), order.interface(1, &[])].concat());
         whole.extend(order.block(0x0bad_cafe, b"of an unknown kind"));
@@ -261,7 +261,7 @@ proptest! {
         read(damaged);
     }
 
-    /// What is in front of the place where a file is cut off is as in the whole file.
+    /// Packets in front of the point where a file is cut off are intact.
     #[test]
     fn cut_off_files_give_what_they_have(
         packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),

@@ -1,18 +1,19 @@
-//! What a program makes of packets, and how that is taken back.
+//! Detection of a program's changes of packets, and of the steps that undo them.
 
 use slowpath_kernel::timing::{Attachments, Feed, Flows, TimingError, Undo};
 use slowpath_kernel::{Kernel, Loaded};
 
 use crate::error::IngressError;
 
-/// Packets that are looked at alone.
+/// Number of packets that are inspected one by one.
 const PACKETS: usize = 64;
 
-/// What may have to be done behind each run: where packets get longer or shorter, at the start or at
-/// the end, which is not told; trying shows which.
+/// Returns candidates for the steps that undo a run's changes of the packet. The kernel does not
+/// report whether a packet grew or shrank at its start or at its end, so there can be a candidate
+/// for each. The caller has to try them.
 ///
 /// # Errors
-/// If some packets get longer by more than others, or the kernel does not run them.
+/// If packets grow by different lengths, or the kernel does not run them.
 pub fn candidates(
     kernel: &Kernel,
     attachments: &Attachments,
@@ -44,12 +45,12 @@ pub fn candidates(
     Ok(found)
 }
 
-/// Whether behind many runs in one call the packet is what it is behind one.
+/// Returns true if the last of many runs in one call leaves the same packet as a single run.
 ///
 /// # Errors
-/// If the kernel does not run them.
+/// If the kernel does not run the packets.
 pub fn is_put_back(feed: &Feed) -> Result<bool, TimingError> {
-    // More runs than there is room to move into.
+    // The last number exceeds the room in which a packet could drift.
     for runs in [2, 17, 1024] {
         let start = feed.generator()?;
         feed.run(runs - 1)?;
@@ -66,12 +67,12 @@ pub fn is_put_back(feed: &Feed) -> Result<bool, TimingError> {
     Ok(true)
 }
 
-/// What changes, if packets get longer at one end.
+/// Changes of packets, under the hypothesis that packets grow at one end.
 struct Change {
     at_start: bool,
     growth: i64,
     metadata: u32,
-    /// Whether a byte of the packet as it was is another one afterwards, or gone.
+    /// For each byte of the original packet, true if a run changed or removed it.
     changed: Vec<bool>,
 }
 
@@ -93,7 +94,7 @@ impl Change {
         let (head, tail) = if self.at_start { (-growth, 0) } else { (0, growth) };
         let mut stretches: Vec<(u32, Vec<u8>)> = Vec::new();
         for (at, (&byte, _)) in packet.iter().zip(&self.changed).enumerate().filter(
-            // What is drawn anew needs not be put back.
+            // The feed overwrites these bytes before each run anyway.
             |&(at, (_, &changed))| changed && !flows.writes(at),
         ) {
             match stretches.last_mut() {

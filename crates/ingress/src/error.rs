@@ -1,48 +1,49 @@
-//! Why a program gets no packets.
+//! Errors of giving packets to a program.
 
 use slowpath_kernel::LoadError;
 use slowpath_kernel::timing::TimingError;
 use thiserror::Error;
 
-/// Why a program gets no packets.
+/// A failure to set up a program with traffic.
 #[derive(Debug, Error)]
 pub enum IngressError {
-    /// The kernel does not take the program.
+    /// The kernel does not load the program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It does not run it.
+    /// The kernel does not run the program.
     #[error(transparent)]
     Run(#[from] TimingError),
-    /// Traffic that makes no sense.
+    /// A parameter of the traffic is out of range.
     #[error("{what}: {value} is not between {least} and {most}")]
     Traffic {
-        /// Which number.
+        /// Name of the parameter.
         what: &'static str,
-        /// What it is.
+        /// Given value.
         value: u64,
-        /// Its least value.
+        /// Minimum.
         least: u64,
-        /// Its greatest value.
+        /// Maximum.
         most: u64,
     },
-    /// The packet cannot be put back in the same way behind each run.
+    /// Packets of different flows grow by different lengths, so the same steps cannot restore all
+    /// of them.
     #[error(
         "it makes packets of one flow longer by {one} bytes and those of another by {other}: one \
          buffer for all of them cannot be put back between runs"
     )]
     Growth {
-        /// By how much the first packet grew.
+        /// Growth of the first packet in bytes.
         one: i64,
-        /// And another one.
+        /// Growth of another packet in bytes.
         other: i64,
     },
-    /// The packet is something else after it was put back.
+    /// Repeated runs leave different packets, although the packet is restored between them.
     #[error(
         "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
          packets before it): one buffer for all packets cannot be put back between runs"
     )]
     Unsteady,
-    /// Somebody asked to end.
+    /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
 }

@@ -1,13 +1,13 @@
-//! An XDP program as a network function that runs beside competitors: the running kernel gives it
-//! packets of many flows, one after the other, as fast as it takes them.
+//! An XDP program as a network function that runs beside competitors. The running kernel gives it
+//! packets of many flows, at the highest rate that it can process.
 //!
-//! [`Program`] is work of a thread, as `slowpath_neighbours` has it. A turn is a test run with many
-//! repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`), in which a program in
-//! front puts the packet back and draws another flow (`slowpath_kernel::timing::Feed`). What has to
-//! be put back is found out once (`change`), by a few packets that the program gets alone.
+//! [`Program`] implements the work of a thread in `slowpath_neighbours`. Each turn is a test run
+//! with many repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`). A program
+//! in front restores the packet and draws another flow (`slowpath_kernel::timing::Feed`). The steps
+//! of the restoration are determined once (`change`), from a few single packets.
 //!
-//! Maps are as the object has them, and fill as packets come. Nobody reads ring buffers; what is
-//! redirected goes nowhere.
+//! Maps start with the content in the object, and fill up with the traffic. Ring buffers have no
+//! reader, and redirected packets are not delivered.
 
 mod change;
 mod error;

@@ -1,4 +1,4 @@
-//! The packet that flows are written into.
+//! The traffic of a program, and the packet that flows are written into.
 
 use std::net::Ipv4Addr;
 
@@ -7,37 +7,38 @@ use slowpath_kernel::timing::Flows;
 
 use crate::error::IngressError;
 
-/// Most flows: the generator's maps then take some gigabytes.
+/// Maximum number of flows; maps with an element for each then take some gigabytes.
 const MOST_FLOWS: u64 = 1 << 24;
-/// Smallest and largest packet: what test runs have room for, in one page.
+/// Minimum and maximum size of a packet in bytes; test runs have room for one page.
 const SIZES: (u64, u64) = (64, 3500);
 const DESTINATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DESTINATION_PORT: u16 = 53;
 
-/// Traffic that a program gets: UDP over IPv4 without options, of flows that are drawn evenly.
+/// Traffic for a program: UDP over IPv4 without options. Flows are drawn from a uniform
+/// distribution.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSpec {
-    /// How many flows.
+    /// Number of flows.
     pub flows: u64,
-    /// Bytes of each packet, Ethernet header included.
+    /// Size of each packet in bytes, including the Ethernet header.
     pub packet_bytes: u64,
-    /// Where all packets go to; without, that differs by flow.
+    /// Destination address of all packets; if absent, it differs by flow.
     #[serde(default)]
     pub destination: Option<Ipv4Addr>,
-    /// The port they go to; without, that differs by flow.
+    /// Destination port of all packets; if absent, it differs by flow.
     #[serde(default)]
     pub destination_port: Option<u16>,
-    /// What addresses and ports depend on.
+    /// Seed of addresses and ports.
     #[serde(default)]
     pub seed: u32,
 }
 
 impl TrafficSpec {
-    /// The flows.
+    /// Returns the flows.
     ///
     /// # Errors
-    /// If their number makes no sense.
+    /// If the number of flows is out of range.
     pub fn flows(&self) -> Result<Flows, IngressError> {
         let count = within("flows", self.flows, 1, MOST_FLOWS)?;
         Ok(Flows {
@@ -48,10 +49,10 @@ impl TrafficSpec {
         })
     }
 
-    /// The packet, whose flow is none of them yet.
+    /// Returns the packet, with placeholders in the fields of a flow.
     ///
     /// # Errors
-    /// If its size makes no sense.
+    /// If the size is out of range.
     pub fn packet(&self) -> Result<Vec<u8>, IngressError> {
         let size = within("packet size in bytes", self.packet_bytes, SIZES.0, SIZES.1)?;
         let mut packet = vec![0; size as usize];

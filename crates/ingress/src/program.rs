@@ -1,4 +1,4 @@
-//! A program as work of a thread.
+//! A loaded program with traffic, as the work of a thread.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
@@ -9,14 +9,15 @@ use crate::change::{candidates, is_put_back};
 use crate::error::IngressError;
 use crate::packet::TrafficSpec;
 
-/// Packets in a turn: a call takes microseconds besides, and a turn some tenths of a millisecond.
+/// Packets in a turn. A call has an overhead of microseconds, and a turn takes some tenths of a
+/// millisecond.
 const BURST: u32 = 2048;
-/// Packets of each flow before anything is measured, on average: of 1,000 flows 2 then did not come.
+/// Average number of warm-up packets of each flow. With 1,000 flows, about 2 then get no packet.
 const WARM: u64 = 6;
-/// Most packets before that.
+/// Maximum number of warm-up packets.
 const MOST_WARM: u64 = 20_000_000;
 
-/// An XDP program in the running kernel, and packets for it.
+/// An XDP program in the running kernel, with traffic.
 #[derive(Debug)]
 pub struct Program {
     program: Loaded,
@@ -24,17 +25,17 @@ pub struct Program {
     served: Served,
     bytes: u64,
     failure: Option<String>,
-    // Programs that are attached nowhere take milliseconds more to call.
+    // Test runs of unattached programs take milliseconds longer.
     _attached: Attached,
 }
 
 impl Program {
-    /// Loads a program of an object, finds out how its packets are put back, and gives it packets of
-    /// all flows, so that its maps are filled.
+    /// Loads a program of an object, determines how to restore its packets, and gives it packets of
+    /// all flows to fill its maps.
     ///
     /// # Errors
-    /// If the kernel does not take it, traffic makes no sense, packets cannot be put back, or `go_on`
-    /// says no.
+    /// If the kernel does not load the program, a parameter of the traffic is out of range, packets
+    /// cannot be restored, or `go_on` returns false.
     pub fn new(
         kernel: &Kernel,
         (object, program): (&Object, usize),
@@ -68,7 +69,7 @@ impl Program {
         Err(IngressError::Unsteady)
     }
 
-    /// The program, and its maps.
+    /// Returns the program, with its maps.
     pub fn loaded(&self) -> &Loaded {
         &self.program
     }

@@ -1,4 +1,4 @@
-//! XDP programs that get packets of many flows, in the running kernel.
+//! Tests of XDP programs with traffic of many flows, in the running kernel.
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn all_flows_come_and_are_counted() {
         (elements.len(), elements.iter().map(|(_, values)| count(&values[0])).sum())
     };
     let (flows, before) = counted(&counts);
-    // Those with a wrong checksum would not be there.
+    // The program drops packets with a wrong checksum.
     assert_eq!(flows, 300);
     for _ in 0..5 {
         counts.turn();
@@ -114,7 +114,7 @@ fn programs_run_beside_competitors() {
         vec![Box::new(program(&kernel, "counts", &TRAFFIC).expect("is run"))]
     };
     let mix = match Mix::new(&spec(0), given()) {
-        // One CPU is all that there is.
+        // The machine has only one CPU.
         Err(NeighbourError::Shared { .. }) if one == other => return,
         mix => mix.expect("fits"),
     };
@@ -122,6 +122,6 @@ fn programs_run_beside_competitors() {
     let block = mix.block(true, time, time, &|| true).expect("runs");
     assert_eq!(block.subjects.len(), 1);
     assert!(block.subjects[0].served[0].items > 0 && block.competitors[0].served[0].items > 0);
-    // Each can be in one place.
+    // Each work can have only one thread.
     assert!(matches!(Mix::new(&spec(1), given()), Err(NeighbourError::Unfit(_))));
 }

@@ -65,7 +65,7 @@ pub enum LoadError {
     NotCounted {
         /// Name of the program.
         program: String,
-        /// The obstacle.
+        /// The reason, in a few words.
         why: &'static str,
     },
     /// The program cannot be made to exit early at a requested instruction.
@@ -73,7 +73,7 @@ pub enum LoadError {
     NotCut {
         /// Name of the program.
         program: String,
-        /// The obstacle.
+        /// The reason, in a few words.
         why: &'static str,
     },
     /// Results of the program's calls cannot be replaced.
@@ -81,7 +81,7 @@ pub enum LoadError {
     NotAnswered {
         /// Name of the program.
         program: String,
-        /// The obstacle.
+        /// The reason, in a few words.
         why: &'static str,
     },
     /// The program's exits cannot be replaced by code that records its action.
@@ -89,7 +89,7 @@ pub enum LoadError {
     NotRecorded {
         /// Name of the program.
         program: String,
-        /// The obstacle.
+        /// The reason, in a few words.
         why: &'static str,
     },
     /// The kernel rejects the program before verification.

@@ -1,5 +1,5 @@
-//! BPF programs in the running Linux kernel: loads the programs of an object and runs packets
-//! through them.
+//! Loads the BPF programs of an object into the running Linux kernel, and runs packets through
+//! them.
 //!
 //! [`Kernel::available`] checks that this machine can do so. [`Kernel::load`] creates a program's
 //! maps and loads the program, [`Loaded::run`] runs a packet, and [`Loaded::map`] gives access to a

@@ -67,7 +67,7 @@ impl Assembly {
         self.insns.push(Insn::Atomic { op, width: Width::W64, base, offset, src });
     }
 
-    /// Calls a helper by its number.
+    /// Calls the helper with this number.
     pub fn call(&mut self, helper: i32) {
         self.insns.push(Insn::Call(Call::Helper(helper)));
     }

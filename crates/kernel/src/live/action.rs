@@ -12,7 +12,7 @@ pub enum Action {
     Pass,
     /// `XDP_TX`
     Tx,
-    /// `XDP_REDIRECT`, through a map of devices.
+    /// `XDP_REDIRECT`, through a devmap.
     Redirect,
 }
 

@@ -13,7 +13,7 @@ const PAGES: usize = 16;
 /// the mapping is read-only (`perf_output_begin` of the kernel's `kernel/events/ring_buffer.c`).
 #[derive(Debug)]
 pub struct Listener {
-    // Unmapped before the event is closed.
+    // Declared first: the memory is unmapped before the event is closed.
     _memory: Shared,
     event: OwnedFd,
 }

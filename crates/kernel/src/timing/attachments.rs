@@ -19,7 +19,8 @@ pub struct Attachments {
 #[derive(Debug)]
 struct Attachment {
     link: Link,
-    // A device has room for one program, and each namespace has a loopback device.
+    // A device takes only one program, so each program gets a namespace with its own loopback
+    // device.
     _namespace: Namespace,
 }
 

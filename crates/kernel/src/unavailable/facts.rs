@@ -8,7 +8,7 @@ use std::path::Path;
 /// speculation into programs.
 pub const ADDED: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
 
-/// A capability, by its bit in the masks of proc_pid_status(5).
+/// A capability. Its discriminant is its bit in the masks of proc_pid_status(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// `CAP_NET_ADMIN`.

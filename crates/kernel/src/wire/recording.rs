@@ -107,7 +107,7 @@ pub struct Exits<'a> {
 /// Replaces each exit of a program by code that records the result or calls the next program.
 ///
 /// # Errors
-/// The obstacle, in a few words.
+/// The reason why exits cannot be replaced, in a few words.
 pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'static str> {
     let insns = &program.insns;
     let functions = program.subprograms.iter().map(|function| function.first);
