@@ -122,6 +122,6 @@ fn programs_run_beside_competitors() {
     let block = mix.block(true, time, time, &|| true).expect("runs");
     assert_eq!(block.subjects.len(), 1);
     assert!(block.subjects[0].served[0].items > 0 && block.competitors[0].served[0].items > 0);
-    // Each work can have only one thread.
+    // There is no work 1: `given` returns only work 0.
     assert!(matches!(Mix::new(&spec(1), given()), Err(NeighbourError::Unfit(_))));
 }

@@ -1,4 +1,5 @@
-//! What is said where privileges are missing: this test, run again without them.
+//! Tests of messages about missing privileges. They run a test of this binary again without the
+//! privileges.
 
 use std::env::current_exe;
 use std::process::Command;
@@ -6,10 +7,10 @@ use std::process::Command;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 
-/// Stands before the answer in what is said by the test below.
+/// Prefix of the answer in the output of the test below.
 const MARK: &str = "available: ";
 
-/// Also what the other tests run without privileges.
+/// The other tests run this test without privileges.
 #[test]
 fn the_answer_is_one_line() {
     let answer = Kernel::available().map_or_else(|e| e.to_string(), |_| "yes".to_owned());
@@ -17,7 +18,7 @@ fn the_answer_is_one_line() {
     eprintln!("{MARK}{answer}");
 }
 
-/// The answer that a process gets which this command starts; none where the command does not work.
+/// Returns the answer in a process that the command starts; `None` if the command does not work.
 fn answer_under(command: &[&str]) -> Option<String> {
     if let Err(reason) = Kernel::available() {
         Oracle::Kernel.missing(reason);

@@ -1,6 +1,6 @@
-//! Random programs in C through clang. For each, packets do in the kernel what they do in the lifted
-//! program, none executes more than the bound, and every witness that packet and maps determine
-//! executes in the kernel exactly what it says.
+//! Tests of random programs in C, compiled by clang. For each program, packets have the same
+//! results in the kernel and in the lifted program, and no packet exceeds the bound. Every witness
+//! that packet and maps determine executes exactly the stated instructions in the kernel.
 
 use crate::support;
 
@@ -22,14 +22,14 @@ use support::sequences::known;
 use support::tally::{Class, Tally, setting};
 use support::twin::Twin;
 
-/// Programs, unless `SLOWPATH_C_PROGRAMS` says how many.
+/// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
 const PROGRAMS: u64 = 120;
-/// Packets for each, unless `SLOWPATH_C_PACKETS` says how many.
+/// Packets for each program, unless `SLOWPATH_C_PACKETS` sets the number.
 const PACKETS: u64 = 40;
-/// Packets that meet maps as the ones before left them.
+/// Packets in a row that run on the same maps, without a reset.
 const EPOCH: u64 = 20;
 
-/// A packet with fields that programs compare with.
+/// Returns a packet with values that programs compare with.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     if rng.random_bool(0.2) {
         return mutated(rng, &packets());
@@ -58,7 +58,8 @@ struct Setting<'a> {
     packets: u64,
 }
 
-/// Runs packets through both; the most instructions that one of them executed.
+/// Compares runs of packets in the kernel and in the interpreter. Returns the maximum number of
+/// executed instructions.
 fn packets_agree(
     setting: &Setting,
     object: &Object,
@@ -74,7 +75,7 @@ fn packets_agree(
         let mut twin = Twin::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
         twin.tells_its_path(8);
         if epoch % 2 == 1 {
-            // More elements than a map can hold are refused.
+            // Ignores errors: a map can be full.
             let _: Result<(), String> = fill(&mut twin, &mut rng, &seeds);
         }
         for _ in 0..EPOCH.min(setting.packets) {

@@ -1,8 +1,8 @@
-//! The programs of `examples/chain` in the kernel: what the firewall inserts is well-formed, the load
-//! balancer does with extension headers what RFC 8200 says, rewrites checksums rightly, and does the
-//! same whether its loops are unrolled or not.
+//! Tests of the programs of `examples/chain` in the kernel. The firewall inserts a well-formed
+//! header. The load balancer handles extension headers according to RFC 8200 and rewrites checksums
+//! correctly. Its results are the same with unrolled and with rolled loops.
 //!
-//! What is right is computed here anew: the CRC bit by bit, checksums over whole segments.
+//! Expected values are computed independently: the CRC bit by bit, checksums over whole segments.
 
 use crate::support;
 
@@ -28,11 +28,12 @@ const OPTIONS: u8 = 60;
 const CLIENT: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 const SERVICE: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
 const PORT: u16 = 443;
-/// The zone of the firewall's mark, and that of packets without one.
+/// Bit mask of accepted zones: the zone of the firewall's mark, and zone 0 of packets without a
+/// mark.
 const ZONES: u16 = 1 << 3 | 1;
 const PLACES: u8 = 16;
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
-/// Packets that both variants get.
+/// Number of random packets for both variants.
 const RANDOM: usize = 100_000;
 
 fn backend(place: u8) -> [u8; 16] {
@@ -41,7 +42,7 @@ fn backend(place: u8) -> [u8; 16] {
     address
 }
 
-/// One's complement sum of 16-bit words (RFC 1071).
+/// Computes the one's complement sum of 16-bit words (RFC 1071).
 fn sum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0));
     let mut sum: u64 = bytes.chunks(2).map(word).sum();
@@ -51,7 +52,7 @@ fn sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// CRC of ITU-T V.41, by its definition: the remainder of a division, bit by bit.
+/// Computes the CRC of ITU-T V.41 by its definition: the remainder of a division, bit by bit.
 fn crc(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0xffff, |crc, &byte| {
         (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| {
@@ -60,14 +61,15 @@ fn crc(bytes: &[u8]) -> u16 {
     })
 }
 
-/// The sum over a segment and its pseudo header, `0xffff` for a right one (RFC 8200, section 8.1).
+/// Computes the sum over a segment and its pseudo header; `0xffff` if the checksum is correct (RFC
+/// 8200, section 8.1).
 fn segment_sum(packet: &[u8], start: usize) -> u16 {
     let length = (packet.len() - start) as u32;
     let pseudo = [&packet[22..54], &length.to_be_bytes(), &[0, 0, 0, TCP]].concat();
     sum(&[&pseudo, &packet[start..]].concat())
 }
 
-/// A packet with these extension headers, the first one's number before them.
+/// Returns a packet with the given extension headers; `next` is the number of the first one.
 fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     let length = (extensions.len() + 20 + data.len()) as u16;
     let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0];
@@ -86,7 +88,7 @@ fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The option that the firewall inserts, in a zone.
+/// Returns the option that the firewall inserts, for a zone.
 fn mark(zone: u32) -> Vec<u8> {
     let mut mark = vec![0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 7, 0, 0, 0, 1];
     mark.extend(zone.to_be_bytes());
@@ -95,13 +97,15 @@ fn mark(zone: u32) -> Vec<u8> {
     [vec![0x1e, 24], mark].concat()
 }
 
-/// Destination options in front of TCP; together with two bytes, their length is a multiple of 8.
+/// Returns a destination options header in front of TCP. The header needs a length that is a
+/// multiple of 8, including its first two bytes.
 fn options(options: &[u8]) -> Vec<u8> {
     assert_eq!(options.len() % 8, 6, "{options:?}");
     [&[TCP, (options.len() / 8) as u8], options].concat()
 }
 
-/// A program of the folder, with the service's places filled if it has any.
+/// Loads a program of the folder, and fills its map `places` with the service's backends if it has
+/// one.
 fn program(kernel: &Kernel, file: &str, name: &str) -> Loaded {
     let object = object(&path("../../examples/chain").join(format!("{file}.bpf.o")));
     let loaded = load(kernel, &object, name);
@@ -109,7 +113,7 @@ fn program(kernel: &Kernel, file: &str, name: &str) -> Loaded {
     for place in 0..PLACES {
         let backend = backend(place);
         let old: Vec<u8> = SERVICE.iter().map(|byte| !byte).collect();
-        // The sum is the same in any order of bytes, but for that order itself.
+        // The sum works in either byte order; only its own bytes are swapped.
         let change = sum(&[&old[..], &backend].concat()).swap_bytes();
         let value = [&SERVICE[..], &backend, &MAC, &PORT.to_be_bytes(), &ZONES.to_ne_bytes()];
         let value = [value.concat(), change.to_ne_bytes().to_vec(), vec![0; 4]].concat();
@@ -123,7 +127,7 @@ fn run(program: &Loaded, packet: &[u8]) -> TestRun {
     program.run(packet, 1).expect("runs")
 }
 
-/// Holds a packet that was sent to a backend against the one that came.
+/// Compares a packet that was sent to a backend with the original packet.
 fn check_sent(before: &[u8], run: &TestRun, start: usize) {
     assert_eq!(run.return_value, TX);
     assert_eq!(run.packet.len(), before.len());
@@ -156,7 +160,7 @@ fn the_firewall_drops_all_but_tcp_directly_over_ipv6() {
         good[..73].to_vec(),
         packet(OPTIONS, &options(&mark(3)[..6]), b""),
     ]);
-    // No room for 32 bytes more in its length; the longest that has room passes.
+    // The length field has no room for 32 more bytes. The longest packet with room passes.
     let with_length = |length: u16| {
         let mut packet = good.clone();
         packet[18..20].copy_from_slice(&length.to_be_bytes());
@@ -205,7 +209,7 @@ fn what_the_firewall_lets_pass_goes_to_a_backend() {
         let runs = balancers.each_ref().map(|balancer| run(balancer, &marked));
         check_sent(&marked, &runs[0], BASE + 32);
         assert!(runs.iter().all(|run| run.packet == runs[0].packet));
-        // Another zone, service or port is not served.
+        // Packets with another zone, service or port are not sent to a backend.
         for (at, action) in [(BASE + 27, DROP), (53, PASS), (44, PASS), (BASE + 35, PASS)] {
             let mut other = marked.clone();
             other[at] ^= 1;
@@ -217,7 +221,8 @@ fn what_the_firewall_lets_pass_goes_to_a_backend() {
     Oracle::Kernel.compared(600, "packets that a load balancer sends to backends");
 }
 
-/// Extension headers before TCP, the first one's number, and what the load balancer does with them.
+/// Returns extension headers in front of TCP: name of the case, number of the first header,
+/// headers, and the load balancer's action.
 fn cases() -> Vec<(&'static str, u8, Vec<u8>, u32)> {
     let pad = [1, 4, 0, 0, 0, 0];
     let with = |at: usize, value: u8| {
@@ -344,7 +349,7 @@ fn extension_headers_are_handled_as_the_standard_says() {
     Oracle::Kernel.compared(2 * cases.len(), "packets with extension headers");
 }
 
-/// Options that are mostly valid.
+/// Returns random options, most of which are valid.
 fn random_options(rng: &mut StdRng) -> Vec<u8> {
     let mut options = Vec::new();
     for _ in 0..rng.random_range(0..7) {
@@ -366,7 +371,8 @@ fn random_options(rng: &mut StdRng) -> Vec<u8> {
     options
 }
 
-/// A packet with up to five extension headers, then perhaps with a few bytes changed or cut off.
+/// Returns a packet with up to five extension headers, sometimes with a few bytes changed or cut
+/// off.
 fn random_packet(rng: &mut StdRng) -> Vec<u8> {
     let kinds: Vec<u8> = (0..rng.random_range(0..5))
         .map(|at| {

@@ -1,6 +1,6 @@
-//! A chain of programs, in the concrete interpreter as the single program that it is analysed as, and
-//! in the kernel, which runs each program by itself on what the one before leaves: the same action and
-//! the same packet at the end.
+//! Tests of chains of programs. The concrete interpreter runs the chain as the single program that
+//! is analysed. The kernel runs each program separately on the packet that the previous one left.
+//! Both end with the same action and packet.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::{kernel, object, path};
 
 const PACKETS: usize = 2000;
-/// More blocks than any of the chains has.
+/// Limit on executed blocks, more than any of the chains has.
 const BLOCKS: usize = 10_000;
 /// Offsets of the packet's ends in the context.
 const DATA: u64 = 0;
@@ -22,7 +22,7 @@ const DATA_END: u64 = 4;
 const PASS: u32 = 2;
 const TX: u32 = 3;
 
-/// The programs of a chain as one; the second one runs behind this result of the first one.
+/// Joins two programs into one; the second runs after the given result of the first.
 fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     let [first, second] = objects;
     let parts = [Part { name: "first", object: first }, Part { name: "second", object: second }];
@@ -39,7 +39,7 @@ fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     lift(&joined.object, &program, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Bytes at the end of a run.
+/// Memory after a run.
 struct After<'a> {
     run: &'a Run,
     environment: &'a Environment,
@@ -57,7 +57,7 @@ impl After<'_> {
     }
 }
 
-/// What the interpreter says of a packet: the action, and the packet.
+/// Runs a packet in the interpreter. Returns the action and the resulting packet.
 fn interpreted(lifted: &Lifted, packet: &[u8]) -> (u32, Vec<u8>) {
     let mut environment = Environment::with_fill(&lifted.program, 0);
     let region = lifted.layout.packet;
@@ -70,7 +70,7 @@ fn interpreted(lifted: &Lifted, packet: &[u8]) -> (u32, Vec<u8>) {
     let after = After { run: &run, environment: &environment };
     let start = after.word(lifted.layout.context, DATA);
     let end = after.word(lifted.layout.context, DATA_END);
-    // Where the packet lay at the start is known of a run of the first instruction.
+    // The first instruction of a run sets the register with the packet's initial address.
     let base = lifted.program.regions[region.index()].base;
     let base = run.regs[base.index()];
     let bytes = u64::from(start)..u64::from(end);
@@ -78,7 +78,7 @@ fn interpreted(lifted: &Lifted, packet: &[u8]) -> (u32, Vec<u8>) {
     (after.word(lifted.layout.result, 0), bytes)
 }
 
-/// A packet that programs look at closely, of any length around those that they want.
+/// Returns a packet with values and lengths around those that the programs check.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let length = [14, 33, 34, 35, 99, 100, 101, 300][rng.random_range(0..8)];
     let mut packet: Vec<u8> = (0..length).map(|_| rng.random_range(0..4)).collect();

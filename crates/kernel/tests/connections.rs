@@ -1,11 +1,11 @@
-//! Kernel functions in the kernel and in the concrete interpreter: those for connections, as far as
-//! the running kernel has them.
+//! Tests of kernel functions for connections, in the kernel and in the concrete interpreter, if the
+//! running kernel has them.
 //!
-//! Test runs cannot reach the others. `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and `_rx_vlan_tag`
-//! are for programs that are bound to a device (`fixup_kfunc_call` of `kernel/bpf/verifier.c`, by way
-//! of `bpf_dev_bound_kfunc_check`), and `bpf_prog_test_run_xdp` of `net/bpf/test_run.c` refuses each
-//! of those with -EINVAL. `bpf_xdp_flow_lookup` is part of the module of flow tables
-//! (`nf_flow_table_bpf.c`), whose types the kernel's own do not tell.
+//! Test runs cannot reach other kernel functions. `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and
+//! `_rx_vlan_tag` are for programs that are bound to a device (`fixup_kfunc_call` of
+//! `kernel/bpf/verifier.c`, through `bpf_dev_bound_kfunc_check`). `bpf_prog_test_run_xdp` of
+//! `net/bpf/test_run.c` rejects such programs with -EINVAL. `bpf_xdp_flow_lookup` is part of the
+//! module of flow tables (`nf_flow_table_bpf.c`), whose types are not among the kernel's own.
 
 use crate::support;
 
@@ -20,7 +20,7 @@ use support::{kernel, object, path};
 /// Packets for each program.
 const PACKETS: usize = 600;
 
-/// Small words, so that connections and mistakes meet often.
+/// Returns a packet of small words, so that both connections and errors occur often.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| u64::from(rng.random::<u16>());
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
@@ -28,7 +28,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 const WORDS: Words = Words { packets: PACKETS, epoch: PACKETS / 4, packet, fill: |_, _| Ok(()) };
 
-/// Whether the kernel can be asked about connections.
+/// Returns true if the kernel has functions for connections.
 fn has_connections(kernel: &Kernel) -> bool {
     let object = object(&path("tests/objects/conntrack.bpf.o"));
     !matches!(kernel.load(&object, 0), Err(LoadError::NoKernelFunction { .. }))

@@ -1,7 +1,7 @@
-//! Calls on maps agree with those before: the programs of
-//! `crates/slowpath/tests/objects/consistent.bpf.c` in the running kernel. Slow ways that slowpath
-//! finds are taken with the maps that the witness asks for; those that it rules out never are,
-//! whatever maps hold.
+//! Tests that results of map calls are consistent with earlier calls, with the programs of
+//! `crates/slowpath/tests/objects/consistent.bpf.c` in the running kernel. If slowpath finds a slow
+//! path, the program takes it with the maps of the witness. If slowpath rules a slow path out, no
+//! map content leads to it.
 
 use crate::support;
 
@@ -19,12 +19,12 @@ use support::{kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 const DROP: u32 = 1;
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on a slow path.
 const SLOW: u64 = 120;
-/// Contents of maps for each program whose slow way nothing leads to.
+/// Random map contents for each program whose slow path is infeasible.
 const CONTENTS: u64 = 60;
-/// Loads of a program until its maps have the order that a witness asks for: every map has a seed of
-/// its own.
+/// Maximum number of loads of a program until its maps have the order of elements that a witness
+/// needs: every map has its own random seed.
 const LOADS: usize = 200;
 
 fn file() -> std::path::PathBuf {
@@ -56,7 +56,7 @@ fn analyse(program: usize) -> Value {
     }
 }
 
-/// Whether a witness's content leads to the slow way in some order of elements.
+/// Returns true if a witness's content leads to the slow path in some order of elements.
 fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     let object = object(&file());
     (0..LOADS).any(|_| {
@@ -66,7 +66,7 @@ fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     })
 }
 
-/// Fills all maps with keys that the programs look for, and some others.
+/// Fills all maps with keys that the programs look up, and some others.
 fn fill(loaded: &Loaded, maps: usize, rng: &mut StdRng) {
     for number in 0..maps {
         let Some(map) = loaded.map_at(number) else { continue };
@@ -87,7 +87,7 @@ fn fill(loaded: &Loaded, maps: usize, rng: &mut StdRng) {
                 }
                 _ => break,
             };
-            // Full maps refuse.
+            // Ignores errors: a map can be full.
             let values = vec![3; 8 * map.values_per_key()];
             let _ = map.update(&key, &values[..8]);
         }
@@ -116,7 +116,8 @@ fn slow_ways_are_those_of_the_kernel() {
             }
             compared += CONTENTS as usize;
         } else if result["guarantee"]["verdict"] == "exact" {
-            // Which element goes is up to lists that no witness shows.
+            // The kernel's LRU lists, which are not part of a witness, decide which element is
+            // evicted.
             let evicts = witness["unknowns"].to_string().contains("evicted since");
             if !evicts && !taken(&kernel, name, witness) {
                 faults.push(format!("{name}: not taken with {}", witness["maps"]));

@@ -1,5 +1,5 @@
-//! Map content that the lifter is told: the lifted program does with it what the kernel does with
-//! the same content in its maps.
+//! Tests of lifting with given map content: the lifted program has the same results as the kernel
+//! with the same content in its maps.
 
 use crate::support;
 
@@ -17,16 +17,17 @@ use support::random::{fill, mutated};
 use support::twin::Twin;
 use support::{kernel, object, packets, path};
 
-/// Packets for each content; every one meets the maps as they were filled.
+/// Packets for each content. Each packet runs on freshly filled maps.
 const PACKETS: usize = 60;
-/// Contents for each program.
+/// Random contents for each program.
 const CONTENTS: u64 = 4;
 
-/// Examples with maps of every type whose content can be told.
+/// Examples that together have maps of every type whose content can be given.
 const EXAMPLES: [&str; 6] =
     ["dns_cache", "firewall", "flow_monitor", "ipv6_lb", "quic_lb", "tunnel"];
 
-/// What was installed, as the lifter is told it: a later entry replaces one with the same key.
+/// Converts installed elements to map content for the lifter. A later entry replaces an earlier one
+/// with the same key.
 fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     let mut maps: BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>> = BTreeMap::new();
     for (map, entry) in installed {
@@ -39,14 +40,14 @@ fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     maps.into_iter().map(|(map, entries)| (map, content(entries))).collect()
 }
 
-/// Fills the maps of a program in some way and compares some packets.
+/// Fills the maps of a program with random content, and compares some packets.
 fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let seeds = packets();
     let mut rng = StdRng::seed_from_u64(seed);
     let mut filled = Twin::new(kernel, object, 0)?;
     fill(&mut filled, &mut rng, &seeds)?;
     let mut installed = filled.installed.clone();
-    // Prefixes that are the same up to their length are one entry in the kernel.
+    // The kernel treats keys that agree up to their prefix length as one entry.
     let trie = |name: &String| {
         let mut maps = object.maps.iter();
         maps.any(|map| map.name == *name && map.kind == MapKind::LPM_TRIE)

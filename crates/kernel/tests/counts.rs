@@ -1,5 +1,5 @@
-//! The kernel counts what it executes: programs that count return what they return without, and
-//! their count is that of the interpreter.
+//! Tests of counting instructions in the kernel: programs with counters return the same as without,
+//! and their count is equal to the interpreter's.
 
 use crate::support;
 
@@ -10,19 +10,20 @@ use support::pin::pin;
 use support::twin::Twin;
 use support::{examples, features, kernel, object, packets, path};
 
-/// Programs that are there to be refused, or to be run by others.
+/// Programs that exist to be rejected, or that only other tests run.
 const ELSEWHERE: [&str; 4] = ["kernel_function", "rejected", "on_devmap", "lifted_only"];
 
 fn compared_elsewhere(program: &str) -> bool {
     ELSEWHERE.contains(&program) || program.starts_with("refused_")
 }
 
-/// Runs packets through a program with counters, without, and in the interpreter; how many.
+/// Runs packets through a program with counters, without counters, and in the interpreter. Returns
+/// the number of packets.
 fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, String> {
     let lifted = Twin::lifted(kernel, object, number)?;
     let packets = packets();
     for (kind, packet) in &packets {
-        // Each with the maps as they are at the start.
+        // Each run starts with fresh maps.
         let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
         let (run, count) = counted.run(packet, &Context::default()).map_err(|e| e.to_string())?;
         let mut twin = Twin::of(kernel, object, number, lifted.clone())?;

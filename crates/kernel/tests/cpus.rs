@@ -1,5 +1,6 @@
-//! Other CPUs. Two of them run one program on one map at the same time: no run executes more than the
-//! bound for any number of CPUs. Bounds name the maps that other CPUs must not change.
+//! Tests of bounds with concurrent CPUs. Several CPUs run one program on one map at the same time,
+//! and no run executes more instructions than the bound for any number of CPUs. Guarantees name the
+//! maps that other CPUs must not change.
 
 use crate::support;
 
@@ -11,8 +12,8 @@ use support::clang::{Clang, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 
-/// A lock-free token bucket: a compare-and-swap that is tried again if it fails, up to `TRIES` times.
-/// How often it was tried is noted.
+/// A lock-free token bucket: a compare-and-swap that is retried up to `TRIES` times if it fails. A
+/// map counts runs by their number of tries.
 const TEXT: &str = r#"
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -49,7 +50,7 @@ char _license[] SEC("license") = "GPL";
 /// Runs on each CPU.
 const RUNS: u32 = 400_000;
 
-/// The instructions that a run executes at most, alone and among other CPUs.
+/// Maximum number of instructions of a run, alone and with other CPUs.
 struct Bounds {
     alone: u64,
     among_others: u64,
@@ -67,7 +68,7 @@ fn bounds(clang: &Clang, tries: u32) -> (Vec<u8>, Bounds) {
     (data, Bounds { alone, among_others })
 }
 
-/// The most tries of a run, of many on several CPUs.
+/// Returns the largest number of tries of a run, out of many runs on several CPUs.
 fn most_tries(kernel: &Kernel, object: &Object) -> u64 {
     let loaded = kernel.load(object, 0).unwrap_or_else(|e| panic!("{e}"));
     on_every_cpu(|_, _| loaded.run(&[0; 64], RUNS).map(drop).unwrap_or_else(|e| panic!("{e}")));
@@ -85,13 +86,13 @@ fn runs_on_several_cpus_stay_within_the_bound() {
     let (data, ours) = bounds(&clang, 12);
     let (_, shorter) = bounds(&clang, 11);
     let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
-    // A run that is alone tries once, and takes what the bound says.
+    // A run without concurrency tries once, and executes as many instructions as the bound.
     let counted = kernel.load_counted(&object, 0).unwrap_or_else(|e| panic!("{e}"));
     let run = counted.run(&[0; 64], &Context::default());
     let (_, alone) = run.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(alone, ours.alone);
     assert_eq!(shorter.alone, ours.alone);
-    // Each further try takes as much again.
+    // Each further try takes the same number of instructions.
     let again = ours.among_others - shorter.among_others;
     assert!(again > 20, "{again} instructions a try");
     let most = most_tries(&kernel, &object);
@@ -102,7 +103,7 @@ fn runs_on_several_cpus_stay_within_the_bound() {
     Oracle::Kernel.compared(1, "programs on several CPUs");
 }
 
-/// The beginning of programs that access maps and a global variable.
+/// Start of programs that access maps and a global variable.
 const HEAD: &str = r#"typedef unsigned int u32; typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define __uint(name, value) int (*name)[value]
@@ -131,7 +132,7 @@ static long count(void *map, void *key, void *value, u64 *n) { ++*n; return 0; }
 char _license[] SEC("license") = "GPL";
 SEC("xdp") int program(void *ctx) { u32 k = 0; u64 w = 1;"#;
 
-/// Programs that other CPUs make slower: the map, and the text behind [`HEAD`].
+/// Programs that other CPUs can make slower: the map, and the text after [`HEAD`].
 const SLOWER: &[(&str, &str)] = &[
     (
         "array",
@@ -165,7 +166,7 @@ const SLOWER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Further ones, in which helpers find what others did.
+/// More programs that other CPUs can make slower, through results of helpers.
 const SLOWER_CALLS: &[(&str, &str)] = &[
     (
         "queue, of what is there",
@@ -189,7 +190,7 @@ const SLOWER_CALLS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs to which other CPUs make no difference, with what they do.
+/// Programs that other CPUs cannot make slower: a description, and the text.
 const SAME: &[(&str, &str)] = &[
     (
         "one access",
@@ -246,7 +247,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// Walks through hash maps have no limit while others insert: the number for any CPUs says so.
+/// A walk through a hash map has no limit while other CPUs insert elements, so the bound for any
+/// number of CPUs depends on a condition.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };
@@ -263,7 +265,7 @@ fn walks_among_other_cpus_have_a_number_under_a_condition() {
     assert!(count("interleaved") > count("guarantee"), "{result}");
 }
 
-/// A helper reads its key again, behind a pointer into one of two maps.
+/// A helper reads its key again, through a pointer into one of two maps.
 #[test]
 fn keys_in_one_of_two_maps_may_change_meanwhile() {
     let Some(clang) = clang() else { return };

@@ -1,5 +1,5 @@
-//! What `bpf_check_mtu` says about the device that packets of test runs come from: with its MTU and
-//! the length of its header for what the interpreter lets open, nothing is open any more.
+//! Tests of `bpf_check_mtu` for the device of test runs. Given the device's MTU and the length of
+//! its header, the interpreter has no open values left.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ use support::{kernel, object, path};
 /// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).
 const HEADER: u64 = 14;
 
-/// A packet of this length with a difference and a length as arguments.
+/// Returns a packet of this length that contains the arguments `difference` and `given`.
 fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     let mut packet = vec![0; length as usize];
     packet[8..16].copy_from_slice(&difference.to_le_bytes());
@@ -20,7 +20,7 @@ fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     packet
 }
 
-/// Of what is open, what is called so is this.
+/// Replaces the open values with this name by `value`.
 fn tell(program: &mut Program, name: &str, value: u64) {
     let mut told = 0;
     for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {
@@ -33,7 +33,7 @@ fn tell(program: &mut Program, name: &str, value: u64) {
     assert!(told > 0, "nothing is called {name}");
 }
 
-/// The MTU that the kernel tells.
+/// Returns the MTU that the kernel reports.
 fn mtu(kernel: &Kernel, number: usize) -> Result<u64, String> {
     let object = object(&path("tests/objects/packet.bpf.o"));
     let loaded = kernel.load(&object, number).map_err(|e| e.to_string())?;
@@ -57,7 +57,7 @@ fn lengths_around_the_limit_are_told_apart() {
     let mut twin = Twin::of(&kernel, &object, number, lifted).expect("loads");
     let mut compared = 0;
     for (length, given) in [(64, 0), (200, 0), (64, 1), (64, 1500), (64, mtu), (64, mtu + 9)] {
-        // The packet's own length has the header in it, a given one has not.
+        // The packet's own length includes the header; a given length does not.
         let rest = match given {
             0 => mtu + HEADER - length,
             _ => mtu.wrapping_sub(given),

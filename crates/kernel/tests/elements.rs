@@ -1,6 +1,6 @@
-//! Where the kernel has the elements of hash maps, and how many: the programs of
-//! `crates/slowpath/tests/objects/elements.bpf.c`, whose way says so. What slowpath says about them
-//! is the test `maps.rs` over there.
+//! Tests of the kernel's memory for map elements, and of their number. The action of each program
+//! in `crates/slowpath/tests/objects/elements.bpf.c` shows the result. The test `maps.rs` of
+//! `crates/slowpath` checks slowpath's analysis of the same programs.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ const PACKET: [u8; 60] = [0; 60];
 const DROP: u32 = 1;
 const PASS: u32 = 2;
 
-/// A program with the map and the keys that it holds, from one to another, and where that leads.
+/// A case: program, map, ranges of keys that the map holds, and expected action.
 type Case = (&'static str, &'static str, &'static [(u32, u32)], u32);
 
 const CASES: [Case; 23] = [
@@ -60,7 +60,7 @@ fn elements_are_where_they_are() {
     }
 }
 
-/// A map never holds more than it says, and one that is full takes no more.
+/// A map never holds more than `max_entries` elements, and rejects further ones when full.
 #[test]
 fn full_maps_are_full() {
     let Some(kernel) = kernel() else { return };
@@ -77,7 +77,7 @@ fn full_maps_are_full() {
     map.update(&entries.to_le_bytes(), &[0; 8]).expect("there is room again");
 }
 
-/// A program with the entries of a trie, by length and address, and where that leads.
+/// A case: program, entries of the trie by prefix length and address, and expected action.
 type TrieCase = (&'static str, &'static [(u32, [u8; 4])], u32);
 
 #[test]
@@ -105,7 +105,7 @@ fn tries_find_covering_prefixes() {
     }
 }
 
-/// Queues are empty at first; a program that pushes can be run several times.
+/// Queues are empty at first. Each program runs on fresh maps.
 #[test]
 fn queues_are_full_and_empty_when_they_are() {
     let Some(kernel) = kernel() else { return };

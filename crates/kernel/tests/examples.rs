@@ -1,5 +1,5 @@
-//! Every example, read and linked by our object layer, passes the verifier of the running kernel
-//! and runs there.
+//! Tests that every example, parsed and linked by the object layer, passes the verifier of the
+//! running kernel and runs there.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use slowpath_bpf::ProgramKind;
 use slowpath_oracle::Oracle;
 use support::{kernel, object, packets, path};
 
-/// Largest action that XDP knows (`XDP_REDIRECT`).
+/// Largest valid XDP action (`XDP_REDIRECT`).
 const LAST_ACTION: u32 = 4;
 
 #[test]

@@ -1,4 +1,5 @@
-//! Packets of many flows for one program: which ones, and that each is as it should be.
+//! Tests of giving a program packets of many flows: the distribution of flows, and the content of
+//! each packet.
 
 use crate::support;
 
@@ -22,7 +23,7 @@ fn packet() -> Vec<u8> {
     packet
 }
 
-/// The ones' complement sum of the IPv4 header (RFC 791).
+/// Computes the ones' complement sum of the IPv4 header (RFC 791).
 fn sum(packet: &[u8]) -> u32 {
     let words = packet[14..34].chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));
     let all: u32 = words.sum();
@@ -58,7 +59,7 @@ fn flows_are_drawn_evenly_and_their_checksums_are_right() {
     assert_eq!(seen.len(), 40);
     let sources: BTreeSet<_> = seen.keys().map(|flow| flow[..4].to_vec()).collect();
     assert_eq!(sources.len(), 40);
-    // Each 100 times on average; 5 standard deviations.
+    // Each flow occurs 100 times on average; the range is 5 standard deviations.
     assert!(seen.values().all(|&count| (50..150).contains(&count)), "{seen:?}");
 }
 
@@ -84,7 +85,7 @@ fn packets_are_put_back_between_runs_of_a_call() {
         let program = calls(&kernel, helper, by);
         let feed = Feed::new(&kernel, false, &packet(), &undo, &ALL).expect("loads");
         feed.select(&program).expect("is called");
-        // More runs than there is room in front of the packet.
+        // Without restoration, the room in front of the packet would not suffice for these runs.
         let last = feed.run(1000).expect("runs");
         let next = feed.generator().expect("is known");
         feed.seek(0).expect("is set");
@@ -93,7 +94,7 @@ fn packets_are_put_back_between_runs_of_a_call() {
             one = feed.run(1).expect("runs");
         }
         assert_eq!((one.packet, feed.generator().expect("is known")), (last.packet, next));
-        // Without that, there is an end to it, and it is said.
+        // Without restoration, the feed reports an error or the packet has another length.
         let feed = Feed::new(&kernel, false, &packet(), &Undo::default(), &ALL).expect("loads");
         feed.select(&program).expect("is called");
         let grown = feed.run(1000);

@@ -1,5 +1,5 @@
-//! Whether repetitions of a test run take the same way, as the sum over their blocks tells: nothing is
-//! set back between them.
+//! Tests of fingerprints: the sum over executed blocks shows whether the repetitions of a test run
+//! take the same path, as the kernel restores nothing between them.
 
 use crate::support;
 
@@ -31,7 +31,8 @@ fn add(dst: u8, imm: i32) -> Insn {
     Insn::Alu { width: W64, op: AluOp::Add, dst: isa::reg(dst), src: Source::Imm(imm) }
 }
 
-/// Moves the start of the packet to the front, and drops it where there is no room.
+/// Returns a program that prepends 20 bytes to the packet, and drops the packet if there is no
+/// room.
 fn growing() -> Vec<Insn> {
     vec![
         set(2, -20),
@@ -44,7 +45,7 @@ fn growing() -> Vec<Insn> {
     ]
 }
 
-/// Counts the byte at 22 down, and drops the packet when it is 1.
+/// Returns a program that counts down the byte at offset 22, and drops the packet when it is 1.
 fn ageing() -> Vec<Insn> {
     let copy = |dst, src| Insn::Alu {
         width: W64,
@@ -69,7 +70,7 @@ fn ageing() -> Vec<Insn> {
     ]
 }
 
-/// What the blocks of so many repetitions come to, with maps as they are at the start.
+/// Runs a packet `repeat` times on fresh maps, and returns the sums over the executed blocks.
 fn tally(kernel: &Kernel, object: &Object, packet: &[u8], repeat: u32) -> Tally {
     let counted = kernel.load_fingerprinted(object, 0, &[]).unwrap_or_else(|e| panic!("{e}"));
     run(&counted, packet, repeat)
@@ -90,11 +91,11 @@ fn a_start_that_cannot_move_any_further_is_noticed() {
         let all = tally(&kernel, &object, &[0; 60], repeat);
         assert!(all.is_multiple_of(&first, repeat), "{repeat}: {all:?}");
     }
-    // The head room is less than 220 bytes.
+    // The headroom is less than 220 bytes.
     for repeat in [11, 1000] {
         let all = tally(&kernel, &object, &[0; 60], repeat);
         assert!(!all.is_multiple_of(&first, repeat), "{repeat}: {all:?}");
-        // Of instructions there are as many on both ways.
+        // Both paths have the same number of instructions.
         assert_eq!(all.instructions, 5 * u64::from(repeat));
     }
     Oracle::Kernel.compared(5, "fingerprints");
@@ -126,7 +127,7 @@ fn an_insertion_that_becomes_a_hit_is_noticed() {
     assert_ne!(first, second);
     assert!(run(&counted, packet, 20).is_multiple_of(&second, 20));
     assert!(!tally(&kernel, &object, packet, 20).is_multiple_of(&first, 20));
-    // Counting alone comes to the same.
+    // Counting without fingerprints gives the same number.
     let plain = kernel.load_counted(&object, 0).unwrap_or_else(|e| panic!("{e}"));
     let (_, count) = plain.run(packet, &Context::default()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(count, first.instructions);

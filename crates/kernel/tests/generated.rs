@@ -1,5 +1,5 @@
-//! Random programs: the kernel's verifier accepts every one, and random packets do the same in the
-//! kernel and in the lifted program in the concrete interpreter.
+//! Tests of random programs. The kernel's verifier accepts every program, and random packets have
+//! the same results in the kernel and in the concrete interpreter with the lifted program.
 
 use crate::support;
 
@@ -19,18 +19,18 @@ use support::random::{fill, mutated};
 use support::twin::Twin;
 use support::{kernel, packets};
 
-/// Programs in all.
+/// Number of programs.
 const PROGRAMS: u64 = 600;
-/// Packets for each.
+/// Packets for each program.
 const PACKETS: usize = 40;
-/// About so many statements on the outermost level of a program.
+/// Approximate number of statements on the outermost level of a program.
 const SIZE: usize = 10;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the programs were like.
+/// Statistics of the programs.
 #[derive(Default)]
 struct Tally {
     programs: usize,
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// A packet of words that programs compare with, in either byte order, and of others.
+/// Returns a packet of words that programs compare with, in either byte order, and of random words.
 fn edges(rng: &mut StdRng) -> Vec<u8> {
     const EDGES: [u32; 16] = [
         0,
@@ -106,7 +106,7 @@ fn edges(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// The end of the verifier's log, if it refuses the program.
+/// Returns the end of the verifier's log if it rejects the program.
 fn log(kernel: &Kernel, object: &Object) -> String {
     match kernel.load(object, 0) {
         Err(LoadError::Rejected { log, .. }) => log,
@@ -114,7 +114,7 @@ fn log(kernel: &Kernel, object: &Object) -> String {
     }
 }
 
-/// Runs packets through a program, in both.
+/// Compares runs of packets in the kernel and in the interpreter.
 fn agree(kernel: &Kernel, program: &Generated, seed: u64, tally: &mut Tally) -> Result<(), String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string())?;
     let lifted = Twin::lifted(kernel, &object, 0)?;
@@ -159,7 +159,7 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     Oracle::Kernel.compared(tally.packets, "packets through random programs");
 }
 
-/// What the verifier says against a program.
+/// Returns the verifier's objection to a program.
 fn refusal(kernel: &Kernel, program: &Generated) -> Option<String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string());
     match object.map(|object| kernel.load(&object, 0)) {
@@ -192,7 +192,7 @@ fn the_kernel_accepts_what_programs_shrink_to() {
     let mut runner = TestRunner::deterministic();
     for number in 0..12 {
         let mut tree = strategy.new_tree(&mut runner).expect("nothing is filtered");
-        // Every third step is undone, as if the smaller program did not fail.
+        // Undo every third step, as shrinking does when the smaller program does not fail.
         for step in 0..40 {
             let on = if step % 3 == number % 3 { tree.complicate() } else { tree.simplify() };
             let fault = refusal(&kernel, &tree.current());
@@ -204,7 +204,8 @@ fn the_kernel_accepts_what_programs_shrink_to() {
     }
 }
 
-/// What the driver demands of an instruction's operands: registers, and how many bits they may have.
+/// Returns the demands of the NFP driver on an instruction's operands: registers, and their maximum
+/// number of bits.
 fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     match *insn {
         Insn::Alu { op: AluOp::Mul, dst, src: Source::Reg(src), .. } => vec![(dst, 32), (src, 32)],
@@ -219,8 +220,8 @@ fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     }
 }
 
-/// A function that jumps to an access which the verifier refuses wherever a demand is not met.
-/// The register that is looked at is on the stack meanwhile, where nothing else is.
+/// Adds checks to a function: they jump to an access that the verifier rejects if a demand is not
+/// met. The stack slot `place` holds the checked register meanwhile; the function must not use it.
 fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     let (size, base, offset) = (Size::DW, Register::FRAME, place);
     let width = Width::W64;
@@ -256,7 +257,7 @@ fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     code
 }
 
-/// The jump at a slot leads to another.
+/// Sets the target of the jump at a slot.
 fn lead(code: &mut [Insn], at: usize, to: usize) {
     let distance = to as i32 - at as i32 - 1;
     match &mut code[at] {
@@ -269,7 +270,7 @@ fn lead(code: &mut [Insn], at: usize, to: usize) {
 #[test]
 fn the_verifier_knows_what_the_driver_demands() {
     let Some(kernel) = kernel() else { return };
-    // Demands can fail: the verifier knows nothing of a product.
+    // A demand can fail: the verifier does not know the range of a product.
     let number = Insn::Swap { kind: SwapKind::Be, size: Size::DW, dst: Register::R0 };
     let (dst, src) = (Register::R0, Source::Reg(Register::R0));
     let set = Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(1) };
@@ -279,7 +280,7 @@ fn the_verifier_knows_what_the_driver_demands() {
     let right = demanding(&[set, product, Insn::Exit], -8);
     kernel.load(&object_of(&[&right]), 0).unwrap_or_else(|e| panic!("{e}"));
 
-    // Neither maps nor calls: addresses and functions would have to be moved too.
+    // No maps and no calls, because `demanding` does not relocate addresses and functions.
     let features = Features { maps: false, calls: false, max_slots: 80, ..Features::default() };
     let place = -8 - features.stack_depth as i16;
     let programs = Programs::new(features, SIZE);

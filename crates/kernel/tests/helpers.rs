@@ -1,5 +1,5 @@
-//! Every helper and every type of map in the kernel and in the concrete interpreter, on arguments
-//! around every limit. What the interpreter lets open has to allow what the kernel does.
+//! Tests of every helper and every type of map, on arguments around every limit. The concrete
+//! interpreter leaves some results open; its choices must include the kernel's result.
 
 use crate::support;
 
@@ -21,16 +21,16 @@ use support::{kernel, object, path};
 
 /// Packets for each program.
 const PACKETS: usize = 400;
-/// Packets after which maps start anew.
+/// Number of packets after which maps are reset.
 const EPOCH: usize = 100;
 
 fn helpers() -> Object {
     object(&path("tests/objects/helpers.bpf.o"))
 }
 
-/// 64 bytes of arguments and a rest.
+/// Returns a packet of 64 bytes of arguments and random data.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
-    /// Where helpers change their minds, for packets of 60 to 200 bytes.
+    /// Arguments around the limits of helpers, for packets of 60 to 200 bytes.
     const NEAR: [i64; 24] = [
         -257, -256, -255, -217, -216, -215, -64, -60, -46, -14, -4, 4, 14, 46, 60, 64, 127, 128,
         252, 256, 3000, 3320, 3456, 4096,
@@ -101,7 +101,7 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
 fn kernel_and_interpreter_agree_on_every_helper() {
     let Some(kernel) = kernel() else { return };
     let object = helpers();
-    // Programs take very different time: whoever is free takes the next.
+    // Durations differ widely, so an idle thread takes the next program.
     let next = AtomicUsize::new(0);
     let work = |_, _| {
         let mut faults = Vec::new();
@@ -121,7 +121,7 @@ fn kernel_and_interpreter_agree_on_every_helper() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The rows of a table of the support matrix: the first column and the second.
+/// Returns the first and second column of a table in the support matrix.
 fn rows(matrix: &str, header: &str) -> Vec<(String, String)> {
     let table = matrix.split("\n\n").find(|table| table.starts_with(header)).unwrap_or("");
     let cells = |line: &str| {

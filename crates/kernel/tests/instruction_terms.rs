@@ -1,7 +1,7 @@
-//! Every instruction in the symbolic executor against formulas written down from RFC 9669, for all
-//! operands: Z3 decides that term and formula are the same.
+//! Tests of the symbolic executor: the term of every instruction is equal to a formula written down
+//! from RFC 9669. Z3 proves the equality for all operands.
 //!
-//! Terms are translated to Z3 here, not by the product's solver.
+//! This test translates the terms to Z3 itself, independently of the product's solver.
 
 use crate::support;
 
@@ -17,7 +17,7 @@ use support::{assemble, isa};
 use z3::ast::{BV, Bool};
 use z3::{Params, SatResult, Solver};
 
-/// Registers and the stack's cell: `r3`, `r4`, `r0`, the cell.
+/// Values of `r3`, `r4`, `r0` and the cell on the stack.
 type Values = [BV; 4];
 
 fn number(value: u64, bits: u32) -> BV {
@@ -39,7 +39,7 @@ fn sign_extended(value: &BV, bits: u32) -> BV {
     value.sign_ext(bits - value.get_size())
 }
 
-/// The bytes of `value` in the opposite order.
+/// Reverses the bytes of `value`.
 fn swapped(value: &BV) -> BV {
     let byte = |n: u32| value.extract(8 * n + 7, 8 * n);
     (1..value.get_size() / 8).fold(byte(0), |high, n| high.concat(byte(n)))
@@ -49,7 +49,7 @@ fn operand(src: Source, b: &BV, bits: u32) -> BV {
     match src {
         Source::Reg(reg) if reg == isa::reg(4) => low(b, bits),
         Source::Reg(_) => panic!("the other operand is r4"),
-        // Sign-extended to 64 bits.
+        // The immediate is sign-extended to 64 bits.
         Source::Imm(value) => number(i64::from(value) as u64, bits),
     }
 }
@@ -93,7 +93,7 @@ fn holds(cond: Condition, a: &BV, b: &BV) -> Bool {
     }
 }
 
-/// The bits of the cell at an offset from the frame pointer.
+/// Returns the bits of the cell at an offset from the frame pointer.
 fn read(cell: &BV, offset: i16, bits: u32) -> BV {
     let start = 8 * u32::from((offset + 8).unsigned_abs());
     cell.extract(start + bits - 1, start)
@@ -123,7 +123,7 @@ fn exchanged(op: AtomicOp, old: &BV, operand: &BV, expected: &BV) -> BV {
     }
 }
 
-/// What an instruction does; `None` for jumps.
+/// Returns the values after an instruction; `None` for jumps.
 fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     let r3 = match insn {
         Insn::Alu { width, op, src: Source::Reg(reg), .. } if reg == isa::reg(3) => {
@@ -179,7 +179,7 @@ fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     Some([r3, b, c, cell])
 }
 
-/// Bytes of the packet, by offset.
+/// Returns the variable for a byte of the packet.
 fn byte(offset: u64) -> BV {
     BV::new_const(format!("packet{offset}"), 8)
 }
@@ -188,7 +188,7 @@ fn word(offset: u64) -> BV {
     (1..8).fold(byte(offset), |low, n| byte(offset + n).concat(low))
 }
 
-/// A term in Z3, over bytes of the packet.
+/// Translates a term to Z3, over bytes of the packet.
 fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     let mut done: HashMap<TermId, BV> = HashMap::new();
     let mut terms = vec![root];
@@ -239,7 +239,7 @@ fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     done[&root].clone()
 }
 
-/// The condition of the branch at the end of a program's first block.
+/// Returns the condition of the branch at the end of a program's first block.
 fn condition(insns: &[Insn]) -> Result<BV, String> {
     let object = assemble::object(&[insns]);
     let linked = object.link(0, None).map_err(|e| e.to_string())?;
@@ -254,11 +254,11 @@ fn condition(insns: &[Insn]) -> Result<BV, String> {
     Ok(translated(&executor.pool, executor.array(lifted.layout.packet), condition))
 }
 
-/// Whether a condition always is what it should be.
+/// Proves that a condition is equivalent to the expected one.
 fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     let solver = Solver::new();
     let mut parameters = Params::new();
-    // Effort, not time: the same on every machine.
+    // A limit on effort rather than time gives the same result on every machine.
     parameters.set_u32("rlimit", 200_000_000);
     solver.set_params(&parameters);
     solver.assert(condition.eq(number(1, 1)).iff(expected).not());
@@ -269,7 +269,8 @@ fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     }
 }
 
-/// A program that compares a register with 8 bytes of the packet at the end of its only block.
+/// Returns a program whose only block ends with a comparison of a result with 8 bytes of the
+/// packet.
 fn comparing(body: &[Insn], result: usize) -> Vec<Insn> {
     let mut insns = vec![isa::load(Size::W, 6, 1, 0)];
     insns.extend(isa::operands());
@@ -312,7 +313,7 @@ fn check(insn: Insn) -> Result<(), String> {
 #[test]
 fn terms_are_what_the_standard_says() {
     let threads: usize = std::thread::available_parallelism().map_or(1, usize::from);
-    // Jumps without a condition: paths say what they do, and the test against the kernel.
+    // Unconditional jumps have no term; the test against the kernel covers them.
     let plain = |insn: &Insn| !matches!(insn, Insn::Jump { .. } | Insn::MayGoto { .. });
     let all: Vec<Insn> = isa::instructions().into_iter().filter(plain).collect();
     let worker = |first: usize| {

@@ -1,5 +1,6 @@
-//! Every instruction in the kernel and, lifted, in the concrete interpreter, on edge and random
-//! operands. A kind of instruction that the decoder knows and no table here does is a fault.
+//! Tests of every instruction: the kernel and the concrete interpreter with the lifted program
+//! agree on edge and random operands. The test also fails if a table here lacks a kind of
+//! instruction that the decoder knows.
 
 use crate::support;
 
@@ -13,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::twin::Twin;
 use support::{assemble, isa, kernel};
 
-/// Operands where results change their nature.
+/// Operands at edges of the results.
 const EDGES: [u64; 14] = [
     0,
     1,
@@ -33,13 +34,13 @@ const EDGES: [u64; 14] = [
 /// Pairs of random operands.
 const RANDOM: usize = 16;
 
-/// Kinds that are tested in another way: in programs of several functions or with maps, or because
-/// they are refused.
+/// Returns the kinds that are tested elsewhere, in programs of several functions or with maps, and
+/// those that are rejected.
 fn other_kinds() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
     let mut kinds = vec![
-        // `functions_are_called`, and every program of `helpers.rs`.
+        // Tested by `functions_are_called` and by every program of `helpers.rs`.
         Insn::Call(Call::Subprogram { offset: 0 }),
         Insn::Call(Call::Helper(0)),
         Insn::Exit,
@@ -51,7 +52,7 @@ fn other_kinds() -> Vec<Insn> {
     kinds
 }
 
-/// Instructions that no XDP program in an object has, and that are refused.
+/// Returns the instructions that do not occur in XDP programs of objects, and that are rejected.
 fn refused() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -69,7 +70,7 @@ fn refused() -> Vec<Insn> {
     kinds
 }
 
-/// Whether only `a` matters.
+/// Returns true if an instruction depends on operand `a` only.
 fn unary(insn: Insn) -> bool {
     match insn {
         Insn::Alu { src, .. } | Insn::Branch { src, .. } | Insn::Store { src, .. } => {
@@ -128,7 +129,7 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     Oracle::Kernel.compared(compared, "operands of instructions");
 }
 
-/// What is known while lifting is left out or folded: with the same results.
+/// The lifter folds known operands and drops dead code; the results must be the same.
 #[test]
 fn kernel_and_interpreter_agree_on_known_operands() {
     const OPERANDS: [[u64; 3]; 4] = [
@@ -164,7 +165,7 @@ fn functions_are_called() {
         dst: isa::reg(dst),
         src: Source::Reg(isa::reg(src)),
     };
-    // r6 to r9 of the caller stay; the callee has its own stack.
+    // The caller's r6 to r9 are preserved, and the callee has its own stack.
     let body = [copy(8, 4), copy(1, 3), copy(2, 4), Insn::Call(Call::Subprogram { offset: 0 })];
     let restore = [copy(3, 8), copy(4, 8)];
     let mut entry = isa::program(&isa::operands(), &[&body[..], &restore].concat());

@@ -1,6 +1,7 @@
-//! Other CPUs, at random. Programs read shared memory several times, in atomic instructions, too, and
-//! branch on what they find, while another CPU runs the same program or one that writes, over the
-//! same maps. No run executes more instructions than the bound for any number of CPUs.
+//! Tests of bounds with random concurrent programs. A program reads shared memory several times,
+//! partly by atomic instructions, and branches on the values. Meanwhile another CPU runs the same
+//! program or a writer on the same maps. No run executes more instructions than the bound for any
+//! number of CPUs.
 
 use crate::support;
 
@@ -19,11 +20,11 @@ use support::kernel;
 use support::pin::pin;
 use support::tally::setting;
 
-/// Programs, unless `SLOWPATH_CPU_PROGRAMS` says how many.
+/// Number of programs, unless `SLOWPATH_CPU_PROGRAMS` sets it.
 const PROGRAMS: u64 = 20;
-/// Counted runs of each, alone and beside each of the others.
+/// Counted runs of each program, alone and with each concurrent program.
 const RUNS: usize = 100;
-/// Calls on the other CPU that these last for, and its runs in one call.
+/// Minimum number of concurrent calls on the other CPU, and runs in one such call.
 const BATCHES: u32 = 10;
 const BATCH: u32 = 300;
 
@@ -43,7 +44,7 @@ volatile u32 word;
 #define PAUSE do { now(); now(); now(); now(); now(); now(); } while (0)
 "#;
 
-/// A program that writes what others read.
+/// A program that writes the memory that others read.
 const WRITER: &str = r#"
 SEC("xdp") int writer(void *ctx)
 {
@@ -65,7 +66,7 @@ SEC("xdp") int writer(void *ctx)
 }
 "#;
 
-/// A program whose work depends on what it reads.
+/// Returns a program whose work depends on the values that it reads.
 fn program(rng: &mut StdRng) -> String {
     const PLACES: [(&str, &str); 6] = [
         ("v->a", "u64"),
@@ -79,7 +80,7 @@ fn program(rng: &mut StdRng) -> String {
         "{PRELUDE}{HEAD}SEC(\"xdp\") int program(void *ctx)\n{{\n\tu32 k = 0;\n\tu64 x = 1, r[4] = {{ 0 }};\n\t\
          struct value *v = lookup(&array, &k), *e;\n\tif (!v)\n\t\treturn 1;\n"
     );
-    // Few places, so that most are accessed again.
+    // Few places, so that most are accessed repeatedly.
     let places: Vec<_> = (0..2).map(|_| PLACES[rng.random_range(0..PLACES.len())]).collect();
     for step in 0..rng.random_range(3..8) {
         let (place, kind) = places[rng.random_range(0..places.len())];
@@ -99,7 +100,7 @@ fn program(rng: &mut StdRng) -> String {
             9 => format!("r[{to}] = __sync_fetch_and_xor(&{place}, {low}) & 3;"),
             _ => format!("e = lookup(&hash, &k); r[{to}] = e ? READ(e->a) & 3 : 7;"),
         };
-        // Others have time to write between two accesses.
+        // The pause lets other CPUs write between two accesses.
         let _ = writeln!(text, "\tPAUSE; {access}");
         if step == 0 {
             continue;
@@ -125,7 +126,7 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn (x & 1) + 1;\n}\n" + WRITER
 }
 
-/// The bounds that no run exceeds, alone and among others.
+/// Bounds for a run alone and with other CPUs.
 struct Bounds {
     alone: u64,
     among_others: u64,
@@ -142,10 +143,11 @@ fn bounds(result: &Value) -> Option<Bounds> {
     Some(Bounds { alone, among_others, conditional })
 }
 
-/// The most instructions of a run while a program runs on another CPU all the time.
+/// Returns the maximum number of instructions of a run while another program runs continuously on
+/// another CPU.
 fn most_beside(counted: &Counted, other: Option<&Loaded>) -> u64 {
     let (batches, done) = (AtomicU32::new(0), AtomicBool::new(false));
-    // Threads inherit the CPU that their parent stays on: the parent stays on none.
+    // Threads inherit the CPU affinity of their parent, so the parent stays unpinned.
     std::thread::scope(|scope| {
         if let Some(other) = other {
             let (batches, done) = (&batches, &done);
@@ -161,7 +163,7 @@ fn most_beside(counted: &Counted, other: Option<&Loaded>) -> u64 {
         let counting = scope.spawn(|| {
             pin(0);
             let (mut most, mut runs) = (Ok(0), 0);
-            // The other one may start late, or be held up.
+            // The other thread may start late or be delayed.
             let enough = || other.is_none() || batches.load(Ordering::Relaxed) >= BATCHES;
             while let Ok(so_far) = most
                 && (runs < RUNS || !enough())
@@ -179,13 +181,13 @@ fn most_beside(counted: &Counted, other: Option<&Loaded>) -> u64 {
 
 #[derive(Default)]
 struct Seen {
-    /// Programs with a condition about other CPUs, and those whose bound for any number of them is
-    /// exact.
+    /// Number of programs with a condition on other CPUs, and of those with an exact bound for any
+    /// number of CPUs.
     conditional: usize,
     exact: usize,
-    /// Programs that took more than their bound for one CPU.
+    /// Number of programs that exceeded their bound for one CPU.
     beyond: usize,
-    /// Programs that took as much as the bound for any number of CPUs.
+    /// Number of programs that reached the bound for any number of CPUs.
     reached: usize,
 }
 
@@ -241,7 +243,7 @@ fn no_interleaving_exceeds_the_bound_for_any_number_of_cpus() {
     let shown = faults.iter().take(3).cloned().collect::<Vec<_>>().join("\n");
     assert!(faults.is_empty(), "{} faults: {shown}", faults.len());
     assert!(exact > 0, "no program is exactly so much slower beside other CPUs");
-    // One CPU shows nothing of this.
+    // A machine with one CPU cannot show this.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     assert!(cpus < 2 || (beyond > 0 && reached > 0), "{beyond} beyond, {reached} reached");
     Oracle::Kernel.compared(programs as usize, "random programs beside another CPU");

@@ -1,4 +1,5 @@
-//! Calls that need a license compatible with the GPL: each helper, asked of the running kernel.
+//! Tests that slowpath and the running kernel agree, for each helper, on the need of a
+//! GPL-compatible license.
 
 use crate::support;
 

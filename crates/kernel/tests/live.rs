@@ -1,5 +1,4 @@
-//! Packets that really go where programs send them: how many arrive, and what is refused. Never how
-//! long it takes.
+//! Tests of live runs: how many packets arrive, and which runs are refused. None checks a duration.
 
 use crate::support;
 
@@ -15,7 +14,8 @@ use support::{assemble, features, kernel, load};
 
 const PACKET: [u8; 64] = [0; 64];
 
-/// Where programs run live, or the reason to skip.
+/// Creates a namespace for live runs; `None` if the kernel does not support them, and the test is
+/// skipped.
 fn live() -> Option<(Kernel, Live)> {
     let kernel = kernel()?;
     match Live::new(&kernel) {
@@ -31,12 +31,13 @@ fn live() -> Option<(Kernel, Live)> {
     }
 }
 
-/// How many packets a receiver's program has sent back.
+/// Returns the number of packets that a receiver's program has sent back.
 fn returned(live: &Live, receiver: &Receiver) -> u64 {
     live.namespace().counts(receiver.sender()).expect("are counted").received
 }
 
-/// A program that sends a packet back if its first byte is 1, and makes it 2; others it drops.
+/// Loads a program that sends a packet back if its first byte is 1, and sets that byte to 2. It
+/// drops other packets.
 fn only_once(kernel: &Kernel) -> Loaded {
     let [data, end, byte] = [Register::R2, Register::R3, Register::R4];
     let alu = |op, dst, src| Insn::Alu { width: Width::W64, op, dst, src };
@@ -207,7 +208,7 @@ fn examples_run_live() {
         let name = path.display();
         let object = support::object(&path);
         for number in 0..object.programs.len() {
-            // What the kernel refuses, other tests tell.
+            // Other tests cover programs that the kernel rejects.
             let Ok(loaded) = kernel.load(&object, number) else { continue };
             let held = live.hold(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
             for (kind, packet) in &packets {

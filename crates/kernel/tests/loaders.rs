@@ -1,6 +1,7 @@
-//! Variables that loaders set. Random programs in C branch on and count to variables in `.rodata`,
-//! `.data` and `.bss`; random values are stated for them. The kernel reaches the bound with these
-//! values, no packet exceeds it, and the bound for any value is at least as large.
+//! Tests of bounds with variables that loaders set. Random programs in C branch on variables in
+//! `.rodata`, `.data` and `.bss` and use them as loop limits; random values are stated for them.
+//! With these values, some packet in the kernel reaches the bound and none exceeds it. The bound
+//! for any value is at least as large.
 
 use crate::support;
 
@@ -20,9 +21,9 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Programs, unless `SLOWPATH_LOADER_PROGRAMS` says how many.
+/// Number of programs, unless `SLOWPATH_LOADER_PROGRAMS` sets it.
 const PROGRAMS: u64 = 40;
-/// Configurations of each.
+/// Configurations of each program.
 const CONFIGURATIONS: usize = 3;
 /// Packets for each configuration.
 const PACKETS: usize = 12;
@@ -36,13 +37,13 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A place that holds a number, as C and options call it.
+/// A variable, element or field that holds a number, by its name in C and in options.
 struct Place {
     name: String,
     kind: &'static str,
 }
 
-/// A program, and the places that a loader may set.
+/// Returns a program, and the places that a loader may set.
 fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
     let (mut text, mut places) = (PRELUDE.to_owned(), Vec::new());
     for number in 0..rng.random_range(2..5) {
@@ -93,7 +94,7 @@ fn program(rng: &mut StdRng) -> (String, Vec<Place>) {
     (text + "\treturn (x & 1) + 1;\n}\n", places)
 }
 
-/// A value for each place, or any value.
+/// Returns a setting for each place: a value, or `any` with probability `open`.
 fn values(rng: &mut StdRng, places: &[Place], open: f64) -> Vec<String> {
     let mut value = |place: &Place| {
         let most: u64 = match place.kind {
@@ -118,7 +119,7 @@ fn count(result: &Value) -> Result<u64, (Class, String)> {
     bound.ok_or_else(|| (Class::NoBound, result["error"].to_string()))
 }
 
-/// The most instructions that packets execute.
+/// Returns the maximum number of instructions over random packets.
 fn most(
     kernel: &Kernel,
     object: &Object,
@@ -139,7 +140,7 @@ fn most(
     Ok(most)
 }
 
-/// The contents of read-only sections, as `--maps` takes them.
+/// Formats the content of read-only sections for `--maps`.
 fn sections(object: &Object) -> String {
     let mut text = String::new();
     for map in object.maps.iter().filter(|map| map.read_only) {
@@ -165,7 +166,7 @@ fn check(
     let with = |set: &[String], maps: Option<&str>| {
         configured(&object, set, maps).map_err(|e| (Class::Refused, format!("{set:?}: {e}")))
     };
-    // As the object has them: writable variables may have any value.
+    // The variables as in the object: writable ones may have any value.
     let plain = stated(&[]);
     let packets = most(kernel, &object, rng, tally)?;
     result_holds(kernel, &object, &plain, packets, tally)?;
@@ -181,7 +182,7 @@ fn check(
         let packets = most(kernel, &configured, rng, tally).map_err(here)?;
         result_holds(kernel, &configured, &result, packets, tally).map_err(here)?;
         let known = count(&result).map_err(here)?;
-        // Some of them stated, others any.
+        // Some variables stated, others with any value.
         let part: Vec<String> = set
             .iter()
             .zip(&open)
@@ -193,7 +194,8 @@ fn check(
         if known > between || between > any {
             return Err(here((Class::Bound, format!("{known}, {part:?} {between}, any {any}"))));
         }
-        // The same bytes of read-only sections from a file, which leaves the others as they are.
+        // The same content of read-only sections, given by `--maps`; other sections are as in the
+        // object.
         let maps = sections(&configured);
         let read_only = with(&[], Some(&maps))?;
         let given = analyse_as(&data, Options { maps: Some(maps), ..Options::default() });

@@ -1,4 +1,4 @@
-//! What loading has to get right: relocations, types, tail calls, contexts, refusals.
+//! Tests of loading: relocations, types, tail calls, contexts, rejections.
 
 use crate::support;
 

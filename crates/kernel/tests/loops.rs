@@ -1,6 +1,7 @@
-//! Loops. Random programs in C count up and down to constants and to bytes of the packet, in all
-//! types and comparisons, nested, with early exits, with counters on the stack and in callbacks. No
-//! packet executes more instructions than the bound, and a packet reaches each exact one.
+//! Tests of bounds for loops. Random programs in C count up and down to constants and to bytes of
+//! the packet, with all types and comparisons, nested, with early exits, with counters on the stack
+//! and in callbacks. No packet executes more instructions than the bound. For each exact bound,
+//! some packet reaches it.
 
 use crate::support;
 
@@ -19,11 +20,11 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Programs, unless `SLOWPATH_LOOP_PROGRAMS` says how many.
+/// Number of programs, unless `SLOWPATH_LOOP_PROGRAMS` sets it.
 const PROGRAMS: u64 = 30;
-/// Packets for each.
+/// Packets for each program.
 const PACKETS: usize = 24;
-/// Seconds for a bound. What is found by then holds too.
+/// Seconds for the analysis of a program. The bound found by then is valid, too.
 const DEADLINE: f64 = 2.0;
 
 const HEAD: &str = r#"
@@ -41,13 +42,13 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1, buffer[4] = { 0 };
 "#;
 
-/// Rounds of loops at each depth.
+/// Maximum number of iterations of a loop at each depth.
 const ROUNDS: [u32; 3] = [20, 5, 3];
 
-/// Writes a program.
+/// A generator of one program.
 struct Writer<'a> {
     rng: &'a mut StdRng,
-    /// Callbacks and other functions.
+    /// Text of callbacks and other functions.
     functions: String,
     names: u32,
 }
@@ -70,7 +71,7 @@ impl Writer<'_> {
         format!("WORK({});", self.below(5))
     }
 
-    /// A number of rounds that is known, or that the packet tells.
+    /// Returns an expression for a number of iterations, constant or read from the packet.
     fn rounds(&mut self, most: u32, packet: bool) -> String {
         let at = self.below(16);
         let mask = [1, 3, 7, 15].into_iter().rfind(|&mask| mask <= most).unwrap_or(1);
@@ -86,7 +87,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A question about the packet, and about a counter.
+    /// Returns a condition on the packet and a counter.
     fn question(&mut self, counter: &str, packet: bool) -> String {
         let (at, value) = (self.below(16), self.below(8));
         match self.below(if packet { 5 } else { 1 }) {
@@ -98,7 +99,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is done in each round.
+    /// Returns the statements of one iteration.
     fn body(&mut self, counter: &str, depth: usize, packet: bool) -> String {
         let mut text = self.work();
         for _ in 0..self.below(3) {
@@ -123,19 +124,19 @@ impl Writer<'_> {
         text
     }
 
-    /// A loop that ends.
+    /// Returns a loop that terminates.
     fn a_loop(&mut self, depth: usize, packet: bool) -> String {
         let most = ROUNDS[depth];
         let number = self.name();
         let (i, n) = (format!("i{number}"), format!("n{number}"));
         let rounds = self.rounds(most, packet);
         let known = rounds.parse::<u32>().is_ok();
-        // The verifier loses the range of a counter that is cut to less than a register.
+        // The verifier loses the range of a counter that is truncated to less than a register.
         let kinds = ["u32", "u64", "s32", "s64", "u32", "u64", "u8", "u16"];
         let kind = self.any(if known { &kinds } else { &kinds[..6] });
         let wide = !matches!(kind, "u8" | "u16");
         let signed = kind.starts_with('s');
-        // Compilers do not know what a barrier leaves; the kernel does.
+        // A barrier hides the counter's value from the compiler, but not from the kernel.
         let hidden = wide && self.rng.random_bool(0.4);
         let barrier =
             if hidden { format!("asm volatile(\"\" : \"+r\"({i}));") } else { String::new() };
@@ -181,7 +182,7 @@ impl Writer<'_> {
         format!("{{ u32 {n} = {rounds}; {head} {{ {barrier} {body} }} }}")
     }
 
-    /// A loop in another function, or in a helper that calls back.
+    /// Returns a call of a function with a loop, or of a helper that calls back.
     fn called(&mut self) -> String {
         let number = self.name();
         if self.rng.random() {
@@ -210,7 +211,7 @@ impl Writer<'_> {
     }
 }
 
-/// A program with a few loops.
+/// Returns the text of a program with a few loops.
 fn program(rng: &mut StdRng) -> String {
     let mut writer = Writer { rng, functions: String::new(), names: 0 };
     let mut body = String::new();
@@ -288,7 +289,7 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     for part in on_every_cpu(worker) {
         tally.add(part);
     }
-    // The verifier follows some loops for too long, and others for ever.
+    // The verifier rejects some programs, because it follows a loop for too long or forever.
     let rejected = tally.faults.remove(&Class::Verifier).unwrap_or_default();
     tally.report("programs with loops");
     eprintln!("{} of them rejected by the verifier", rejected.len());
@@ -299,8 +300,8 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     tally.judge("programs with loops");
 }
 
-/// Loops that end where a counter equals a number whose values do not go up one by one, or that may
-/// wrap around: statements, and the rounds.
+/// Loops whose counter is compared for equality with a limit that does not grow in steps of one, or
+/// that can wrap around: statements, and the number of iterations.
 const ENDS: [(&str, u64); 3] = [
     ("u64 n = (p[3] & 15) ^ 7; LOOP for (u64 i = 0; i <= n; i++) { WORK(0); }", 16),
     (
@@ -324,17 +325,17 @@ fn counters_that_equal_their_end_have_a_limit() {
             &clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}")),
             Options { unroll: vec![(rounds + 1).to_string()], ..Options::default() },
         );
-        // A limit of one more round cuts nothing.
+        // A limit of one more iteration cuts off no path.
         assert_eq!(shown["guarantee"]["verdict"], "exact", "{statement}: {shown}");
     }
     assert_eq!(tally.exact, ENDS.len(), "{:?}", tally.faults);
 }
 
-/// A run takes no more instructions than the verifier follows, whatever ends its loops.
+/// A run executes no more instructions than the verifier follows, whatever ends its loops.
 #[test]
 fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
-    // A generator that comes back to where it began after 16,384 rounds, more than are unrolled.
+    // A generator whose period of 16,384 iterations exceeds the limit of unrolling.
     let statement = "u32 s = 1; LOOP do { s = (s * 5 + 3) & 0x3fff; \
                      asm volatile(\"\" : \"+r\"(s)); } while (s != 1);";
     let text = format!("{PRELUDE}{HEAD}{START}{statement} return (x & 1) + 1; }}");
@@ -354,7 +355,8 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     assert!(stopped.contains("no limit but the verifier's is known for the loop"), "{stopped}");
 }
 
-/// The verifier does not follow loops around iterators round by round: these make up to 2^23.
+/// The verifier does not follow each iteration of a loop around an iterator, which can have up to
+/// 2^23.
 #[test]
 fn a_loop_around_an_iterator_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -384,7 +386,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
 
-/// Nor does it follow each round of a callback: a map whose size the loader sets may have any.
+/// The verifier does not follow each call of a callback: a map whose size the loader sets can have
+/// any number of elements.
 #[test]
 fn a_walk_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -407,7 +410,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(most.is_none_or(|most| most > u64::from(u32::MAX)), "{result}");
 }
 
-/// The verifier's reason is told however much it has to say.
+/// The error contains the verifier's reason, however long its log is.
 #[test]
 fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };

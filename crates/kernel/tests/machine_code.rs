@@ -1,10 +1,10 @@
-//! The machine code that the kernel tells of programs, by their instructions.
+//! Tests of machine code by instruction.
 
 use crate::support;
 
 use support::{examples, features, kernel, object};
 
-/// All bytes belong to instructions, each to one.
+/// Every byte belongs to exactly one instruction.
 #[test]
 fn all_code_is_of_an_instruction() {
     let Some(kernel) = kernel() else { return };
@@ -12,7 +12,7 @@ fn all_code_is_of_an_instruction() {
     for object in files.iter().map(|file| object(file)).chain([features()]) {
         for (number, program) in object.programs.iter().enumerate() {
             let Ok(code) = kernel.machine_code(&object, number) else {
-                // What is not to be loaded has no code; other tests say which.
+                // Programs that cannot be loaded have no code; other tests cover them.
                 assert!(kernel.load(&object, number).is_err(), "{}", program.name);
                 continue;
             };
@@ -34,7 +34,7 @@ fn all_code_is_of_an_instruction() {
     }
 }
 
-/// The same instruction is the same code, wherever it is.
+/// The same instruction has the same machine code everywhere.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn code_is_that_of_the_instruction() {

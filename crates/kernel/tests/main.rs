@@ -1,4 +1,5 @@
-//! The running kernel, and the product compared with it: all tests as one program, which links once.
+//! Tests of the crate, and comparisons of the product with the running kernel. All tests are one
+//! program, which links only once.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Elements of maps: read, written and deleted from outside and by programs.
+//! Tests of reading, writing and deleting elements of maps from user space and from programs.
 
 use crate::support;
 
@@ -64,7 +64,7 @@ fn many_elements_are_written_together() {
     let table = map(&loaded, "table");
     table.update_pairs(&keys, &values).expect("writes");
     let read = |key| table.lookup(&u32s(key)).expect("reads").expect("is there");
-    // As one after the other: the last one counts.
+    // The last value of a repeated key counts.
     assert_eq!((read(1), read(2)), (30u64.to_ne_bytes().into(), 20u64.to_ne_bytes().into()));
     table.update_pairs(&[], &[]).expect("writes nothing");
     let counters = map(&loaded, "per_cpu");
@@ -76,7 +76,7 @@ fn many_elements_are_written_together() {
     for (keys, values) in [(&keys[..8], &values[..23]), (&keys[..7], &values[..8])] {
         assert!(matches!(table.update_pairs(keys, values), Err(MapError::Length { .. })));
     }
-    // What the kernel refuses of one is said, and the others are there.
+    // The error names the rejected element, and the others are written.
     let out = [u32s(3), u32s(u32::MAX)].concat();
     let refused = counters.update_pairs(&out, &some).expect_err("is refused");
     assert!(matches!(&refused, MapError::Kernel { key, .. } if key == &u32s(u32::MAX)));
@@ -98,7 +98,7 @@ fn elements_that_are_read_together_are_those_of_each_key() {
         let mut one_by_one: Vec<_> =
             map.keys().expect("lists").into_iter().filter_map(each).collect();
         let mut together = map.elements().expect("reads");
-        // A hash table may be gone through in another order.
+        // Batches of a hash table can have another order.
         one_by_one.sort();
         together.sort();
         assert_eq!(together, one_by_one, "{}", map.definition().name);

@@ -1,5 +1,6 @@
-//! Calls whose callback or program array differs between paths, in the kernel and in the concrete
-//! interpreter. Compilers make one call of two in branches (tail merging).
+//! Tests of calls whose callback or program array differs between paths, in the kernel and in the
+//! concrete interpreter. Compilers create such calls when they merge the calls of two branches
+//! (tail merging).
 
 use crate::support;
 
@@ -13,7 +14,7 @@ use support::{kernel, object, path};
 /// Packets for each program.
 const PACKETS: usize = 300;
 
-/// Eight words; half of them are small.
+/// Returns a packet of eight words, half of which are small.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| match rng.random_bool(0.5) {
         true => rng.random(),

@@ -1,4 +1,5 @@
-//! Network namespaces of one's own: what is in them, that nobody sees it, and that nothing stays.
+//! Tests of private network namespaces: their content, their isolation, and that nothing stays
+//! behind.
 
 use crate::support;
 
@@ -14,12 +15,12 @@ use slowpath_kernel::{Device, Kernel, LinkError, Mode, Namespace, NamespaceError
 use slowpath_oracle::Oracle;
 use support::kernel;
 
-/// How long the kernel may take to clear up.
+/// Timeout for the kernel's cleanup.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What tells a process of this test that it is the one to be killed.
+/// Environment variable that marks a process of this test as the one to be killed.
 const TO_BE_KILLED: &str = "SLOWPATH_TEST_HOLDS_A_NAMESPACE";
 
-/// A namespace, or the reason to skip.
+/// Creates a namespace; `None` if the kernel does not allow it, and the test is skipped.
 fn namespace() -> Option<(Kernel, Namespace)> {
     let kernel = kernel()?;
     match Namespace::new() {
@@ -32,7 +33,7 @@ fn namespace() -> Option<(Kernel, Namespace)> {
     }
 }
 
-/// Device and number of a namespace's file.
+/// Returns device and inode of a namespace's file.
 fn identity(path: &str) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
@@ -42,14 +43,14 @@ fn inside(namespace: &Namespace) -> (u64, u64) {
     own.expect("is entered").expect("has a file")
 }
 
-/// Names of the calling thread's devices.
+/// Returns the names of the devices in the calling thread's namespace.
 fn devices() -> Vec<String> {
     let table = fs::read_to_string("/proc/thread-self/net/dev").expect("is there");
     let names = table.lines().skip(2).filter_map(|line| line.trim().split_once(':'));
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Whether any process is in a namespace or holds it open.
+/// Returns true if any process is in the namespace or holds it open.
 fn is_held(namespace: (u64, u64)) -> bool {
     let below = |folder: String| {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path().display().to_string())
@@ -196,7 +197,7 @@ fn nothing_stays_when_its_owner_is_killed() {
     Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
 }
 
-/// Holds a namespace with attached programs until killed, and says which.
+/// Holds a namespace with attached programs until killed, and prints their identities.
 fn hold(kernel: &Kernel) -> ! {
     let live = Live::new(kernel).expect("is made");
     let (device, number) = inside(live.namespace());

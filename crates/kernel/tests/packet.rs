@@ -1,5 +1,5 @@
-//! Bytes of packets that come, go and come back: sequences of calls that move the ends of a packet
-//! and copy its bytes, in the kernel and in the concrete interpreter.
+//! Tests of sequences of calls that move the ends of a packet and copy its bytes, in the kernel and
+//! in the concrete interpreter. Bytes can leave the packet and return to it.
 
 use crate::support;
 
@@ -14,13 +14,13 @@ use support::{kernel, object, path};
 
 /// Sequences for each program.
 const SEQUENCES: usize = 1000;
-/// Sequences after which maps start anew.
+/// Number of sequences after which maps are reset.
 const EPOCH: usize = 250;
 
-/// Words that each say what to call and how far, and a rest.
+/// Returns a packet whose words each select a helper and a distance, followed by random data.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
-    /// Distances around the limits of head room (216 bytes), metadata (252) and the shortest packet
-    /// (14), and around the tail room of packets of 64 bytes (3456).
+    /// Distances around the limits of headroom (216 bytes), metadata (252) and the shortest packet
+    /// (14), and around the tailroom of packets of 64 bytes (3456).
     const NEAR: [i64; 16] =
         [-252, -216, -64, -50, -46, -14, -8, 0, 4, 14, 50, 216, 252, 3456, 3520, 4096];
     let mut packet = Vec::new();

@@ -1,5 +1,5 @@
-//! Random packets through the kernel and through the lifted program in the concrete interpreter:
-//! the same action, the same packet, the same maps, for empty maps and filled ones.
+//! Tests of random packets in the kernel and in the concrete interpreter with the lifted program:
+//! same action, same packet and same maps, for empty and for filled maps.
 
 use crate::support;
 
@@ -16,9 +16,9 @@ use support::random::{fill, mutated};
 use support::twin::Twin;
 use support::{kernel, object, packets, path};
 
-/// Packets in all.
+/// Number of packets.
 const PACKETS: usize = 105_000;
-/// Packets after which a program starts anew: maps would run full.
+/// Number of packets after which a program is reloaded, because its maps would become full.
 const EPOCH: usize = 700;
 
 fn examples() -> Vec<PathBuf> {
@@ -33,7 +33,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs packets through the XDP programs of an object; how many packets, or the first fault.
+/// Compares runs of packets through the XDP programs of an object. Returns the number of packets,
+/// or the first fault.
 fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, String> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let object = object(file);

@@ -1,5 +1,5 @@
-//! Broken input: an error of one line that names section and instruction, and no program that the
-//! kernel would take.
+//! Tests of broken input: it leads to an error of one line that names section and instruction. The
+//! kernel rejects each of these programs, too.
 
 use crate::support;
 
@@ -17,7 +17,7 @@ use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_oracle::Oracle;
 use support::{assemble, isa, kernel, path};
 
-/// Reads, links and lifts the first program.
+/// Parses, links and lifts the first program.
 fn lifted(file: &[u8]) -> Result<(), String> {
     let object = Object::parse(file).map_err(|e| e.to_string())?;
     let linked = object.link(0, None).map_err(|e| e.to_string())?;
@@ -36,7 +36,7 @@ fn ok() -> [Insn; 2] {
     [isa::mov(0, 2), Insn::Exit]
 }
 
-/// Programs that are refused, with the place and a part of the reason.
+/// Returns programs that are rejected, with the instruction and a part of the reason in the error.
 fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
     let [pass, exit] = ok();
     let (r10, imm) = (Register::FRAME, Source::Imm);
@@ -152,7 +152,7 @@ fn broken_programs_are_refused_with_place_and_reason() {
 fn calls_that_are_too_deep_are_refused() {
     let [pass, exit] = ok();
     let next = |offset| Insn::Call(Call::Subprogram { offset });
-    // Each function of two instructions calls the one behind it.
+    // Each function of two instructions calls the next one.
     let caller = [next(1), exit];
     let mut functions: Vec<&[Insn]> = vec![&caller; 8];
     let last = [pass, exit];
@@ -223,7 +223,8 @@ fn damaged_files_are_refused() {
     one_line("12 bytes", Err(fault));
 }
 
-/// An object whose program looks up a key in a map of a type, by a relocation of a kind.
+/// Returns an object whose program looks up a key in a map of type `kind`, through a relocation of
+/// type `relocation`.
 fn with_map(kind: u32, relocation: u32, defined: bool) -> Vec<u8> {
     let mut file = Writer::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let maps = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);

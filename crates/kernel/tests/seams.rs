@@ -1,6 +1,6 @@
-//! What the kernel does where two features meet: the programs of
-//! `crates/slowpath/tests/objects/seams.bpf.c`, whose way says so. What slowpath says about them is
-//! the test `seams.rs` over there.
+//! Tests of combined features in the kernel. The action of each program in
+//! `crates/slowpath/tests/objects/seams.bpf.c` shows the result. The test `seams.rs` of
+//! `crates/slowpath` checks slowpath's analysis of the same programs.
 
 use crate::support;
 
@@ -12,7 +12,8 @@ const PACKET: [u8; 60] = [0; 60];
 const DROP: u32 = 1;
 const PASS: u32 = 2;
 
-/// What a way depends on that is not on the stack: there the kernel leaves what it likes.
+/// Programs with their expected action. None depends on uninitialised stack, which the kernel
+/// leaves undefined.
 const CASES: [(&str, u32); 9] = [
     ("old_pointer_returned", DROP),
     ("key_of_the_outer_round", DROP),
@@ -51,7 +52,8 @@ fn features_meet_as_they_do() {
     }
 }
 
-/// Each CPU has its own elements: with two of them, there are two where one is asked for.
+/// Each CPU has its own elements: with two CPUs, a map of one element (`BPF_F_NO_COMMON_LRU`) holds
+/// two.
 #[test]
 fn elements_of_each_cpu_are_counted_apart() {
     let Some(kernel) = kernel() else { return };
@@ -64,7 +66,7 @@ fn elements_of_each_cpu_are_counted_apart() {
     }
 }
 
-/// A callback that updates the map meets elements again that it has met before.
+/// A callback that updates the map can visit the same elements again.
 #[test]
 fn updates_on_the_way_are_followed() {
     let Some(kernel) = kernel() else { return };
@@ -76,7 +78,7 @@ fn updates_on_the_way_are_followed() {
         let table = loaded.map("table").expect("is there");
         table.keys().expect("reads").len()
     };
-    // With one element before, there is one more for each round.
+    // Starting with one element, each callback adds one.
     let most = (0..32).map(rounds).max();
     assert!(most > Some(2), "{most:?}");
 }

@@ -1,6 +1,7 @@
-//! Random sequences of helper calls on the same maps and packet. For each, packets do in the kernel
-//! what they do in the lifted program, none executes more than the bound, and every witness that
-//! packet and maps determine executes in the kernel exactly what it says.
+//! Tests of random sequences of helper calls on the same maps and packet. For each sequence,
+//! packets have the same results in the kernel and in the lifted program, and no packet exceeds the
+//! bound. Every witness that packet and maps determine executes exactly the stated instructions in
+//! the kernel.
 
 use crate::support;
 
@@ -13,16 +14,16 @@ use support::pin::on_every_cpu;
 use support::sequences::{check, known};
 use support::tally::{Class, Tally, setting};
 
-/// Programs, unless `SLOWPATH_SEQUENCES` says how many.
+/// Number of programs, unless `SLOWPATH_SEQUENCES` sets it.
 const PROGRAMS: u64 = 3000;
-/// Of so many programs, one gets a bound.
+/// One out of this many programs gets a bound.
 const BOUND_EVERY: u64 = 2;
-/// Most steps of shrinking, and the longest that it may take: where nothing fits what the kernel did,
-/// every choice is tried each time.
+/// Limits of shrinking, in steps and in time. A step can be slow: if no choice has the kernel's
+/// results, the interpreter tries all of them.
 const SHRINKING: usize = 150;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The smallest program with the same kind of fault that shrinking finds, and its fault.
+/// Shrinks a program, and returns the smallest one with the same class of fault, and its fault.
 fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
     let mut tree = sequences.tree_of_seed(seed);
     let fault = |sequence: &Sequence| {

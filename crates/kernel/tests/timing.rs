@@ -1,4 +1,4 @@
-//! Timed runs: what happens in them, never how long it takes.
+//! Tests of the effects of timed runs. None checks a duration.
 
 use crate::support;
 
@@ -30,8 +30,8 @@ fn empty(kernel: &Kernel, fragments: bool) -> Loaded {
     load(kernel, &[set(Register::R0, Source::Imm(2)), Insn::Exit], fragments)
 }
 
-/// Calls helpers with the context and a number each, and returns `XDP_PASS` if all succeed, else
-/// `XDP_DROP`.
+/// Loads a program that calls each helper with the context and a number. It returns `XDP_PASS` if
+/// all succeed, else `XDP_DROP`.
 fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> Loaded {
     let mut insns = vec![set(Register::R6, Source::Reg(Register::R1))];
     for &(helper, by) in calls {
@@ -56,7 +56,8 @@ fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> Loaded {
     load(kernel, &insns, false)
 }
 
-/// Returns the two low bits of the packet's byte at an offset, and adds `more` to that byte.
+/// Loads a program that returns the two low bits of a byte of the packet, and adds `more` to that
+/// byte.
 fn reading(kernel: &Kernel, at: i16, more: i32) -> Loaded {
     let byte = |insn: fn(Register, Register, i16) -> Insn| insn(Register::R4, Register::R2, at);
     let insns = [
@@ -122,7 +123,8 @@ fn a_station_works_in_a_namespace_of_its_own() {
     assert_ne!(theirs, network());
     let thread = station.perform(|_| rustix::thread::gettid().as_raw_nonzero().get());
     assert_eq!(thread.expect("answers"), station.scheduling().thread);
-    // A job that fails ends the thread: who waits is told, and nobody waits for ever.
+    // A panicking job ends the thread. The waiting caller and later ones get an error instead of
+    // waiting forever.
     assert!(station.perform(|_| panic!("on purpose")).is_err());
     assert!(station.perform(|_| ()).is_err());
     Oracle::Kernel.compared(1, "namespaces of stations");
@@ -139,7 +141,7 @@ fn a_job_that_is_not_waited_for_goes_on_alone() {
         say.send("done").expect("is heard");
     };
     assert!(matches!(station.perform(job), Err(TimingError::NotAwaited)));
-    // Nor is its thread waited for, which would be for ever.
+    // Dropping the station does not wait for the thread, which would block forever.
     drop(station);
     assert!(said.try_recv().is_err());
     drop(go_on);
@@ -152,7 +154,7 @@ fn what_is_stopped_and_continued_begins_anew() {
     let Some(kernel) = kernel() else { return };
     let count = [set(Register::R0, Source::Imm(2)), Insn::Exit];
     let counted = kernel.load_counted(&assemble::object(&[&count]), 0).expect("loads");
-    // Of more than one try, the instructions of the last one count.
+    // After retries, only the instructions of the last try count.
     let pause = "sleep 0.01; kill -STOP $1; kill -CONT $1;".repeat(20);
     let process = std::process::id().to_string();
     let mut pausing = Command::new("sh").args(["-c", &pause, "sh", &process]).spawn();
@@ -189,7 +191,8 @@ fn attached_programs_are_replaced() {
             let sample = wrapped.sample(&PACKET, &context, 100).expect("runs");
             assert_eq!((sample.runs, sample.return_value), (99, value));
         }
-        // One of the other kind is not called by a wrapper, and nothing else happens.
+        // A wrapper cannot call a program that differs in its support of multi-buffer packets. The
+        // only effect is an error.
         let other = self::empty(&kernel, !fragments);
         let wrapper = Wrapper::new(&kernel, &empty, &Preparation::default()).expect("loads");
         assert!(subject(&other, Some(&wrapper)).sample(&PACKET, &context, 2).is_err());
@@ -226,7 +229,7 @@ fn moved_ends_are_put_back() {
         (vec![(65, -20)], moved(0, -20, 0)),
         (vec![(65, 100)], moved(0, 100, 0)),
         (vec![(54, -8)], moved(0, 0, 8)),
-        // What is left is shorter than what has to come off again.
+        // The remaining packet is shorter than the 20 bytes to remove again.
         (vec![(44, -20), (65, -66)], moved(-20, -66, 0)),
         (vec![(65, 100), (44, 150)], moved(150, 100, 0)),
     ];
@@ -249,7 +252,7 @@ fn moved_ends_are_put_back() {
 fn what_cannot_be_put_back_is_an_error() {
     let Some(kernel) = kernel() else { return };
     let program = adjusting(&kernel, &[(44, -20)]);
-    // In the wrong direction: sooner or later there is no room.
+    // The start moves in the wrong direction, until there is no room left.
     let undo = Undo { head: 20, ..Undo::default() };
     let wrapper = restoring(&kernel, &program, &undo);
     let subject = subject(&program, Some(&wrapper));
@@ -297,7 +300,7 @@ fn rotations_visit_all_rows() {
     let subject = subject(&program, Some(&wrapper));
     let sample = subject.sample(&PACKET, &Context::default(), 101).expect("runs");
     assert_eq!(sample.runs, 100);
-    // Five rows are no power of two, and a packet may be too short for them.
+    // Five is not a power of two, and the packet is too short for the second rotation.
     let five = Rotation { places: vec![(0, 1)], rows: vec![0; 5] };
     let preparation = Preparation { undo: None, rotation: Some(&five) };
     assert!(Wrapper::new(&kernel, &program, &preparation).is_err());

@@ -1,5 +1,5 @@
-//! Updates and deletions of longest-prefix-match tries, in the kernel and in the concrete
-//! interpreter, which has to allow what the kernel does.
+//! Tests of updates and deletions in longest-prefix-match tries, in the kernel and in the concrete
+//! interpreter. The interpreter's choices must include the kernel's result.
 
 use crate::support;
 
@@ -17,7 +17,7 @@ use support::{kernel, object, path};
 /// Packets for each program.
 const PACKETS: usize = 250;
 
-/// Eight words; most of them are small.
+/// Returns a packet of eight words, most of which are small.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| match rng.random_bool(0.1) {
         true => rng.random(),
@@ -26,14 +26,14 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
 }
 
-/// A key as packets have them.
+/// Returns a key like those in packets.
 fn key(rng: &mut StdRng) -> Vec<u8> {
     let length = rng.random_range(0..32u32);
     let address = [rng.random_range(0..4u8), rng.random_range(0..4u8)];
     [&length.to_le_bytes()[..], &address, &[0; 6]].concat()
 }
 
-/// Runs each packet on a trie of its own; which results the kernel gave.
+/// Runs each packet on a trie of its own. Returns the set of results that the kernel gave.
 fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
     let object = object(&path(file));
     let lifted = Twin::lifted(kernel, &object, number)?;
@@ -46,7 +46,7 @@ fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, 
         let routes = routes.ok_or("no trie")?;
         for _ in 0..rng.random_range(0..9) {
             let value = rng.random::<u64>().to_le_bytes().to_vec();
-            // A full trie takes no more.
+            // Ignores errors: the trie can be full.
             let _: Result<(), String> = twin.install(routes, &Entry { key: key(&mut rng), value });
         }
         twin.compare(&packet(&mut rng))?;

@@ -1,6 +1,7 @@
-//! Devices: random programs that ask how packets arrive run on virtual Ethernet, in the driver and in
-//! generic mode, behind processes that send and behind redirects. No run executes more instructions
-//! than the bound for any device, nor than that for the device.
+//! Tests of bounds for devices. Random programs with questions about the packet's layout run on
+//! virtual Ethernet, in the driver and in generic mode, after sending processes and after
+//! redirects. No run executes more instructions than the bound for any device, or than the bound
+//! for the device used.
 
 use crate::support;
 
@@ -19,13 +20,13 @@ use support::bounds::analyse_as;
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
-/// Programs, unless `SLOWPATH_VETH_PROGRAMS` says how many.
+/// Number of programs, unless `SLOWPATH_VETH_PROGRAMS` sets it.
 const PROGRAMS: u64 = 40;
-/// Frames for each program, mode and way.
+/// Frames for each program, mode and route.
 const FRAMES: usize = 6;
-/// Lengths of frames that are tried often; others are random.
+/// Lengths of frames that are chosen often; others are random.
 const LENGTHS: [usize; 9] = [14, 15, 59, 60, 61, 64, 341, 1001, 1514];
-/// Looks at the counter before a frame counts as lost, a tenth of a millisecond apart.
+/// Number of polls of the counter before a frame counts as lost, a tenth of a millisecond apart.
 const LOOKS: u32 = 300;
 
 const HEAD: &str = r#"
@@ -40,7 +41,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A sender: moves the start of a frame and of its metadata as a map says, and redirects it.
+/// A sender program: moves the start of a frame and of its metadata as a map states, and redirects
+/// it.
 const REDIRECT: &str = r#"
 typedef unsigned int u32;
 #define SEC(name) __attribute__((section(name), used))
@@ -63,7 +65,7 @@ SEC("xdp") int sender(void *ctx)
 }
 "#;
 
-/// A program that does a different amount of work for each answer to a question about a packet.
+/// Returns a program whose amount of work depends on the layout of the packet.
 fn program(rng: &mut StdRng) -> String {
     let mut text = format!("{PRELUDE}{HEAD}");
     for _ in 0..rng.random_range(2..7) {
@@ -88,13 +90,13 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn 1;\n}\n"
 }
 
-/// Devices that lead to where programs are attached.
+/// Devices that lead to the one that programs are attached to.
 struct Devices {
     namespace: Namespace,
     near: slowpath_kernel::Device,
     direct: FrameSocket,
     redirected: FrameSocket,
-    // Attached as long as this is there.
+    // Keeps the sender attached.
     _sender: slowpath_kernel::Link,
     ways: slowpath_kernel::Loaded,
     far: u32,
@@ -125,7 +127,7 @@ impl Devices {
         }
     }
 
-    /// What a redirected frame has in front of it.
+    /// Sets the offsets by which the sender moves the start of the frame and of its metadata.
     fn set_way(&self, head: i32, meta: i32) {
         let mut way = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
         way.extend(self.far.to_ne_bytes());
@@ -134,7 +136,7 @@ impl Devices {
     }
 }
 
-/// Instructions that are executed for a frame; `None` if it does not arrive.
+/// Returns the number of instructions executed for a frame; `None` if it does not arrive.
 fn executed(counted: &Counted, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
     let count = |loaded: &slowpath_kernel::Loaded| {
         let bytes = loaded.map("slowpath.count")?.lookup(&0u32.to_ne_bytes()).ok()??;
@@ -142,7 +144,7 @@ fn executed(counted: &Counted, socket: &FrameSocket, frame: &[u8]) -> Option<u64
     };
     let run = counted.tally(|loaded| {
         socket.send(frame).unwrap_or_else(|e| panic!("{} bytes: {e}", frame.len()));
-        // The run may be under way on another CPU.
+        // The run may still be in progress on another CPU.
         let mut last = count(loaded);
         for _ in 0..LOOKS {
             if last.is_some_and(|count| count > 0) && last == count(loaded) {
@@ -168,14 +170,14 @@ fn bound(data: &[u8], receive: Option<&str>) -> u64 {
 struct Seen {
     arrived: usize,
     lost: usize,
-    /// Bounds for the device that a frame takes as much as.
+    /// Number of bounds for the device that some frame reaches.
     reached: usize,
-    /// Bounds for a page of its own that a frame takes more than.
+    /// Number of bounds for packets in a page of their own that some frame exceeds.
     beyond: usize,
 }
 
-/// Runs frames through a program on a device. The bounds are that for any device, for this one, and
-/// for a page of its own.
+/// Runs frames through a program on a device. The bounds are those for any device, for this device,
+/// and for packets in a page of their own.
 fn check(
     (kernel, devices): (&Kernel, &Devices),
     (text, object): (&str, &Object),
@@ -250,7 +252,7 @@ fn no_device_makes_a_program_slower_than_its_bound() {
         2 * programs
     );
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // What a test run shows is not enough: these programs tell.
+    // The bound for a page does not cover these devices: some programs exceed it.
     assert!(beyond > 0 && reached > 0, "{beyond} beyond, {reached} reached");
     assert!(arrived > 4 * lost, "{lost} frames lost, {arrived} arrived");
     Oracle::Kernel.compared(arrived, "frames on virtual Ethernet through random programs");

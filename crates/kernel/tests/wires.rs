@@ -1,5 +1,5 @@
-//! Records of frames on virtual Ethernet: where a program does not ask for room, they are what a test
-//! run gives.
+//! Tests of records of frames on virtual Ethernet. For a program that does not depend on headroom
+//! or tailroom, they are equal to the result of a test run.
 
 use crate::support;
 
@@ -7,10 +7,10 @@ use slowpath_kernel::{Mode, Namespace, Wire};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, path};
 
-/// Examples that neither ask for the time nor move the ends of packets outwards.
+/// Examples that neither read the time nor grow packets.
 const EXAMPLES: [&str; 5] = ["alaw2ulaw", "ddos_filter", "firewall", "header_parser", "ipv6_lb"];
 
-/// Frames that begin as packets of the tests, of several lengths.
+/// Returns the tests' packets, truncated or padded to several lengths.
 fn frames() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for (_, packet) in support::packets() {

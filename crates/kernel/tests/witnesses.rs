@@ -1,6 +1,6 @@
-//! Every witness of every example in the running kernel: with its map content installed, the packet
-//! does there what it does in the lifted program, takes the path it is a witness of, and the kernel
-//! counts as many instructions.
+//! Tests of the witnesses of every example in the running kernel, with their map content installed.
+//! The packet has the same results as in the lifted program and takes the witness's path, and the
+//! kernel counts the same number of instructions.
 
 use crate::support;
 
@@ -17,10 +17,10 @@ use support::twin::Twin;
 
 use support::{examples, kernel, object};
 
-/// The slowest paths of each program.
+/// Number of slowest paths of each program.
 const PATHS: u64 = 12;
 
-/// The result of an analysis, as JSON.
+/// Analyses a program, and returns the result as JSON.
 fn analyse(file: &Path, program: usize) -> Value {
     let name = file.display().to_string();
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -49,19 +49,19 @@ fn analyse(file: &Path, program: usize) -> Value {
     }
 }
 
-/// What one program's witnesses came to.
+/// Results of the comparisons.
 #[derive(Debug, Default)]
 struct Tally {
     replayed: usize,
-    /// Of which the kernel itself counted as many instructions.
+    /// Witnesses for which the kernel counted the expected number of instructions.
     counted: usize,
-    /// Whose path depends on what no packet or map determines.
+    /// Witnesses whose path depends on values that packet and maps do not determine.
     open: usize,
     faults: Vec<String>,
 }
 
-/// How many instructions the kernel executes with what a witness says; what no test run can make it
-/// answer is put into the program.
+/// Counts the instructions that the kernel executes for a witness. Results that a test run cannot
+/// reproduce are substituted in the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
     let counted =
         kernel.load_answered(object, program, &answers(witness)).map_err(|e| e.to_string())?;

@@ -1,5 +1,5 @@
-//! Objects that were written: the running kernel loads them as it loads those of the compiler, and
-//! they do the same; libbpf reads and loads them, too.
+//! Tests of objects that slowpath writes: the running kernel loads them like the compiler's
+//! objects, with the same results. libbpf parses and loads them, too.
 
 use crate::support;
 
@@ -11,10 +11,10 @@ use slowpath_kernel::{Kernel, Loaded};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, packets, path};
 
-/// Where pinned programs and maps are kept.
+/// Folder of pinned programs and maps.
 const PINS: &str = "/sys/fs/bpf";
 
-/// All objects in the tree that were compiled for the kernel, which loads their XDP programs.
+/// Returns all objects in the source tree that were compiled for the kernel.
 fn objects() -> Vec<PathBuf> {
     let folders = [
         "../../examples",
@@ -31,7 +31,8 @@ fn objects() -> Vec<PathBuf> {
     found
 }
 
-/// The programs that the running kernel loads, with all that slots hold.
+/// Returns the programs that the running kernel loads, and removes other programs from the slots of
+/// program arrays.
 fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, Loaded)> {
     let numbers = 0..object.programs.len();
     let linked: Vec<_> = numbers
@@ -53,19 +54,19 @@ fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, Loaded)> {
     linked
 }
 
-/// An object with these programs of it, as bytes.
+/// Writes an object that contains only the given programs.
 fn written(object: &Object, programs: &[(BpfProgram, Loaded)]) -> Vec<u8> {
     let programs: Vec<&BpfProgram> = programs.iter().map(|(program, _)| program).collect();
     object.write(&programs).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The content of all maps that can be read, by name.
+/// Returns the content of all readable maps, by name.
 fn contents(loaded: &Loaded, object: &Object) -> Vec<(String, Vec<Vec<Vec<u8>>>)> {
     let maps = object.maps.iter().filter_map(|def| loaded.map(&def.name));
     let content = maps.filter_map(|map| {
         let kind = map.definition().kind;
         if kind.holds_maps() || kind == MapKind::PROG_ARRAY {
-            // Numbers of the kernel differ.
+            // The ids of programs and maps differ between the two loads.
             return None;
         }
         let mut keys = map.keys().ok()?;
@@ -106,7 +107,7 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
                 let run = |of: &Loaded| {
                     of.run(&packet, 1).map(|run| (run.return_value, run.packet, run.metadata))
                 };
-                // Programs on devmaps do not run.
+                // Devmap programs have no test runs.
                 let (Ok(expected), Ok(found)) = (run(&first), run(&second)) else { continue };
                 if expected != found && !asks_for_chance(program) {
                     faults.push(format!("{name}, {kind}: {expected:?} {found:?}"));
@@ -122,8 +123,8 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
     Oracle::Kernel.compared(loads, "programs that were written");
 }
 
-/// Whether a program calls what answers differently each time: the time, a CPU, a random number, a
-/// table of the kernel that both programs change.
+/// Returns true if a program calls helpers whose result differs each time: the time, a CPU, a
+/// random number, a table of the kernel that both programs change.
 fn asks_for_chance(program: &BpfProgram) -> bool {
     use slowpath_bpf::insn::{Call, Insn};
     let changing = [5, 7, 8, 125, 160];
@@ -131,7 +132,8 @@ fn asks_for_chance(program: &BpfProgram) -> bool {
     !program.kfuncs.is_empty() || program.insns.iter().any(is)
 }
 
-/// bpftool, which loads objects with libbpf; without one, says why the test does without.
+/// Returns bpftool, which loads objects with libbpf. If it is missing, reports the reason for
+/// skipping the test.
 fn bpftool() -> Option<Command> {
     let names = ["bpftool", "/usr/sbin/bpftool", "/sbin/bpftool"];
     let works = |name: &&str| {
@@ -147,7 +149,7 @@ fn bpftool() -> Option<Command> {
     found
 }
 
-/// Lets libbpf load all programs of an object; what it says if it does not.
+/// Loads all programs of an object with libbpf; fails with its messages.
 fn load_all(bytes: &[u8]) -> Result<(), String> {
     let own = format!("slowpath-written-{}", std::process::id());
     let (file, pins) = (std::env::temp_dir().join(&own), Path::new(PINS).join(&own));
@@ -166,7 +168,7 @@ fn load_all(bytes: &[u8]) -> Result<(), String> {
         return Err(said);
     }
     removed.map_err(|e| e.to_string())?;
-    // Types are optional for libbpf; here they have to be right.
+    // Types are optional for libbpf, but this test requires them.
     if said.contains("Error loading .BTF") || said.contains("failed") { Err(said) } else { Ok(()) }
 }
 
@@ -185,7 +187,8 @@ fn libbpf_loads_what_is_written() {
         }
         match load_all(&written(&object, &programs)) {
             Ok(()) => loads += programs.len(),
-            // A map without an element, and kernel functions with parameters of another type.
+            // libbpf rejects the originals, too: a map without elements, and kernel functions with
+            // parameters of another type.
             Err(_) if load_all(&std::fs::read(&path).unwrap_or_default()).is_err() => {
                 refused.push(path);
             }

@@ -1,5 +1,5 @@
-//! Tests of where checks go, and of jumps around them. `tests/cuts.rs` tests the exits in the
-//! kernel.
+//! Tests of where checks go, and of jumps around them. `crates/measure/tests/stretches.rs` tests
+//! the exits in the kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,

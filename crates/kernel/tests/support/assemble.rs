@@ -1,4 +1,4 @@
-//! Objects from lists of instructions.
+//! Creation of objects from lists of instructions.
 
 use object::write::{Object, Symbol, SymbolSection};
 use object::{
@@ -6,14 +6,14 @@ use object::{
 };
 use slowpath_bpf::insn::{Insn, encode};
 
-/// The file of an object whose program `test`, in section `xdp`, consists of these functions, the
-/// first of which is its entry.
+/// Returns the file of an object. Its program `test`, in section `xdp`, consists of these
+/// functions; the first one is the entry.
 pub fn file(functions: &[&[Insn]]) -> Vec<u8> {
     let code: Vec<Vec<u8>> = functions.iter().map(|insns| encode(insns)).collect();
     file_of_code(&code)
 }
 
-/// The same for encoded instructions.
+/// As [`file`], but from encoded instructions.
 pub fn file_of_code(functions: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let section = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
@@ -36,7 +36,7 @@ pub fn file_of_code(functions: &[Vec<u8>]) -> Vec<u8> {
     file.write().unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The object.
+/// Returns the parsed object of these functions.
 pub fn object(functions: &[&[Insn]]) -> slowpath_bpf::Object {
     let bytes = file(functions);
     slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}"))

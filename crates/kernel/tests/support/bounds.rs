@@ -1,5 +1,5 @@
-//! The bound of a program against what the kernel executes: no packet more than the bound, every
-//! witness exactly what it says, as the kernel counts it.
+//! Comparison of bounds with the kernel: no packet exceeds the bound, and every witness executes
+//! exactly the stated number of instructions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,17 +14,18 @@ use slowpath_kernel::witness::{bytes, context, install, open};
 
 use super::tally::{Class, Tally};
 
-/// Witnesses for each program.
+/// Number of witnesses for each program.
 const PATHS: u64 = 2;
-/// Seconds for the bound of a program. What is found by then holds too, and is compared.
+/// Seconds for the analysis of a program. The bound found by then is valid, too, and is compared.
 const DEADLINE: f64 = 10.0;
 
-/// The result of an analysis of the first program of an object, as JSON; null if there is none.
+/// Analyses the first program of an object. Returns the result as JSON; null if there is none.
 pub fn analyse(data: Vec<u8>) -> Value {
     analyse_as(&data, Options::default())
 }
 
-/// The same with options other than target, paths and, unless there is one, deadline.
+/// As [`analyse`], but with the given options. Target and paths are fixed, and the deadline has a
+/// default.
 pub fn analyse_as(data: &[u8], options: Options) -> Value {
     let Ok(object) = ProgramFile::read(data) else { return Value::Null };
     let request = ProgramRequest {
@@ -61,7 +62,7 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
     run.map(|(_, count)| count).map_err(|e| e.to_string())
 }
 
-/// Lists answers that a path depends on and that the kernel was not told.
+/// Lists dependencies of a path that the kernel was not told.
 fn depends_on(result: &Value, witness: &Value) -> String {
     let mut on: Vec<String> = open(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());
@@ -69,8 +70,8 @@ fn depends_on(result: &Value, witness: &Value) -> String {
     on.join(", ")
 }
 
-/// The bound of the only program of an object, and its witnesses; `most` instructions were executed
-/// for some packet.
+/// Checks the bound and the witnesses of the only program of an object. `most` is the maximum
+/// number of instructions that some packet executed.
 pub fn bound_holds(
     kernel: &Kernel,
     data: Vec<u8>,
@@ -81,7 +82,8 @@ pub fn bound_holds(
     result_holds(kernel, &Arc::new(object), &analyse(data), most, tally)
 }
 
-/// The same with the result of an analysis, of an object whose variables are as in the analysis.
+/// As [`bound_holds`], but with the result of an earlier analysis. The variables of `object` are
+/// set as in that analysis.
 pub fn result_holds(
     kernel: &Kernel,
     object: &Arc<Object>,

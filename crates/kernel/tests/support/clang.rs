@@ -1,15 +1,15 @@
-//! A compiler for BPF, where there is one.
+//! Access to a compiler for BPF, if there is one.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use slowpath_oracle::Oracle;
 
-/// The rule that finds the compiler, which the package and the Makefiles follow, too.
+/// Script that finds the compiler. The Python package and the Makefiles use it, too.
 const RULE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/compilers.py");
 
-/// The begin of random programs in C. `WORK(n)` takes a number of instructions that grows with `n`.
+/// Start of random programs in C. `WORK(n)` executes a number of instructions that grows with `n`.
 pub const PRELUDE: &str = r#"
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
 typedef unsigned long long u64; typedef int s32; typedef long long s64;
@@ -20,10 +20,10 @@ struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, 
 char _license[] SEC("license") = "GPL";
 "#;
 
-/// The compiler: words of a command.
+/// The compiler, as the words of a command.
 pub struct Clang(Vec<String>);
 
-/// Returns the compiler; without one, reports why the test does without.
+/// Returns the compiler. If there is none, reports the reason for skipping the test.
 pub fn clang() -> Option<Clang> {
     match found() {
         Ok(clang) => Some(clang),
@@ -34,7 +34,7 @@ pub fn clang() -> Option<Clang> {
     }
 }
 
-/// Returns the compiler that the rule finds, or why there is none.
+/// Returns the compiler that the script finds, or the reason why there is none.
 fn found() -> Result<Clang, String> {
     let run = Command::new("python3").arg(RULE).output().map_err(|e| format!("python3: {e}"))?;
     if !run.status.success() {
@@ -49,7 +49,7 @@ impl Clang {
     /// Compiles a program in C to an object, optimised and with types.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
         const FLAGS: [&str; 11] =
             ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-x", "c", "-c", "-o", "-"];

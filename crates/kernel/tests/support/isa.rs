@@ -1,7 +1,8 @@
-//! Every instruction of RFC 9669 and of version 4, in small programs of one shape.
+//! Every instruction of RFC 9669 and of CPU version 4, each in a small program of the same shape.
 //!
-//! A case is a body that starts with `r3` = a, `r4` = b, `r0` = c and 8 bytes of the stack = a, and
-//! leaves results in these four places. Operands come from the packet, and results go there.
+//! A case is a body that starts with `r3` = a, `r4` = b, `r0` = c and an 8-byte stack cell = a, and
+//! leaves results in these four places. Operands are read from the packet, and results are written
+//! to it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,13 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, decode,
 };
 
-/// What `r3` is where a conditional jump is not taken.
+/// Value of `r3` if a conditional jump is not taken.
 pub const NOT_TAKEN: i32 = 0x77;
 /// Offset of the results in the packet, in bytes: `r3`, `r4`, `r0` and the stack, 8 bytes each.
 pub const RESULTS: i16 = 24;
-/// Bytes of the packet.
+/// Length of the packet in bytes.
 pub const PACKET: usize = 128;
-/// The cell on the stack, from the frame pointer.
+/// Offset of the stack cell from the frame pointer.
 const CELL: i16 = -8;
 
 const ALU: [AluOp; 14] = [
@@ -54,7 +55,7 @@ pub fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::R0)
 }
 
-/// Immediates worth a program of their own.
+/// Returns the immediates to test.
 fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     match op {
         Some(AluOp::Lsh | AluOp::Rsh | AluOp::Arsh) => vec![0, 1, 7, i32::from(width.bits()) - 1],
@@ -65,14 +66,14 @@ fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     }
 }
 
-/// The instructions to test, one to a body.
+/// Returns the instructions to test, one for each body.
 pub fn instructions() -> Vec<Insn> {
     let (a, b, frame) = (reg(3), reg(4), Register::FRAME);
     let mut all = Vec::new();
     for width in WIDTHS {
         for op in ALU {
             all.push(Insn::Alu { width, op, dst: a, src: Source::Reg(b) });
-            // The same register twice.
+            // Both operands in the same register.
             all.push(Insn::Alu { width, op, dst: a, src: Source::Reg(a) });
             let immediate = |value| Insn::Alu { width, op, dst: a, src: Source::Imm(value) };
             all.extend(immediates(Some(op), width).into_iter().map(immediate));
@@ -127,11 +128,11 @@ fn atomics() -> Vec<AtomicOp> {
     all
 }
 
-/// The instruction and what makes its effect a value.
+/// Returns an instruction, with code that turns its effect into a value.
 pub fn body(insn: Insn) -> Vec<Insn> {
     let mut body = Vec::new();
     if let Insn::Jump { .. } = insn {
-        // The kernel refuses code that nothing leads to.
+        // The kernel rejects unreachable code.
         let (b, c) = (reg(4), Source::Reg(reg(0)));
         let cond = Condition::Eq;
         body.push(Insn::Branch { width: Width::W64, cond, dst: b, src: c, offset: 1 });
@@ -159,7 +160,7 @@ pub fn store(base: u8, offset: i16, src: u8) -> Insn {
     Insn::Store { size: Size::DW, base: reg(base), offset, src: Source::Reg(reg(src)) }
 }
 
-/// Operands from the packet, whose address is in `r6`.
+/// Loads operands from the packet, whose address is in `r6`.
 pub fn operands() -> Vec<Insn> {
     vec![
         load(Size::DW, 3, 6, 0),
@@ -169,7 +170,7 @@ pub fn operands() -> Vec<Insn> {
     ]
 }
 
-/// Operands that are written down in the program.
+/// Sets operands to constants.
 pub fn constants(values: [u64; 3]) -> Vec<Insn> {
     let mut insns = Vec::new();
     for (number, value) in [3, 4, 0].into_iter().zip(values) {
@@ -180,7 +181,8 @@ pub fn constants(values: [u64; 3]) -> Vec<Insn> {
     insns
 }
 
-/// A program that the kernel takes: the results of a body behind its operands in the packet.
+/// Returns a program that the kernel accepts. It writes the results of a body to the packet, after
+/// the operands.
 pub fn program(operands: &[Insn], body: &[Insn]) -> Vec<Insn> {
     let copy =
         Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: reg(2), src: Source::Reg(reg(6)) };
@@ -216,7 +218,7 @@ pub fn program(operands: &[Insn], body: &[Insn]) -> Vec<Insn> {
     insns
 }
 
-/// An instruction without its operands: what it is.
+/// Returns the kind of an instruction: its text without operands.
 pub fn kind(insn: Insn) -> String {
     let zero = Register::R0;
     let source = |src| match src {
@@ -276,7 +278,7 @@ pub fn kind(insn: Insn) -> String {
     format!("{plain:?}")
 }
 
-/// Every kind of instruction that the decoder knows, with one that is decoded from bytes.
+/// Returns every kind of instruction that the decoder knows, with a decoded example.
 pub fn decoded_kinds() -> BTreeMap<String, Insn> {
     let mut kinds = BTreeMap::new();
     for code in 0..=u8::MAX {

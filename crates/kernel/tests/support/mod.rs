@@ -1,6 +1,6 @@
-//! What the tests of this crate share: the kernel or the reason to skip, objects, packets.
+//! Shared code of this crate's tests: access to the kernel, objects, packets.
 
-// Each test file uses a part of this.
+// Each test file uses a part of this module.
 
 pub mod assemble;
 pub mod bounds;
@@ -19,7 +19,7 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, LoadError, Loaded};
 use slowpath_oracle::Oracle;
 
-/// The running kernel; without one, says why the test does without.
+/// Returns the running kernel. If it is not available, reports the reason for skipping the test.
 pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
@@ -33,7 +33,7 @@ pub fn object(path: &Path) -> Object {
     Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The objects of the examples, by name.
+/// Returns the objects of the examples, sorted by name.
 pub fn examples() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path("../../examples"));
     let entries = entries.unwrap_or_else(|e| panic!("examples: {e}"));
@@ -44,7 +44,7 @@ pub fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// The object that has one program for each feature of loading.
+/// Returns the object with one program for each feature of loading.
 pub fn features() -> Object {
     object(&path("tests/objects/features.bpf.o"))
 }
@@ -58,7 +58,7 @@ pub fn load(kernel: &Kernel, object: &Object, name: &str) -> Loaded {
     try_load(kernel, object, name).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Packets of common kinds, by name.
+/// Returns packets of common kinds, with names.
 pub fn packets() -> Vec<(&'static str, Vec<u8>)> {
     let ipv4 = |protocol: u8, payload: &[u8]| {
         let total = 20 + payload.len() as u16;

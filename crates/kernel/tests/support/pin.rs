@@ -1,9 +1,9 @@
-//! Stays on one CPU: maps have a value for each, and one of them is compared.
+//! Pinning of threads to CPUs: per-CPU maps have a value for each CPU, and tests compare one of
+//! them.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Keeps the calling thread on one of the CPUs that it may be on. Where that is forbidden, nothing
-/// happens.
+/// Pins the calling thread to one of its allowed CPUs. Does nothing if the system forbids it.
 pub fn pin(which: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -12,8 +12,8 @@ pub fn pin(which: usize) {
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Does a job once on every CPU at the same time, each on a thread that stays there; what they
-/// return. The job is told its number and how many there are.
+/// Runs a job on all CPUs at the same time, each on a pinned thread, and returns the results. The
+/// job receives its number and the number of threads.
 pub fn on_every_cpu<T: Send>(job: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -10,10 +10,10 @@ use slowpath_bpf::lift::MapLayout;
 use super::twin::Twin;
 use slowpath_replay::Entry;
 
-/// Most elements that are put into a map.
+/// Maximum number of elements that are put into a map.
 const ENTRIES: usize = 24;
 
-/// A packet of a common kind with some bytes changed, longer or shorter.
+/// Returns a packet of a common kind with some bytes changed, longer or shorter.
 pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut packet = match rng.random_range(0..4) {
         0 => layers::packet(rng),
@@ -42,7 +42,7 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
     packet
 }
 
-/// Fills the maps with elements that packets like the seeds find.
+/// Fills the maps with elements that packets similar to `seeds` look up.
 pub fn fill(twin: &mut Twin, rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Result<(), String> {
     for layout in twin.lifted.layout.maps.clone() {
         let Some(definition) = twin.loaded().map(&layout.name).map(|map| map.definition().clone())
@@ -85,7 +85,7 @@ pub fn fill(twin: &mut Twin, rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Res
     Ok(())
 }
 
-/// Random bytes, or small numbers of 4 bytes.
+/// Returns a value of random bytes, or of small 4-byte numbers.
 fn value(rng: &mut StdRng, layout: &MapLayout) -> Vec<u8> {
     let mut value = vec![0; layout.value_size as usize];
     if rng.random_bool(0.3) {

@@ -1,4 +1,5 @@
-//! Sequences of calls against the kernel: packets and map content for them, and what is compared.
+//! Comparison of sequences of calls with the kernel: generation of packets and map content, and the
+//! checks.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,17 +15,18 @@ use slowpath_replay::Entry;
 
 /// Packets for each program.
 pub const PACKETS: usize = 12;
-/// Packets that meet maps as the ones before left them.
+/// Packets in a row that run on the same maps, without a reset.
 const EPOCH: usize = 4;
-/// The number of keys that content is for.
+/// Number of keys that map content is generated for.
 const KEYS: u64 = 4;
 
-/// What programs contain: what the engine is not right about is switched off here, with the reason.
+/// Returns the features that programs may use. Features that the engine does not support correctly
+/// are disabled here, with the reason.
 pub fn known() -> Abilities {
     Abilities::default()
 }
 
-/// A packet whose arguments meet.
+/// Returns a packet with small arguments, which often coincide.
 pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     let length = match rng.random_range(0..12) {
         0 => rng.random_range(14..ARGUMENT_BYTES.end),
@@ -47,7 +49,7 @@ pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// The object of a sequence, with its maps of maps filled.
+/// Returns the object of a sequence, with its maps of maps filled.
 pub fn object_of(sequence: &Sequence) -> Result<Object, String> {
     let mut object = Object::parse(&sequence.object()).map_err(|e| e.to_string())?;
     for (name, shape) in sequence.maps().filter(|(_, shape)| shape.kind.holds_maps()) {
@@ -71,7 +73,7 @@ fn key(layout: &MapLayout, kind: MapKind, n: u64) -> Vec<u8> {
     n.to_le_bytes()[..layout.key_size.min(8) as usize].to_vec()
 }
 
-/// Puts elements into the maps.
+/// Puts elements into the maps of both.
 fn fill(twin: &mut Twin, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
     let layouts = twin.lifted.layout.maps.clone();
     for (name, shape) in sequence.maps() {
@@ -99,7 +101,7 @@ fn fill(twin: &mut Twin, sequence: &Sequence, rng: &mut StdRng) -> Result<(), St
     Ok(())
 }
 
-/// Elements for a map of this type, no more than it can hold.
+/// Returns elements for a map of this type, no more than it can hold.
 fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -> Vec<Entry> {
     let array = matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::DEVMAP);
     let most = u64::from(shape.entries);
@@ -122,7 +124,7 @@ fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -
     keys.into_iter().map(&mut entry).collect()
 }
 
-/// The number of instructions that the run before executed.
+/// Returns the number of instructions that the last run executed.
 fn executed(sequence: &Sequence, loaded: &Loaded, packet: &[u8]) -> u64 {
     let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
     let ways = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
@@ -133,7 +135,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs packets through both; the most instructions that one of them executed.
+/// Compares runs of packets in the kernel and in the interpreter. Returns the maximum number of
+/// executed instructions.
 fn packets_agree(
     kernel: &Kernel,
     sequence: &Sequence,
@@ -164,7 +167,7 @@ fn packets_agree(
                 format!("epoch {epoch}, packet {told}: {fault}; {}", shown.join(" "))
             };
             let run = match twin.compare(&packet) {
-                // What the maps contain from here on, the interpreter does not know.
+                // The interpreter does not know the maps' content from here on.
                 Err(_) if twin.undecided => {
                     tally.undecided += 1;
                     break;
@@ -183,7 +186,7 @@ fn packets_agree(
     Ok(most)
 }
 
-/// Compares everything about a program.
+/// Compares all results of a program, including its bound if `bound` is set.
 pub fn check(
     kernel: &Kernel,
     sequence: &Sequence,

@@ -1,64 +1,63 @@
-//! What was compared with the kernel, and what was wrong.
+//! Counts of comparisons with the kernel, and the faults found.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use slowpath_oracle::Oracle;
 
-/// What is wrong with a program.
+/// A class of faults of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The compiler refuses it: the generator's fault.
+    /// The compiler rejects the program: a fault of the generator.
     Compiler,
-    /// The verifier refuses it.
+    /// The verifier rejects the program.
     Verifier,
-    /// It is not read or lifted: the generator's fault, or a missing ability.
+    /// The program cannot be parsed or lifted: a fault of the generator, or a missing feature.
     Refused,
-    /// A packet does something that the lifted program does not.
+    /// A packet has other results in the kernel than in the lifted program.
     Meaning,
-    /// Another number of instructions is executed than the path has.
+    /// The kernel executes another number of instructions than the path has.
     Count,
-    /// There is no bound.
+    /// The analysis gives no bound.
     NoBound,
-    /// A packet executes more than the bound.
+    /// A packet executes more instructions than the bound.
     Bound,
-    /// A witness does not do what it says.
+    /// A witness does not execute the stated number of instructions.
     Witness,
 }
 
-/// What was compared.
+/// Counts of comparisons.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub programs: usize,
     pub packets: usize,
-    /// Packets for which not all choices among what is open were tried, and none of those that were
-    /// did what the kernel did.
+    /// Packets for which no tried choice of open values had the kernel's results, but not all
+    /// choices were tried.
     pub undecided: usize,
-    /// Of programs whose bound was compared: all, those that are exact, and those that are under
-    /// conditions.
+    /// Compared bounds: all, the exact ones, and those under conditions.
     pub bounds: usize,
     pub exact: usize,
     pub conditional: usize,
-    /// Witnesses: replayed with exactly their instructions, and those that took another path, by
-    /// what theirs depends on besides packet and maps.
+    /// Witnesses: those replayed with exactly their instructions, and those that took another path,
+    /// by the open values that their path depends on.
     pub replayed: usize,
     pub open: BTreeMap<String, usize>,
-    /// By class, the first lines of what is wrong.
+    /// Descriptions of the faults, by class.
     pub faults: BTreeMap<Class, Vec<String>>,
 }
 
-/// A number in the environment.
+/// Returns a number from an environment variable, or the default.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 impl Tally {
-    /// Notes a fault.
+    /// Records a fault.
     pub fn fault(&mut self, class: Class, fault: String) {
         self.faults.entry(class).or_default().push(fault);
     }
 
-    /// Notes what a bound is worth; whether some packet has it.
+    /// Records the verdict on a bound. Returns true if some packet reaches the bound.
     pub fn bound(&mut self, guarantee: &Value) -> bool {
         self.bounds += 1;
         self.exact += usize::from(guarantee["verdict"] == "exact");
@@ -66,7 +65,7 @@ impl Tally {
         guarantee["verdict"] != "bound"
     }
 
-    /// Says what was compared, and some faults of each class.
+    /// Prints the counts, and some faults of each class.
     pub fn report(&self, what: &str) {
         let Tally { programs, packets, bounds, exact, conditional, replayed, open, .. } = self;
         let depend: usize = open.values().sum();
@@ -96,7 +95,7 @@ impl Tally {
         Oracle::Kernel.compared(self.replayed, &format!("witnesses of {what}"));
     }
 
-    /// Adds what another thread has.
+    /// Adds the counts of another thread.
     pub fn add(&mut self, other: Tally) {
         self.programs += other.programs;
         self.packets += other.packets;

@@ -1,5 +1,5 @@
-//! A program twice, as tests use it ([`Replay`]): faults are texts, and what was put into maps is
-//! remembered.
+//! A program in the kernel and in the concrete interpreter ([`Replay`]), with faults as text and a
+//! record of the installed elements.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use slowpath_kernel::witness::{bytes, context};
 use slowpath_kernel::{Context, Kernel, Loaded};
 use slowpath_replay::{Entry, Replay, ReplayError, Step, Telling};
 
-/// The two.
+/// The two programs.
 pub struct Twin {
     pub replay: Replay,
     pub lifted: Arc<Lifted>,
-    /// What was put into maps, by the map's name.
+    /// Elements put into maps, by the map's name.
     pub installed: Vec<(String, Entry)>,
-    /// Whether the last comparison found no choice that does what the kernel did, but has not tried
-    /// all.
+    /// True if the last comparison found no choice of open values with the kernel's results, but
+    /// has not tried all.
     pub undecided: bool,
 }
 
@@ -27,7 +27,7 @@ fn text(fault: ReplayError) -> String {
 }
 
 impl Twin {
-    /// Loads and lifts the program with this number. All maps are as the kernel makes them.
+    /// Loads and lifts the program with this number, with fresh maps.
     pub fn new(kernel: &Kernel, object: &Object, number: usize) -> Result<Twin, String> {
         Twin::of(kernel, object, number, Twin::lifted(kernel, object, number)?)
     }
@@ -37,7 +37,7 @@ impl Twin {
         Replay::lift(kernel, object, number).map_err(text)
     }
 
-    /// Loads the program and starts with all maps as the kernel makes them.
+    /// Loads the program with fresh maps, and uses an earlier result of lifting.
     pub fn of(
         kernel: &Kernel,
         object: &Object,
@@ -50,8 +50,8 @@ impl Twin {
         Ok(Twin { replay, lifted, installed: Vec::new(), undecided: false })
     }
 
-    /// So many bytes at the start of the map `out` tell paths apart: the interpreter has to find the
-    /// kernel's path, whatever it takes for open values.
+    /// States that the first `path_bytes` bytes of the map `out` identify the path. The interpreter
+    /// then has to take the kernel's path, whatever values it assumes for open ones.
     pub fn tells_its_path(&mut self, path_bytes: u64) {
         self.replay.listen(Telling { map: "out".to_owned(), path_bytes });
     }
@@ -60,7 +60,7 @@ impl Twin {
         self.replay.loaded()
     }
 
-    /// Puts an element into a map, in both.
+    /// Puts an element into a map of both.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry) -> Result<(), String> {
         if self.loaded().map(&layout.name).is_none() {
             return Ok(());
@@ -70,7 +70,7 @@ impl Twin {
         Ok(())
     }
 
-    /// Puts an element into a map that a map of maps holds, in both; `name` is its own.
+    /// Puts an element into an inner map of both; `name` is the inner map's name.
     pub fn install_inner(
         &mut self,
         layout: &MapLayout,
@@ -86,7 +86,7 @@ impl Twin {
         Ok(())
     }
 
-    /// Puts an element into a queue or stack, in both.
+    /// Puts an element into a queue or stack of both.
     pub fn enqueue(&mut self, layout: &MapLayout, value: &[u8]) -> Result<(), String> {
         if self.loaded().map(&layout.name).is_none() {
             return Ok(());
@@ -95,24 +95,25 @@ impl Twin {
         self.replay.put(&layout.name, &entry).map_err(text)
     }
 
-    /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
+    /// Returns the keys that the program looks up in a map for a packet, of those to which the
+    /// interpreter assigns numbers.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.replay.keys(layout, packet)
     }
 
-    /// Runs a packet through both.
+    /// Runs a packet in both, and compares the results.
     pub fn compare(&mut self, packet: &[u8]) -> Result<Run, String> {
         let step = self.replay.run(packet, &Context::default());
         self.undecided = matches!(step, Err(ReplayError::Undecided(_)));
         step.map(|step| step.run).map_err(text)
     }
 
-    /// Where the maps of the two differ, one sentence each.
+    /// Returns the differences between the maps of both, one sentence for each.
     pub fn differing_maps(&self) -> Vec<String> {
         self.replay.differing_maps()
     }
 
-    /// Installs what a witness says about maps and runs its packet through both.
+    /// Installs a witness's map content and runs its packet in both.
     pub fn replay(&mut self, witness: &Value) -> Result<Step, String> {
         self.replay.install(witness).map_err(text)?;
         self.replay.run(&bytes(&witness["packet"]), &context(witness)).map_err(text)

@@ -1,5 +1,5 @@
-//! Programs that take their arguments from the first words of the packet (`objects/words.h`), on many
-//! packets in the kernel and in the concrete interpreter.
+//! Comparison of programs that read their arguments from the first words of the packet
+//! (`objects/words.h`), in the kernel and in the concrete interpreter.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use slowpath_kernel::Kernel;
 
 use super::twin::Twin;
 
-/// How packets and maps of such programs are made.
+/// Generators of packets and map content for such programs.
 pub struct Words {
     /// Packets for each program.
     pub packets: usize,
-    /// Packets after which maps start anew.
+    /// Number of packets after which maps are reset.
     pub epoch: usize,
     pub packet: fn(&mut StdRng) -> Vec<u8>,
-    /// Puts elements into maps, from the second time on.
+    /// Puts elements into maps, after each reset but not at the start.
     pub fill: fn(&mut Twin, &mut StdRng) -> Result<(), String>,
 }
 
-/// What was compared.
+/// Counts of a comparison.
 pub struct Compared {
     pub packets: usize,
-    /// Blocks of the program that were run, and all.
+    /// Executed blocks of the program, and all blocks.
     pub covered: usize,
     pub blocks: usize,
 }
 
-/// The arguments in a packet.
+/// Formats the arguments in a packet.
 fn shown(packet: &[u8]) -> String {
     let word = |word: &[u8]| {
         let mut bytes = [0; 8];
@@ -41,7 +41,7 @@ fn shown(packet: &[u8]) -> String {
 }
 
 impl Words {
-    /// Runs packets through a program twice.
+    /// Compares runs of packets in the kernel and in the interpreter.
     pub fn compare(
         &self,
         kernel: &Kernel,

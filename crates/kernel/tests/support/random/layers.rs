@@ -1,4 +1,5 @@
-//! Packets of many layers, and connection requests as systems and attack tools send them.
+//! Random packets of many layers, and connection requests like those of operating systems and
+//! attack tools.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -8,7 +9,7 @@ const IPV6: u16 = 0x86dd;
 const MPLS: u16 = 0x8847;
 const ETHERNET: u16 = 0x6558;
 
-/// Ethernet with tags, labels, tunnels and a transport header.
+/// Returns an Ethernet packet with tags, labels, tunnels and a transport header.
 pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
     ethernet(rng, &mut packet, 2);
@@ -69,7 +70,7 @@ fn ip(rng: &mut StdRng, packet: &mut Vec<u8>, network: u16, tunnels: u8) {
     }
 }
 
-/// A TCP packet that opens a connection.
+/// Returns a TCP packet that opens a connection.
 pub fn syn(rng: &mut StdRng) -> Vec<u8> {
     const MSS: [u8; 4] = [2, 4, 5, 0xb4];
     const TIMESTAMP: [u8; 10] = [8, 10, 0, 0, 0, 1, 0, 0, 0, 0];
