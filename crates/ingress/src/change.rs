@@ -8,9 +8,9 @@ use crate::error::IngressError;
 /// Number of packets that are inspected one by one.
 const PACKETS: usize = 64;
 
-/// Returns candidates for the steps that undo a run's changes of the packet. The kernel does not
-/// report whether a packet grew or shrank at its start or at its end, so there can be a candidate
-/// for each. The caller has to try them.
+/// Returns candidates for the steps that undo a run's changes of the packet. A packet can grow or
+/// shrink at its start or at its end, and the kernel does not report which. So there can be a
+/// candidate for each; the caller has to try them.
 ///
 /// # Errors
 /// If packets grow by different lengths, or the kernel does not run them.

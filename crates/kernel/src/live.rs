@@ -7,11 +7,11 @@
 //! run contains more than the program. To get the program's time, subtract that of [`Live::run`]
 //! with the [`Live::baseline`] of its action. A [`Receiver`] runs the program in a driver instead.
 //!
-//! Sending usually includes receiving. When a batch is sent, the driver at the other end runs on
-//! the same CPU before the next batch (softirq, when bottom halves are enabled again). So nearly
-//! all packets have arrived when the call returns. The wait for packets that the kernel leaves to
-//! `ksoftirqd` is not timed. The ring of a virtual device has 256 entries. Batches of 64 lose no
-//! packets; with larger batches a few packets in a million find no room and are reported as lost.
+//! Sending usually includes receiving. When bottom halves are enabled again after a batch, a
+//! softirq runs the driver at the other end on the same CPU. So nearly all packets have arrived
+//! when the call returns. The wait for packets that the kernel leaves to `ksoftirqd` is not timed.
+//! The ring of a virtual device has 256 entries. Batches of 64 lose no packets; with larger batches
+//! a few packets in a million find no room and are reported as lost.
 //!
 //! The kernel reuses the memory of packets. It restores start and end of a packet, but not bytes
 //! that the program changed; [`Live::hold_rewritten`] restores them.

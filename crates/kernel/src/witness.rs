@@ -50,7 +50,7 @@ pub fn context(witness: &Value) -> Context {
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
-/// Returns dependencies of a path besides packet, maps and context: results of calls, and
+/// Returns what a path depends on apart from packet, maps and context: results of calls, and
 /// conditions at the start. Names that differ between programs are left out.
 pub fn open(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();

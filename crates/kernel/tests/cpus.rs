@@ -1,5 +1,5 @@
-//! Tests of bounds with concurrent CPUs. Several CPUs run one program on one map at the same time,
-//! and no run executes more instructions than the bound for any number of CPUs. Guarantees name the
+//! Tests of bounds with concurrent CPUs. Several CPUs run one program on one map at the same time.
+//! No run executes more instructions than the bound for any number of CPUs. Guarantees name the
 //! maps that other CPUs must not change.
 
 use crate::support;
@@ -247,8 +247,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// A walk through a hash map has no limit while other CPUs insert elements, so the bound for any
-/// number of CPUs depends on a condition.
+/// A walk through a hash map has no limit while other CPUs insert elements. Therefore the bound for
+/// any number of CPUs depends on a condition.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };

@@ -1,7 +1,7 @@
 //! Tests of bounds for loops. Random programs in C count up and down to constants and to bytes of
-//! the packet, with all types and comparisons, nested, with early exits, with counters on the stack
-//! and in callbacks. No packet executes more instructions than the bound. For each exact bound,
-//! some packet reaches it.
+//! the packet, with all types and comparisons. Loops are nested, have early exits, and keep
+//! counters on the stack or in callbacks. No packet executes more instructions than the bound. For
+//! each exact bound, some packet reaches it.
 
 use crate::support;
 

@@ -130,13 +130,13 @@ impl Live {
         self.yard.hold_rewritten(program, packet, self.cpus)
     }
 
-    /// Runs a program on `frames` packets (0 counts as 1) in batches of `batch` (0 stands for 64),
-    /// on the calling thread's CPUs, and waits until sent packets have arrived. Each packet has the
-    /// metadata of the context and comes in on queue 0 of [`Live::device`].
+    /// Runs a program on `frames` packets (0 counts as 1), in batches of `batch` (0 stands for 64).
+    /// The run uses the calling thread's CPUs and waits until sent packets have arrived. Each
+    /// packet has the metadata of the context and comes in on queue 0 of [`Live::device`].
     ///
     /// # Errors
-    /// If the context names another device, the packet is too short or too long, the batch is too
-    /// large, the kernel rejects the run, or a signal arrives.
+    /// If the context names another device, the packet is too short or too long, or the batch is
+    /// too large. Also if the kernel rejects the run or a signal arrives.
     pub fn run(
         &self,
         program: &Held,

@@ -1,6 +1,6 @@
 //! Every instruction of RFC 9669 and of CPU version 4, each in a small program of the same shape.
 //!
-//! A case is a body that starts with `r3` = a, `r4` = b, `r0` = c and an 8-byte stack cell = a, and
+//! A case is a body that starts with `r3` = a, `r4` = b, `r0` = c and an 8-byte stack cell = a. It
 //! leaves results in these four places. Operands are read from the packet, and results are written
 //! to it.
 
