@@ -41,9 +41,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Returns true if these are the blocks of `times` runs that each execute the same blocks as
-    /// `first`. Runs with other blocks are accepted with a chance of about 2^-32. The order of
-    /// blocks is not checked.
+    /// Returns true if this is the tally of `times` runs with the same blocks as the run `first`.
+    /// Runs with other blocks are accepted with a chance of about 2^-32. The order of blocks is not
+    /// checked.
     pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
         self.fingerprint == first.fingerprint.wrapping_mul(times.into())
     }

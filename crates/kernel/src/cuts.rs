@@ -6,7 +6,7 @@
 //! keeps the code after each check.
 //!
 //! A program can exit early only in its entry function, and only where it holds no lock and no
-//! reference. The verifier rejects checks where it does.
+//! reference. The verifier rejects a check in any other place.
 
 mod load;
 mod rewrite;

@@ -19,7 +19,7 @@ use crate::{Context, Map, btf, collect, create, program};
 /// File with the kernel's own types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// The running kernel, which lets us load and run XDP programs.
+/// The running kernel, which can load and run XDP programs.
 #[derive(Debug)]
 pub struct Kernel {
     cpus: Cpus,

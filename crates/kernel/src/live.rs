@@ -4,8 +4,9 @@
 //! and performs the action: `XDP_TX` and `XDP_REDIRECT` send, `XDP_PASS` hands the packet to the
 //! network stack, `XDP_DROP` frees it. All this happens in a private network namespace, with
 //! virtual Ethernet devices that lead to a program that counts and drops. Therefore the time of a
-//! run contains more than the program. To get the program's time, subtract that of [`Live::run`]
-//! with the [`Live::baseline`] of its action. A [`Receiver`] runs the program in a driver instead.
+//! run contains more than the program. To get the program's time, measure [`Live::run`] with the
+//! program and with the [`Live::baseline`] of its action, and subtract. A [`Receiver`] runs the
+//! program in a driver instead.
 //!
 //! Sending usually includes receiving. When bottom halves are enabled again after a batch, a
 //! softirq runs the driver at the other end on the same CPU. So nearly all packets have arrived

@@ -7,10 +7,10 @@ use crate::loaded::Loaded;
 use crate::map::Map;
 use crate::sys::Positions;
 
-/// Bytes that stay unread after a drain; the sizes of records are multiples of it. A program that
-/// finds everything before its own record read wakes the reader up (`bpf_ringbuf_commit` of
-/// `kernel/bpf/ringbuf.c`). This value simulates a reader under load, which keeps up and never
-/// sleeps.
+/// Bytes that stay unread after a drain; the sizes of records are multiples of it. If the reader
+/// has read everything in front of a new record, the program wakes it up (`bpf_ringbuf_commit` of
+/// `kernel/bpf/ringbuf.c`). The unread bytes prevent that: they simulate a reader under load, which
+/// keeps up and never sleeps.
 const BEHIND: usize = 8;
 
 /// The reader of a ring buffer.

@@ -13,7 +13,7 @@ use crate::sys::{block_signals, number, pin, real_time};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
 
-/// Interval between the questions whether to go on waiting for a job.
+/// Interval between calls of the callback that can end the waiting for a job.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// A callback that decides whether to go on waiting for a job.

@@ -47,9 +47,9 @@ fn check(code: &mut Assembly) -> Result<(), TimingError> {
     if code.land(fine) { Ok(()) } else { Err(too_far()) }
 }
 
-/// If the call has had a run, accounts for it, with the end time in `r0`, and then runs `packet`.
-/// If there was any run, even in an earlier call, runs `elements`: a new call has a new packet, but
-/// keeps the maps.
+/// Generates the code after a run. If the call has had a run, the code accounts for it, with the
+/// end time in `r0`, and does `packet`. If there was any run, even in an earlier call, it does
+/// `elements`: a new call has a new packet, but keeps the maps.
 pub fn after_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -70,7 +70,7 @@ pub fn after_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Runs `packet` before all runs of a call but the first.
+/// Generates code that does `packet` before all runs of a call but the first.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -136,8 +136,8 @@ fn write(
     })
 }
 
-/// Runs `inside` if the first `end` bytes after the address in one field of the context are in
-/// front of the address in another. The code finds the first address in `r2`.
+/// Generates code that does `inside` if the first `end` bytes after the address in one field of the
+/// context are in front of the address in another. The code finds the first address in `r2`.
 fn within(
     code: &mut Assembly,
     end: usize,
