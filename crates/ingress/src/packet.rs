@@ -7,7 +7,7 @@ use slowpath_kernel::timing::Flows;
 
 use crate::error::IngressError;
 
-/// Maximum number of flows; maps with an element for each then take some gigabytes.
+/// Maximum number of flows. Maps with an element for each flow then take some gigabytes.
 const MOST_FLOWS: u64 = 1 << 24;
 /// Minimum and maximum size of a packet in bytes; test runs have room for one page.
 const SIZES: (u64, u64) = (64, 3500);

@@ -62,7 +62,7 @@ impl Map {
     /// Returns the value of a key; `None` if the key is absent. Per-CPU maps give an error: use
     /// [`Map::lookup_all`].
     ///
-    /// For a map of maps, the value is the kernel's number of the inner map.
+    /// For a map of maps, the value is the kernel's id of the inner map.
     pub fn lookup(&self, key: &[u8]) -> Result<Option<Vec<u8>>, MapError> {
         self.check_count(1)?;
         Ok(self.lookup_all(key)?.and_then(|values| values.into_iter().next()))

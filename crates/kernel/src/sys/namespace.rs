@@ -18,7 +18,8 @@ pub fn own_network() -> io::Result<OwnedFd> {
 #[cfg(target_os = "linux")]
 pub fn unshare_network() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    // SAFETY: only unsharing the table of file descriptors is unsafe; this flag does not.
+    // SAFETY: only unsharing the table of file descriptors is unsafe; this flag does not unshare
+    // it.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
