@@ -1,22 +1,22 @@
-//! Two programs abreast: each run of one beside the run of the other on the same packet, and runs that
-//! come to the same places in both at the same time joined, so that the work grows with the size of
-//! the programs and not with the number of their paths.
+//! Lockstep execution of two programs on the same packets. Runs that reach the same pair of blocks
+//! are joined, so the work grows with the size of the programs, not with the number of their paths.
 //!
-//! A pair of runs is at a block of either program. Both go on until each is where ways meet, at a
-//! branch that a term decides, or at its end. Branches that depend on the same term are taken together;
-//! of any other, the solver is asked which way is possible, and if both are, both are followed. Pairs
-//! that wait at the same two blocks become one: which of them it was is an unknown, *the same one in
-//! both programs* (`meetings`), and a value that differs between them is a choice by it. So what both
-//! programs compute alike stays the same term, however many ways led there.
+//! A pair of runs has a position in each program. Both runs continue until each is before a block
+//! with several predecessors, at a branch on a term, or at its end. Branches on the same condition
+//! are taken together. For other branches, the solver is asked which sides are possible, and each
+//! possible side is followed. Pairs that wait at the same two blocks become one pair. An unknown
+//! *shared by both programs* tells from which pair a run came (`meetings`); values that differ
+//! between pairs become choices by this unknown. So values that both programs compute alike stay
+//! the same term, however many paths lead there.
 //!
-//! This is right for any order and any pairing of blocks (`order`): every pair of runs is followed, or
-//! left out because the solver or the facts of the state say that there is none; and what is shown for
-//! all values of the unknowns holds for those that runs have. What does not come out is no difference,
-//! as runs are looked at here that need not exist.
+//! This is sound for any order and any pairing of blocks (`order`). Each pair of runs is followed,
+//! or left out because the solver or the facts of its state rule it out. A property proved for all
+//! values of the unknowns holds for the values in real runs. A failed proof does not mean a
+//! difference, because joined states include runs that do not exist.
 //!
 //! After Necula, "Translation validation for an optimizing compiler" (PLDI 2000), which relates the
-//! states of both programs at pairs of blocks; here the relation is the choice between the pairs of
-//! states that come there.
+//! states of both programs at pairs of blocks. Here, the relation is the choice between the joined
+//! pairs of states.
 
 mod branches;
 mod joining;
@@ -34,23 +34,24 @@ use runs::{Failed, Runs};
 use slowpath_smt::{SolverError, TermId};
 use turns::{At, Pair, Runner, Turn};
 
-/// All runs of both programs.
+/// All runs of both programs, joined.
 pub struct Abreast {
-    /// All of them as one path of each program: where it ends, what holds there, what it relies on, and
-    /// the most instructions of any run.
+    /// All runs of each program as one path: final state, conditions, reliances, and the greatest
+    /// number of instructions of any run.
     pub paths: [Path; 2],
-    /// By how many instructions a run of the second program may be longer than that of the first on
-    /// the same packet, at most.
+    /// Greatest number of instructions by which a run of the second program is longer than that of
+    /// the first on the same packet.
     pub slower: u64,
-    /// How many pairs of places runs were joined at.
+    /// Number of join points, the start included.
     pub meetings: usize,
 }
 
-/// Goes through all runs under some conditions, from the start of both programs. The terms are with
-/// the first program, before and afterwards. Inside: `Err` says in words why runs could not be followed.
+/// Follows all runs of both programs from their start, under `conditions`. The first program holds
+/// the term pool before and after the call. The inner `Err` is the reason why runs could not be
+/// followed.
 ///
 /// # Errors
-/// A solver that contradicts itself.
+/// If the solver contradicts itself.
 pub fn abreast(
     [first, second]: [&mut Side; 2],
     orders: &[Order; 2],
@@ -75,7 +76,7 @@ impl Runs<'_, '_> {
         while let Some((place, pairs)) = self.waiting.pop_first() {
             let pair = self.join(pairs)?;
             if place.is_end() {
-                // No other pair has a greater place.
+                // The end is the greatest place, so no other pair waits.
                 return Ok(self.ended(pair));
             }
             self.follow(pair)?;
@@ -83,7 +84,7 @@ impl Runs<'_, '_> {
         Err(Failed::Why("no packet gets to the end of both programs".into()))
     }
 
-    /// A program in front of its first block.
+    /// Places a program before its first block.
     fn start(&mut self, which: usize, conditions: &[TermId]) -> Runner {
         self.hold(which);
         let side = &self.sides[which];
@@ -95,7 +96,7 @@ impl Runs<'_, '_> {
         Runner { at, state, counts: Vec::new(), rounds: 0, instructions: 0, moved: false }
     }
 
-    /// Follows a pair, and what becomes of it, until all of it waits.
+    /// Follows a pair and its successors until all of them wait.
     fn follow(&mut self, pair: Pair) -> Result<(), Failed> {
         let mut work = vec![pair];
         while let Some(mut pair) = work.pop() {
@@ -124,7 +125,7 @@ impl Runs<'_, '_> {
         Ok(())
     }
 
-    /// What is known where all runs are at the end.
+    /// Builds the result from the pair in which all runs have ended.
     fn ended(&mut self, pair: Pair) -> Abreast {
         self.hold(0);
         let mut known = self.meetings.known(pair.from);

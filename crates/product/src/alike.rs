@@ -1,44 +1,45 @@
-//! Terms that are equal whatever their variables are, found by looking at how they are made: without a
-//! solver, for what two programs compute in a different order.
+//! Structural equality of terms, for values that two programs compute in a different order. It uses
+//! no solver and holds for all values of variables.
 //!
-//! Two terms are equal if the same operator makes them of equal terms. Where different operators make
-//! them, they are equal if they are where the condition of a choice holds, and where it does not. What
-//! is not found to be equal may be so all the same.
+//! Two terms are equal if the same operator makes them of equal terms. If the operators differ, the
+//! terms are equal if they are equal in both cases of the condition of a choice. The check is
+//! incomplete: it does not find all equal terms.
 
 use slowpath_smt::{Node, TermId, TermPool};
 use std::collections::HashMap;
 
-/// Most terms that are looked at, all pairs together.
+/// Maximum number of terms to visit, over all pairs.
 const MAX_TERMS: usize = 4_000_000;
-/// Most choices inside of each other that are gone through.
+/// Maximum number of nested case distinctions.
 const MAX_CASES: u32 = 6;
-/// How deep inside of a term a choice is looked for.
+/// Maximum depth at which a choice is looked for inside a term.
 const MAX_DEPTH: u32 = 4;
-/// Most terms inside of each other.
+/// Maximum nesting depth of compared terms.
 const MAX_NESTED: u32 = 400;
 
-/// Most pairs that are looked at, in all.
+/// Maximum number of compared pairs.
 const MAX_PAIRS: u32 = 200_000;
 
-/// Two terms by themselves, which may be equal where all conditions hold.
+/// A pair of terms that may be equal where all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alone {
     /// The terms.
     pub terms: (TermId, TermId),
-    /// The conditions, of 1 bit; those of the choices that the terms are in.
+    /// Conditions of the choices around the terms, 1 bit each.
     pub conditions: Vec<TermId>,
 }
 
-/// Pairs of terms of which it is known.
+/// Pairs of terms with the known results about them.
 #[derive(Debug)]
 pub struct Alike {
-    /// For each pair, conditions under which the terms are equal.
+    /// Alternative sets of conditions under which the terms of each pair are equal.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
-    /// Pairs that were looked at with so many cases left, in vain.
+    /// Pairs that were not found equal, with the number of case distinctions that were still
+    /// allowed.
     open: HashMap<Alone, u32>,
-    /// The innermost ones of these.
+    /// Innermost pairs that were not found equal.
     undecided: Vec<Alone>,
-    /// How many more terms and pairs are looked at.
+    /// Remaining numbers of terms and of pairs.
     terms_left: usize,
     pairs_left: u32,
 }
@@ -56,25 +57,25 @@ impl Default for Alike {
 }
 
 impl Alike {
-    /// Whether two terms of the same width are found to be equal.
+    /// Returns true if two terms of the same width are found to be equal.
     pub fn are(&mut self, pool: &mut TermPool, a: TermId, b: TermId) -> bool {
         let pair = Alone { terms: (a, b), conditions: Vec::new() };
         self.equal(pool, pair, MAX_CASES, MAX_NESTED)
     }
 
-    /// The innermost pairs that were looked at in vain since this was asked last: if they are equal, so
-    /// may be what is made of them.
+    /// Returns and removes the innermost pairs that were not found equal. If they are equal, the
+    /// terms made of them may be equal too.
     pub fn take_undecided(&mut self) -> Vec<Alone> {
         std::mem::take(&mut self.undecided)
     }
 
-    /// Whether two terms are known to be equal under their conditions.
+    /// Returns true if the terms of a pair are known to be equal under its conditions.
     pub fn knows(&self, pair: &Alone) -> bool {
         let holds = |known: &Vec<TermId>| known.iter().all(|one| pair.conditions.contains(one));
         self.equal.get(&pair.terms).is_some_and(|known| known.iter().any(holds))
     }
 
-    /// Notes that two terms are equal under their conditions, as the solver says.
+    /// Records that the terms of a pair are equal under its conditions, as the solver has shown.
     pub fn note_equal(&mut self, pair: Alone) {
         self.equal.entry(pair.terms).or_default().push(pair.conditions);
         self.open.clear();
@@ -125,7 +126,7 @@ impl Alike {
         equal
     }
 
-    /// What has to be equal for two terms to be, if the same operator makes both.
+    /// Returns the pairs of operands that have to be equal, if the same operator makes both terms.
     fn made_alike(
         &self,
         pool: &mut TermPool,
@@ -143,8 +144,7 @@ impl Alike {
         Some(first.into_iter().zip(second).collect())
     }
 
-    /// Whether they are equal if the condition of a choice holds that one of them makes, and if it does
-    /// not.
+    /// Compares two terms in both cases of the condition of a choice inside them.
     fn in_both_cases(
         &mut self,
         pool: &mut TermPool,
@@ -168,7 +168,7 @@ impl Alike {
         true
     }
 
-    /// A term where a condition has a value; `None` if that takes too long.
+    /// Replaces a condition in a term by a value; `None` if too many terms have been visited.
     fn given(
         &mut self,
         pool: &mut TermPool,
@@ -197,7 +197,7 @@ impl Alike {
     }
 }
 
-/// The condition of a choice in a term, the outermost one.
+/// Returns the condition of a choice in a term, at most `depth` levels below the term.
 fn choice(pool: &TermPool, term: TermId, depth: u32) -> Option<TermId> {
     if let Node::Ite(condition, ..) = *pool.node(term) {
         return Some(condition);

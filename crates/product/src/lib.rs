@@ -1,11 +1,11 @@
-//! Two programs over the same terms: the paths that the same packets take, and questions to the
-//! solver about what is different at their end.
+//! Two programs over the same terms: the paths that the same packets take, and solver queries about
+//! differences at their ends.
 //!
-//! [`Side`] is one of the programs. [`PathEnumerator`] goes through its satisfiable paths, or through
-//! those that the packets of a path of the other program take; [`abreast()`] follows all of both
-//! together, and [`Alike`] tells which of their values are equal; [`Queries`] asks the solver, and
-//! [`Equivalence`] is what comes out. What is compared, and what both programs start from, is up to
-//! who asks: this crate knows no instruction set, no device and no maps.
+//! [`Side`] is one of the programs. [`PathEnumerator`] enumerates its satisfiable paths, or those
+//! that the packets of a path of the other program take. [`abreast()`] follows all paths of both
+//! programs in lockstep, and [`Alike`] finds equal values. [`Queries`] asks the solver, and
+//! [`Equivalence`] is the result. The caller chooses the initial state and the values to compare:
+//! this crate knows no instruction sets, devices or maps.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 

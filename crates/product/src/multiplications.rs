@@ -1,23 +1,23 @@
-//! Multiplications and quotients, written so that the solver need not reason about them.
+//! Rewrites multiplications and quotients so that the solver need not reason about them.
 //!
-//! The card divides by a constant through a multiplication with its reciprocal; such a term is the
-//! quotient ([`Multiplications::quotients`], exact). What both programs hash consists of the same products,
-//! of which they may use different slices: an unknown takes the place of each
-//! ([`Multiplications::unknowns`], which allows more values, so that only contradictions count).
+//! The card divides by a constant through a multiplication with its reciprocal; such a term becomes
+//! the quotient ([`Multiplications::quotients`], exact). Both programs hash the same products, but
+//! may use different slices of them. An unknown replaces each product
+//! ([`Multiplications::unknowns`]); this allows more values, so only a contradiction counts.
 //!
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI
-//! 1994), theorem 4.2, for the given greatest dividend.
+//! 1994), theorem 4.2, for a known greatest dividend.
 
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::collections::HashMap;
 
-/// Constant factors below this are left as they are: shifts and additions.
+/// Constant factors below this stay in place: they become shifts and additions.
 const SMALL: u64 = 1 << 8;
 
-/// What was rewritten before.
+/// Cache of rewritten terms.
 #[derive(Default)]
 pub(crate) struct Multiplications {
-    /// Terms without reciprocals.
+    /// Terms with quotients instead of reciprocals, by the original term.
     exact: HashMap<TermId, TermId>,
     /// The unknown for each product.
     names: HashMap<TermId, TermId>,
@@ -30,7 +30,7 @@ struct Quotient {
 }
 
 impl Multiplications {
-    /// Conditions that mean the same, with quotients instead of products with reciprocals.
+    /// Returns equivalent conditions, with quotients instead of products with reciprocals.
     pub fn quotients(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
         conditions.iter().map(|&condition| self.quotient(pool, condition)).collect()
     }
@@ -69,8 +69,8 @@ impl Multiplications {
         self.exact[&root]
     }
 
-    /// Conditions that hold whenever the given ones do, with unknowns instead of products; `None`
-    /// if there are no products.
+    /// Returns conditions that the given ones imply, with unknowns instead of products; `None` if
+    /// there are no products.
     pub fn unknowns(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Option<Vec<TermId>> {
         let products = |pool: &TermPool, conditions: &[TermId]| -> Vec<TermId> {
             let terms = pool.subterms(conditions).into_iter();
@@ -97,8 +97,8 @@ impl Multiplications {
     }
 }
 
-/// The conditions, with constants for values that others of them fix: one program knows on its way
-/// what the other does not look at.
+/// Replaces values by the constants that other conditions fix them to: the path of one program may
+/// fix a value that the other program does not test.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
     let mut fixes = vec![false; conditions.len()];
@@ -128,7 +128,7 @@ fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     rewritten.collect()
 }
 
-/// The factors of a product that is worth a name.
+/// Returns the factors of a product for which an unknown is worthwhile.
 fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     let Node::Mul(a, b) = *pool.node(term) else { return None };
     let small = |t: TermId| {
@@ -139,7 +139,7 @@ fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     (!small(a) && !small(b)).then_some((a, b))
 }
 
-/// The widest product whose low bits are this one's.
+/// Returns the widest product whose low bits equal `product`.
 fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     let mut found = product;
     let Some((a, b)) = factors(pool, product) else { return product };
@@ -157,8 +157,8 @@ fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     found
 }
 
-/// Recognises a slice of a product with a reciprocal of 32 bits, or of 33 bits (`x / 7`: half of
-/// what the high word of the product and `x` come to).
+/// Recognises a slice of a product with a reciprocal of 32 bits, or of 33 bits (as for `x / 7`:
+/// half the sum of `x` and the high word of the product).
 fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     let Node::Extract { src, lo } = *pool.node(term) else { return None };
     if let Some((dividend, reciprocal)) = scaled(pool, src) {
@@ -181,7 +181,7 @@ fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     None
 }
 
-/// A 32-bit value and the constant that it is multiplied with, to 64 bits.
+/// Returns the 32-bit value and the constant factor of a 64-bit product.
 fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     let Node::Mul(a, b) = *pool.node(product) else { return None };
     let (value, factor) = match (pool.as_const(a), pool.as_const(b)) {
@@ -194,8 +194,7 @@ fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     fits.then(|| (pool.extract(value, 0, 32), factor))
 }
 
-/// The constant by which to divide to get what is left of `dividend * reciprocal` without its low
-/// `shift` bits.
+/// Returns the quotient that `dividend * reciprocal >> shift` computes.
 fn divisor(pool: &TermPool, dividend: TermId, reciprocal: u128, shift: u8) -> Option<Quotient> {
     let (power, greatest) = (1u128 << shift, u128::from(pool.domain(dividend).hi()));
     let least = power.checked_div(reciprocal)?;

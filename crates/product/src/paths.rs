@@ -1,9 +1,10 @@
-//! The satisfiable paths of a program, one after the other, depth first: each is executed on its
-//! own, without merges, so that every value is a term over the inputs.
+//! Enumerates the satisfiable paths of a program, depth first. Each path is executed on its own,
+//! without merges, so that every value is a term over the inputs.
 //!
-//! A model of the conditions so far goes along. It says for free which way of a branch is possible;
-//! about the other way the solver is asked when its turn comes. One that it cannot decide soon is
-//! followed like any other: what is shown for paths that no packet takes does no harm.
+//! Each path carries a model of its conditions so far. The model shows without a query which side
+//! of a branch is possible; the solver decides the other side when its turn comes. A path that the
+//! solver cannot decide soon is followed as well: results about paths that no packet takes do no
+//! harm.
 
 use crate::preconditions::Preconditions;
 use crate::queries::{Answer, Queries};
@@ -12,29 +13,30 @@ use slowpath_exec::{ExecError, SymbolicState};
 use slowpath_ir::{BlockId, Destination, Op, RelianceId};
 use slowpath_smt::{Evaluator, Model, Node, SolverError, TermId, TermPool};
 
-/// Most blocks on a path.
+/// Maximum number of blocks on a path.
 const MAX_BLOCKS: usize = 100_000;
 
 /// A path that some packet takes, or may take.
 pub struct Path {
-    /// At its end.
+    /// State at the end of the path.
     pub state: SymbolicState,
-    /// What has to hold for it to be taken.
+    /// Conditions under which the path is taken.
     pub conditions: Vec<TermId>,
-    /// What it draws, in order.
+    /// Values that the path draws, in order.
     pub draws: Vec<TermId>,
-    /// What it relies on ([`Op::Rely`]), and the terms that are 1 where it does.
+    /// Reliances ([`Op::Rely`]), each with the term that is 1 if the path relies on it.
     pub relied: Vec<(RelianceId, TermId)>,
-    /// How many instructions it executes.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// Values for which it is taken; `None` if it is not known whether there are any.
+    /// Values for which the path is taken; `None` if the solver could not decide whether there are
+    /// any.
     pub model: Option<Model>,
-    /// How often the solver could not tell that, since it last could.
+    /// Number of undecided queries about the path since the last decided one.
     doubts: u32,
 }
 
 impl Path {
-    /// All runs together, as if they took one path.
+    /// Represents all runs together as one path.
     pub(crate) fn joined(
         state: SymbolicState,
         conditions: Vec<TermId>,
@@ -46,59 +48,62 @@ impl Path {
     }
 }
 
-/// What comes next.
+/// Next result of the enumeration.
 pub enum NextPath {
     /// A path.
     Path(Box<Path>),
-    /// Paths that could not be followed, and why.
+    /// Paths that could not be followed, with the reason.
     Gap(String),
-    /// It is time to stop.
+    /// The reason to stop early.
     Stopped(&'static str),
-    /// These were all.
+    /// All paths have been returned.
     Done,
 }
 
-/// Paths that begin alike.
+/// Common beginning of paths that are still to be followed.
 struct Prefix {
     next: Destination,
     state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
     relied: Vec<(RelianceId, TermId)>,
-    /// What [`Drawing`] has counted on the way.
+    /// Counters of [`Drawing`] so far.
     counts: Vec<u32>,
-    /// `None` if it is not known whether there is a path.
+    /// Values for which the prefix is taken; `None` if the solver could not decide whether there
+    /// are any.
     model: Option<Model>,
-    /// How often the solver could not tell, since it last could.
+    /// Number of undecided queries since the last decided one.
     doubts: u32,
     blocks: usize,
     instructions: u64,
 }
 
-/// The way on behind a block.
+/// Continuation of a path behind a block.
 enum Continuation {
     On(Box<Prefix>),
-    /// No packet comes here.
+    /// No packet continues here.
     None,
     Gap(String),
 }
 
-/// Which terms a program draws ([`Op::Unknown`]), so that what two programs draw alike is the same
-/// term.
+/// Source of the terms that a program draws ([`Op::Unknown`]), so that two programs get the same
+/// term for draws that agree.
 pub trait Drawing {
-    /// What the operations of a block draw, in order; behind the last one, and where it does not
-    /// fit, new unknowns are drawn. `counts` belongs to the way so far, and is empty at its start.
+    /// Returns the terms that the operations of a block draw, in order. Operations behind the last
+    /// term, or whose term does not fit, draw new unknowns. `counts` belongs to the path so far,
+    /// and is empty at its start.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
-    /// What is counted where several ways of two programs meet, with the counts of both on each:
-    /// what both draw from there on is the same again. `None` if that cannot be told.
+    /// Returns the counters of both programs where several paths join, given their counters on each
+    /// path. Behind the join, equal counters mean the same draw again. `None` if no such counters
+    /// are known.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
     }
 }
 
-/// Terms that are drawn one after the other.
+/// Draws given terms one after the other.
 pub struct Sequence(pub Vec<TermId>);
 
 impl Drawing for Sequence {
@@ -111,16 +116,16 @@ impl Drawing for Sequence {
     }
 }
 
-/// A traversal of the paths of one program.
+/// An enumeration of the paths of one program.
 pub struct PathEnumerator {
     work: Vec<Prefix>,
-    /// What models have to have values for.
+    /// Terms that models must have values for.
     inputs: Vec<TermId>,
 }
 
 impl PathEnumerator {
-    /// The paths under some conditions; all, if there are none. `inputs` is what models have values
-    /// for.
+    /// Enumerates the paths under `conditions`, or all paths if there are none. Models have values
+    /// for `inputs`.
     pub fn new(side: &Side, inputs: Vec<TermId>, conditions: Vec<TermId>) -> Self {
         let model = conditions
             .is_empty()
@@ -128,7 +133,7 @@ impl PathEnumerator {
         PathEnumerator::under(side, inputs, conditions, (model, 0))
     }
 
-    /// The paths of a program that packets of another one's path take.
+    /// Enumerates the paths that packets of a path of another program take.
     pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
         let known = (path.model.clone(), path.doubts);
         PathEnumerator::under(side, inputs, path.conditions.clone(), known)
@@ -161,10 +166,10 @@ impl PathEnumerator {
         PathEnumerator { work: vec![first], inputs }
     }
 
-    /// The next path. `preconditions` are what the program's packets are restricted to.
+    /// Returns the next path. `preconditions` restrict the program's packets.
     ///
     /// # Errors
-    /// A solver that contradicts itself.
+    /// If the solver contradicts itself.
     pub fn next(
         &mut self,
         side: &mut Side,
@@ -229,7 +234,8 @@ impl PathEnumerator {
         Ok(NextPath::Done)
     }
 
-    /// Executes a block.
+    /// Executes a block. At a branch, continues on the side that the model takes, and queues the
+    /// other.
     fn block(
         &mut self,
         side: &mut Side,
@@ -307,8 +313,8 @@ impl PathEnumerator {
         on(at, target)
     }
 
-    /// Leaves out what the card does differently whatever the program; returns whether anything is
-    /// left.
+    /// Leaves out cases that the card handles differently whatever the program; returns whether any
+    /// packets are left.
     fn restrict(
         &self,
         side: &mut Side,
@@ -346,7 +352,7 @@ impl PathEnumerator {
                         Some(completed(pool, model, &self.inputs, &at.conditions))
                     }
                     Answer::Unsat => return Ok(false),
-                    // Asked again where it matters.
+                    // The solver is asked again where a model is needed.
                     Answer::Unknown(_) => None,
                 };
             }
@@ -355,7 +361,7 @@ impl PathEnumerator {
     }
 }
 
-/// Gives variables without a value the least that they can have.
+/// Gives variables without a value the least value of their domain.
 fn complete(pool: &TermPool, model: &mut Model, terms: &[TermId]) {
     for term in pool.subterms(terms) {
         if let Node::Var(var) = *pool.node(term)
@@ -366,7 +372,8 @@ fn complete(pool: &TermPool, model: &mut Model, terms: &[TermId]) {
     }
 }
 
-/// A model with values for all inputs, if it is one of the conditions still.
+/// Adds values for all inputs to a model; returns the model unchanged if the conditions would no
+/// longer hold.
 fn completed(pool: &TermPool, model: Model, inputs: &[TermId], conditions: &[TermId]) -> Model {
     let mut all = model.clone();
     complete(pool, &mut all, inputs);

@@ -1,25 +1,25 @@
-//! What the packets of a comparison are restricted to, as the blocks of a program show it.
+//! Restrictions of a comparison to some packets, found in the blocks of a program.
 
 use slowpath_exec::Executor;
 use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 
-/// What has to hold for a case to be compared.
+/// A condition under which a case is compared.
 pub struct Precondition {
-    /// The condition, one bit.
+    /// The condition, 1 bit.
     pub term: TermId,
-    /// What is left out where it does not hold, for the user.
+    /// Description, for users, of the cases that are left out where the condition does not hold.
     pub sentence: &'static str,
 }
 
-/// Cases that are left out of a comparison.
+/// The restrictions of a comparison, and the cases that they leave out.
 pub trait Preconditions {
-    /// What has to hold in the block that was executed last.
+    /// Returns the preconditions of the block that was executed last.
     fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition>;
 
-    /// Notes that a case is left out.
+    /// Records that a case is left out.
     fn exclude(&mut self, precondition: &Precondition);
 
-    /// Whether a case is left out already.
+    /// Returns true if a case is left out already.
     fn is_excluded(&self, precondition: &Precondition) -> bool;
 }

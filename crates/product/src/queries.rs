@@ -1,59 +1,61 @@
-//! Questions to the solver, within the time that there is.
+//! Solver queries within the available time.
 //!
-//! How hard a question may be is counted in steps of the solver, so that what comes of it is the same
-//! on a busy machine; time counts only where all of it is limited.
+//! The effort of a query is limited in solver steps, so that results are the same on a busy
+//! machine. Query times are limited only if the total time is.
 
 use crate::multiplications::Multiplications;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermPool};
 use slowpath_stop::{Reason, Stop};
 use std::time::Duration;
 
-/// Most steps for one question, about 10 s; of the time that is left, at most a quarter.
+/// Maximum steps of one query, about 10 s. A query also gets at most a quarter of the remaining
+/// time.
 const LONGEST: u64 = 80_000_000;
-/// No question gets less time, unless it is the last.
+/// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Most steps for the question whether a path is possible, which need not be answered, about 2 s; of the
-/// time that is left, at most an eighth. Half of both for each time that it was not before.
+/// Maximum steps of a query that may stay undecided, such as whether a path is possible: about 2 s.
+/// Such a query also gets at most an eighth of the remaining time. Each earlier undecided query
+/// halves both limits.
 const SOON: u64 = 16_000_000;
-/// And so often.
+/// Maximum number of times that the limits are halved.
 const HALVES: u32 = 6;
 
-/// Whether conditions can hold together.
+/// Answer to the question whether conditions can hold together.
 pub enum Answer {
     /// They can, with these values.
     Sat(Model),
     /// They cannot.
     Unsat,
-    /// Not decided, and why.
+    /// Undecided, with the reason.
     Unknown(String),
 }
 
-/// How much a question may take.
+/// Limits of one query.
 #[derive(Clone, Copy)]
 struct Limit {
-    /// Of the solver.
+    /// Solver steps.
     steps: u64,
-    /// If it is limited at all.
+    /// Time, if limited.
     time: Option<Duration>,
 }
 
-/// The solver and its preconditions.
+/// The solver, and conditions that hold in every query.
 pub struct Queries<'a> {
     solver: BitSolver,
     stop: &'a Stop,
     multiplications: Multiplications,
-    /// What always holds.
+    /// Conditions that hold in every query.
     assumed: Vec<TermId>,
 }
 
 impl<'a> Queries<'a> {
-    /// What says when it is time to stop.
+    /// Returns the stop condition of all queries.
     pub fn stop(&self) -> &Stop {
         self.stop
     }
 
-    /// A solver that gives up when it is time to stop.
+    /// Creates a solver that gives up when `stop` says so.
     pub fn new(stop: &'a Stop) -> Self {
         Queries {
             solver: BitSolver::new(),
@@ -63,12 +65,12 @@ impl<'a> Queries<'a> {
         }
     }
 
-    /// All further questions are about values for which these conditions hold, too.
+    /// Adds conditions to all further queries.
     pub fn assume(&mut self, conditions: impl IntoIterator<Item = TermId>) {
         self.assumed.extend(conditions);
     }
 
-    /// Why the work has to end now, if it has to.
+    /// Returns the reason to end the work now, if there is one.
     pub fn over(&self) -> Option<&'static str> {
         self.stop.reason().map(|reason| match reason {
             Reason::Interrupted => "interrupted",
@@ -77,10 +79,10 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Whether all conditions can hold.
+    /// Asks the solver whether all conditions can hold together.
     ///
     /// # Errors
-    /// A solver that contradicts itself.
+    /// If the solver contradicts itself.
     pub fn check(
         &mut self,
         pool: &mut TermPool,
@@ -90,11 +92,12 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, Limit { steps: LONGEST, time })
     }
 
-    /// The same where it does little harm not to know: with few steps, and with fewer if the solver could
-    /// not tell before, with fewer conditions.
+    /// Same as [`check`](Self::check), for queries that may stay undecided: with fewer steps.
+    /// `doubts` is the number of earlier queries, with fewer conditions, that stayed undecided;
+    /// each lowers the limit.
     ///
     /// # Errors
-    /// A solver that contradicts itself.
+    /// If the solver contradicts itself.
     pub fn check_soon(
         &mut self,
         pool: &mut TermPool,
@@ -104,11 +107,11 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, self.soon(doubts))
     }
 
-    /// Conditions among these that cannot hold together, by their positions; `None` if they all can, or
-    /// if that is not known soon ([`check_soon`](Self::check_soon)).
+    /// Returns the positions of conditions that cannot hold together. Returns `None` if all of them
+    /// can, or if the solver does not decide soon ([`check_soon`](Self::check_soon)).
     ///
     /// # Errors
-    /// A solver that contradicts itself.
+    /// If the solver contradicts itself.
     pub fn contradiction(
         &mut self,
         pool: &mut TermPool,
@@ -123,7 +126,7 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// How much a question may take that need not be answered, and was not so often before.
+    /// Returns the limit of a query that may stay undecided, after `doubts` undecided ones.
     fn soon(&self, doubts: u32) -> Limit {
         let halves = doubts.min(HALVES);
         let time = self.stop.left().map(|left| left / 8 / (1 << halves));
@@ -143,7 +146,7 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Whether conditions can hold together, with what always holds, which comes behind them.
+    /// Asks whether conditions can hold together with those of every query, which come last.
     fn ask(
         &mut self,
         pool: &mut TermPool,
@@ -157,13 +160,14 @@ impl<'a> Queries<'a> {
         if let Some(fewer) = self.multiplications.unknowns(pool, &exact)
             && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
         {
-            // Some of these hold only where others do.
+            // The rewritten conditions depend on each other, so the core has to contain all of
+            // them.
             return Ok(Outcome::Unsat((0..all.len()).collect()));
         }
         self.solver.check(pool, &exact)
     }
 
-    /// How many questions were asked.
+    /// Returns the number of queries so far.
     pub fn checks(&self) -> u64 {
         self.solver.statistics().checks
     }
@@ -187,7 +191,7 @@ mod tests {
         assert_eq!(found, Ok(Some(vec![1, 3])));
         let found = queries.contradiction(&mut pool, &[other, small, equal]);
         assert_eq!(found, Ok(None));
-        // What always holds is no part of the answer.
+        // Conditions of every query are not part of the answer.
         queries.assume([small]);
         let found = queries.contradiction(&mut pool, &[other, large]);
         assert_eq!(found, Ok(Some(vec![1])));

@@ -1,4 +1,4 @@
-//! One of the programs, and how far its execution is.
+//! One of the two programs, and its symbolic execution.
 
 use slowpath_exec::concrete::Environment;
 use slowpath_exec::{AllPaths, ExecError, Executor, NodeId, Resolver, Start, SymbolicState};
@@ -6,38 +6,38 @@ use slowpath_ir::{BlockId, Destination, InputId, InputKind, Program, RegionId, T
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// A program and its execution. Terms are shared by exchanging [`Executor::pool`] between sides.
+/// A program and its execution. Sides share terms by exchanging [`Executor::pool`].
 pub struct Side {
-    /// What executes it.
+    /// The executor of the program.
     pub executor: Executor,
-    /// Behind the prologue.
+    /// State behind the prologue.
     pub start: SymbolicState,
-    /// Looks through what execution has left open.
+    /// Resolves values that execution along one path leaves open.
     pub resolver: Resolver,
-    /// Looks through what several ways have left open, where ways were joined.
+    /// Resolves values that execution leaves open where paths were joined.
     pub joined: Option<AllPaths>,
-    /// How many block instances were executed, and how many times ways were joined.
+    /// Number of executed block instances and of joins.
     points: u32,
 }
 
 impl Side {
-    /// A program that starts from these terms.
+    /// Starts a program from the given terms.
     ///
     /// # Errors
-    /// What its prologue cannot be executed for.
+    /// If its prologue cannot be executed.
     pub fn new(program: Program, start: Start) -> Result<Self, ExecError> {
         let (executor, start) = Executor::from_start(Rc::new(program), start)?;
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
-    /// A number that no block instance has had so far.
+    /// Returns a number that no block instance has had so far.
     pub(crate) fn new_point(&mut self) -> NodeId {
         let point = NodeId(self.points);
         self.points += 1;
         point
     }
 
-    /// Where control goes on behind a block: if its condition holds, and if not.
+    /// Returns the successors of a block: if its condition holds, and if not.
     pub(crate) fn targets(&self, block: BlockId) -> [Destination; 2] {
         match &self.executor.program().block(block).terminator {
             Terminator::Jump(edge) => [edge.target; 2],
@@ -45,10 +45,11 @@ impl Side {
         }
     }
 
-    /// What a region holds in a state, in bytes. The program has to have the terms.
+    /// Returns the content of `bytes` bytes of a region in a state. The program must hold the term
+    /// pool.
     ///
     /// # Errors
-    /// Why that is not known, in words.
+    /// The reason why the content is not known, in words.
     pub fn content(
         &mut self,
         state: &SymbolicState,
@@ -65,8 +66,8 @@ impl Side {
         self.resolver.resolve(&mut self.executor, content).map_err(|error| error.to_string())
     }
 
-    /// What a concrete run starts from: its inputs have these values, but for addresses, and are
-    /// within their limits; `unknowns` are drawn; memory holds zeros.
+    /// Returns the environment of a concrete run. Inputs other than addresses have these values,
+    /// clamped to their limits; the run draws `unknowns`; memory holds zeros.
     pub fn environment(&self, values: &[u64], unknowns: Vec<u64>) -> Environment {
         let program = self.executor.program();
         let mut environment = Environment::with_fill(program, 0);

@@ -1,28 +1,28 @@
-//! What comparing two programs comes to, path by path, and what stays open.
+//! Result of comparing two programs path by path, and the reasons why parts stay undecided.
 
 use crate::queries::Answer;
 use slowpath_smt::Model;
 
-/// Most sentences about what could not be decided.
+/// Maximum number of reasons that are kept.
 const MAX_REASONS: usize = 20;
 
-/// Whether two programs do the same for the packets of a path.
+/// Result of a comparison for the packets of one path.
 pub enum Equivalence {
-    /// They do.
+    /// Both programs do the same.
     Proved,
-    /// That is not known of all these packets.
+    /// Not known for all of these packets.
     Undecided,
-    /// They do not, for a packet that both have been run on.
+    /// The programs differ for a packet, on which both have been run.
     Differs,
-    /// There was no time left to tell.
+    /// The time ended before the comparison did.
     Stopped,
 }
 
-/// What the answer to the question means whether two programs can differ in something: not at all, or
-/// in what both of them, run on the model, confirm.
+/// Interprets the answer to the question whether two programs can differ in `what`. Returns `None`
+/// if they cannot, or the difference that running both programs on the model confirms.
 ///
 /// # Errors
-/// Why it stays open: the solver does not tell, or running them does not confirm it.
+/// The reason why it stays undecided: the solver does not decide, or the runs do not confirm it.
 pub fn difference<C>(
     what: &str,
     answer: Answer,
@@ -39,8 +39,7 @@ pub fn difference<C>(
     }
 }
 
-/// Adds why something could not be decided to sentences that say so, each of them once, unless there
-/// are many already.
+/// Adds the reason why something stays undecided, unless it is there already or there are too many.
 pub fn leave_open(reasons: &mut Vec<String>, why: String) {
     if reasons.len() < MAX_REASONS && !reasons.contains(&why) {
         reasons.push(why);

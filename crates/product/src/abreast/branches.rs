@@ -1,21 +1,21 @@
-//! The ways on of pairs at branches.
+//! Branches: successors of pairs whose programs have reached a branch.
 
 use super::runs::{Failed, Runs};
 use super::turns::{At, Pair};
 use slowpath_smt::TermId;
 
-/// What is known of a condition.
+/// Value of a condition in the runs of a pair.
 enum Decided {
-    /// It always has this value.
+    /// Always this value.
     Always(bool),
-    /// There are no runs.
+    /// The pair has no runs.
     Never,
-    /// It may have either.
+    /// Either value is possible.
     No,
 }
 
 impl Runs<'_, '_> {
-    /// The ways on of a pair, of which these programs are at a branch.
+    /// Returns the successors of a pair; the programs in `due` are at a branch.
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {
@@ -51,7 +51,8 @@ impl Runs<'_, '_> {
         Ok(self.ways(&pair, &conditions[..1], true))
     }
 
-    /// Both ways on over branches that are taken together; `alike` says whether for the same value.
+    /// Takes the given branches together, once for each value of the first condition. `alike` is
+    /// true if the second condition equals the first, false if it is the opposite.
     fn ways(&mut self, pair: &Pair, branches: &[(usize, TermId)], alike: bool) -> Vec<Pair> {
         let mut ways = Vec::new();
         for value in [true, false] {
@@ -71,7 +72,7 @@ impl Runs<'_, '_> {
         ways
     }
 
-    /// Whether a condition has the same value in all runs of a pair.
+    /// Asks the solver whether a condition has the same value in all runs of a pair.
     fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<Decided, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;

@@ -1,4 +1,4 @@
-//! Pairs of runs that have come to the same places in both programs, as one.
+//! Joins pairs of runs that have reached the same blocks in both programs.
 
 use super::meetings::Way;
 use super::runs::{Failed, Runs};
@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, SymbolicState};
 use slowpath_smt::TermId;
 
 impl Runs<'_, '_> {
-    /// Pairs that wait at the same places, as one.
+    /// Joins pairs that wait at the same two blocks.
     pub fn join(&mut self, mut pairs: Vec<Pair>) -> Result<Pair, Failed> {
         if pairs.len() == 1
             && let Some(mut only) = pairs.pop()
@@ -42,7 +42,8 @@ impl Runs<'_, '_> {
         Ok(Pair { sides, from, conditions: Vec::new(), slower })
     }
 
-    /// Runs of one program, each of which has come over an arc that is taken where a term is 1.
+    /// Joins runs of one program. For each run, `taken` has the arc it arrives by and the term that
+    /// is 1 if the run takes this arc.
     fn join_runners(
         &mut self,
         which: usize,

@@ -1,38 +1,39 @@
-//! Where runs of both programs meet, and what is known of how they got there.
+//! Join points of runs of both programs, and the conditions known there.
 //!
-//! Which way was taken to a meeting is an unknown of its own for each way, a selector. So values
-//! behind it are choices by selectors, whatever the conditions of the ways are; these are told to the
-//! solver only where it cannot do without.
+//! Each incoming path of a join point has a selector: an unknown that is 1 if the path is taken.
+//! Values behind a join point are choices by selectors, whatever the path conditions are. The
+//! clauses that tie selectors to path conditions are given to the solver only if it cannot decide
+//! without them.
 
 use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Number of a meeting; the first is the start.
+/// Number of a join point; 0 is the start.
 pub(super) type MeetingId = usize;
 
 struct Meeting {
-    /// 1 in runs that come here.
+    /// Term that is 1 in runs that reach this join point.
     reached: TermId,
-    /// The meetings that ways come from.
+    /// Join points at which the incoming paths begin.
     before: Vec<MeetingId>,
-    /// What holds in all runs that come here.
+    /// Conditions that hold in all runs that reach this join point.
     sure: BTreeSet<TermId>,
-    /// What ties selectors to the ways that they stand for.
+    /// Clauses that tie selectors to the conditions of their paths.
     clauses: Vec<TermId>,
 }
 
-/// A way to a meeting.
+/// An incoming path of a join point.
 pub(super) struct Way<'a> {
     pub from: MeetingId,
-    /// What holds on it since.
+    /// Conditions that hold on the path since `from`.
     pub conditions: &'a [TermId],
 }
 
-/// All meetings so far.
+/// All join points so far, by number.
 pub(super) struct Meetings(Vec<Meeting>);
 
 impl Meetings {
-    /// Only the start, where these conditions hold.
+    /// Creates the start, at which `conditions` hold.
     pub fn new(pool: &mut TermPool, conditions: &[TermId]) -> Self {
         let start = Meeting {
             reached: pool.bool(true),
@@ -47,7 +48,7 @@ impl Meetings {
         self.0.len()
     }
 
-    /// A new meeting with a selector for each way, and these selectors.
+    /// Adds a join point; returns its number and a selector for each path.
     pub fn add(&mut self, pool: &mut TermPool, ways: &[Way<'_>]) -> (MeetingId, Vec<TermId>) {
         let reached = pool.var("reached", Domain::full(1));
         let selectors: Vec<TermId> =
@@ -80,17 +81,18 @@ impl Meetings {
         (self.0.len() - 1, selectors)
     }
 
-    /// What holds on all ways to a meeting.
+    /// Returns the conditions that hold on all paths to a join point.
     pub fn sure(&self, at: MeetingId) -> impl Iterator<Item = TermId> {
         self.0[at].sure.iter().copied()
     }
 
-    /// 1 in runs that come to a meeting.
+    /// Returns the term that is 1 in runs that reach a join point.
     pub fn reached(&self, at: MeetingId) -> TermId {
         self.0[at].reached
     }
 
-    /// All that is known of runs that come to a meeting.
+    /// Returns all conditions known of runs that reach a join point, those of earlier join points
+    /// included.
     pub fn known(&self, at: MeetingId) -> Vec<TermId> {
         let mut known: Vec<TermId> = self.sure(at).collect();
         known.push(self.reached(at));

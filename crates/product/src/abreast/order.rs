@@ -1,24 +1,24 @@
-//! In which order blocks are gone through, so that ways that meet come to where they meet before it
-//! is left: loops before what is behind them. Only how much work it is depends on it.
+//! Execution order of blocks: all paths to a merge are followed before execution goes past it, and
+//! loops come before the blocks behind them. The order changes only the amount of work.
 
 use slowpath_ir::{BlockId, Destination, FlowError, FlowGraph, LoopId, Program};
 
-/// The order of a program's blocks, and where ways meet.
+/// Order of a program's blocks, and its blocks with several predecessors.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// By block, its place in an order that both programs have in common.
+    /// Position of each block in an order common to both programs.
     places: Vec<u32>,
-    /// By block, its place among the program's own.
+    /// Position of each block in the program's own order.
     own: Vec<u32>,
-    /// By block, whether several others lead there.
+    /// True for each block with several incoming edges.
     joins: Vec<bool>,
 }
 
 impl Order {
-    /// The order of a program's own blocks.
+    /// Computes the order of a program's blocks.
     ///
     /// # Errors
-    /// For a loop with several entries.
+    /// If a loop has several entries.
     pub fn of(program: &Program) -> Result<Order, FlowError> {
         let flow = FlowGraph::of(program)?;
         let mut laid = Vec::with_capacity(flow.order.len());
@@ -37,13 +37,14 @@ impl Order {
         Ok(Order { places: own.clone(), own, joins })
     }
 
-    /// The same where each block belongs to a place in the order of another program.
+    /// Replaces the common order by `places`, the position of each block in the order of another
+    /// program. Ignores `places` of a wrong length.
     #[must_use]
     pub fn at(self, places: Vec<u32>) -> Order {
         if places.len() == self.own.len() { Order { places, ..self } } else { self }
     }
 
-    /// A block's place in the common order.
+    /// Returns a block's position in the common order.
     pub fn place(&self, block: BlockId) -> u32 {
         self.places.get(block.index()).copied().unwrap_or(u32::MAX)
     }
@@ -52,14 +53,15 @@ impl Order {
         self.joins.get(block.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a step leads back, into another round of a loop.
+    /// Returns true if a step leads back, into the next iteration of a loop.
     pub(super) fn leads_back(&self, from: BlockId, to: BlockId) -> bool {
         let key = |block: BlockId| (self.place(block), self.own.get(block.index()));
         key(to) <= key(from)
     }
 }
 
-/// The blocks of a loop, or of the whole program, with inner loops as wholes.
+/// Lays out the blocks of a loop, or of the whole program; the blocks of an inner loop stay
+/// together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {
@@ -74,7 +76,7 @@ fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     }
 }
 
-/// The loop directly inside of a scope that an inner loop is part of.
+/// Returns the loop directly inside `scope` that is or contains `inner`.
 fn child(flow: &FlowGraph, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
     let mut current = inner?;
     loop {

@@ -1,4 +1,4 @@
-//! The runs of both programs so far, and steps of one program: over a block, or over a branch.
+//! State of the lockstep execution, and steps of one program: over a block or over a branch.
 
 use super::meetings::Meetings;
 use super::order::Order;
@@ -11,10 +11,10 @@ use slowpath_ir::RelianceId;
 use slowpath_smt::{SolverError, TermId, TermPool};
 use std::collections::BTreeMap;
 
-/// Most blocks that are executed.
+/// Maximum number of executed blocks.
 const MAX_BLOCKS: u64 = 1_000_000;
 
-/// Why runs are not known.
+/// Reason why runs could not be followed.
 pub(super) enum Failed {
     Solver(SolverError),
     Why(String),
@@ -32,27 +32,27 @@ impl From<ExecError> for Failed {
     }
 }
 
-/// All that is known while both programs are followed.
+/// State of the lockstep execution.
 pub(super) struct Runs<'a, 'b> {
     pub sides: [&'a mut Side; 2],
     pub orders: &'a [Order; 2],
     pub drawing: &'a mut dyn Drawing,
     pub queries: &'a mut Queries<'b>,
-    /// The program that the terms are with.
+    /// Number of the program that holds the term pool.
     pub holder: usize,
     pub meetings: Meetings,
-    /// Pairs by where they wait.
+    /// Waiting pairs by place.
     pub waiting: BTreeMap<Place, Vec<Pair>>,
-    /// What runs rely on, and the terms that are 1 where they do.
+    /// Reliances of each program, with the terms that are 1 in runs that rely on them.
     pub relied: [Vec<(RelianceId, TermId)>; 2],
-    /// How many ways were joined.
+    /// Number of arcs of all joins so far.
     pub arcs: usize,
-    /// How many blocks were executed.
+    /// Number of executed blocks.
     blocks: u64,
 }
 
 impl<'a, 'b> Runs<'a, 'b> {
-    /// None yet, of packets for which conditions hold.
+    /// Starts without runs, for packets for which `conditions` hold.
     pub fn new(
         sides: [&'a mut Side; 2],
         orders: &'a [Order; 2],
@@ -79,7 +79,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Hands the terms to a program.
+    /// Hands the term pool to a program.
     pub fn hold(&mut self, which: usize) {
         if self.holder != which {
             let [first, second] = &mut self.sides;
@@ -88,12 +88,12 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// The terms, with whichever program they are.
+    /// Returns the term pool, whichever program holds it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.sides[self.holder].executor.pool
     }
 
-    /// Executes the block that a program is in front of; returns whether any run gets behind it.
+    /// Executes the block at which a program is; returns whether any run gets past it.
     pub fn run(&mut self, which: usize, pair: &mut Pair) -> Result<bool, Failed> {
         self.blocks += 1;
         if self.blocks > MAX_BLOCKS {
@@ -102,7 +102,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         self.hold(which);
         match self.execute(which, pair) {
             Ok(goes_on) => Ok(goes_on),
-            // What no run does need not be known.
+            // An error does not matter in a block that no run reaches.
             Err(error) if self.possible(pair, &[])? => Err(error.into()),
             Err(_) => Ok(false),
         }
@@ -153,7 +153,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Takes a program over its branch; returns whether any run gets there.
+    /// Takes one side of a program's branch; returns whether any run gets there.
     pub fn take(&mut self, which: usize, pair: &mut Pair, value: bool) -> bool {
         let runner = &mut pair.sides[which];
         let At::Branch { terms, taken, fallthrough, .. } = runner.at else { return false };
@@ -166,7 +166,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         runner.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Whether there may be runs of a pair for which further conditions hold.
+    /// Returns whether a pair may have runs for which further conditions hold.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.holder].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();

@@ -1,4 +1,4 @@
-//! Where pairs of runs are, and which program goes on next.
+//! Positions of pairs of runs, and the choice of the program that runs next.
 
 use super::meetings::MeetingId;
 use super::order::Order;
@@ -6,72 +6,72 @@ use slowpath_exec::SymbolicState;
 use slowpath_ir::{BlockId, Destination};
 use slowpath_smt::TermId;
 
-/// Where a run of one program is.
+/// Position of a run in its program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At {
-    /// In front of a block.
+    /// Before a block.
     Block(BlockId),
-    /// Behind this block, whose branch a term decides: as it was computed, and without what the way
-    /// decides.
+    /// Behind a block that ends in a branch. `terms` holds the condition twice: as computed, and
+    /// resolved for the runs that arrive.
     Branch { block: BlockId, terms: [TermId; 2], taken: Destination, fallthrough: Destination },
-    /// At the end.
+    /// At the end of the program.
     End,
 }
 
-/// Runs of one program.
+/// Joined runs of one program.
 #[derive(Clone)]
 pub(super) struct Runner {
     pub at: At,
     pub state: SymbolicState,
-    /// What `Drawing` has counted on the way.
+    /// Counters of `Drawing` so far.
     pub counts: Vec<u32>,
-    /// How many steps led back.
+    /// Number of back edges taken.
     pub rounds: u32,
-    /// The most instructions of any of them.
+    /// Greatest number of instructions of any run.
     pub instructions: u64,
-    /// Whether they have gone on since they were joined.
+    /// True if the runs have moved since they were joined.
     pub moved: bool,
 }
 
-/// Pairs of runs on the same packets.
+/// Joined runs of both programs on the same packets.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub sides: [Runner; 2],
-    /// Where they met last, and what holds since.
+    /// Last join point.
     pub from: MeetingId,
     pub conditions: Vec<TermId>,
-    /// By how many instructions the second is longer, at most.
+    /// Greatest difference in instructions of any run, second program minus first.
     pub slower: i64,
 }
 
-/// What is next for a pair.
+/// Next step of a pair.
 pub(super) enum Turn {
-    /// This program goes on.
+    /// Execute the next block of this program.
     Run(usize),
-    /// Others may come to the same places.
+    /// Wait for other pairs that may reach the same blocks.
     Wait,
-    /// Branches are due; these programs are at one, the one that is behind first.
+    /// Take the branches of these programs; the program that is behind comes first.
     Branch(Vec<usize>),
 }
 
-/// Where pairs wait; those that are behind come first.
+/// Position at which pairs wait; places that are further behind sort first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// By program, the place in the common order.
+    /// Position of each program in the common order.
     order: [u32; 2],
-    /// And the number of the block; none at the end.
+    /// Block number in each program; `None` at the end.
     blocks: [Option<u32>; 2],
 }
 
 impl Place {
-    /// Whether both programs are at the end.
+    /// Returns true if both programs are at the end.
     pub fn is_end(&self) -> bool {
         self.blocks == [None; 2]
     }
 }
 
 impl Runner {
-    /// How far it is.
+    /// Returns the progress: number of loop iterations, then position in the common order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             At::Block(block) | At::Branch { block, .. } => (self.rounds, order.place(block)),
@@ -79,7 +79,7 @@ impl Runner {
         }
     }
 
-    /// Takes it on to somewhere; returns whether any run gets there.
+    /// Moves the runs along an edge; returns whether any run gets there.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
         let (At::Block(from) | At::Branch { block: from, .. }) = self.at else { return false };
         self.at = match to {
@@ -95,7 +95,7 @@ impl Runner {
 }
 
 impl Pair {
-    /// Where it waits.
+    /// Returns the place at which the pair waits.
     pub fn place(&self, orders: &[Order; 2]) -> Place {
         let mut place = Place { order: [u32::MAX; 2], blocks: [None; 2] };
         for (which, runner) in self.sides.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Pair {
         place
     }
 
-    /// What is next.
+    /// Chooses the next step.
     pub fn turn(&self, orders: &[Order; 2]) -> Turn {
         let mut far = [(0, 0); 2];
         for (which, runner) in self.sides.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Pair {
             }
             far[which] = runner.progress(&orders[which]);
         }
-        // Who is behind comes first.
+        // The program that is behind runs first.
         let behind = usize::from(far[1] < far[0]);
         match [self.sides[behind].at, self.sides[1 - behind].at] {
             [At::Block(_), At::Block(_)] | [At::End, At::End] if far[0] == far[1] => Turn::Wait,

@@ -1,7 +1,7 @@
 use super::*;
 use slowpath_smt::Model;
 
-/// A 32-bit unknown as 64 bits, times a constant.
+/// Returns a 32-bit unknown, and its 64-bit product with a constant.
 fn product(pool: &mut TermPool, factor: u64) -> (TermId, TermId) {
     let value = pool.var("x", Domain::full(32));
     let wide = pool.zext(value, 64);
@@ -9,7 +9,7 @@ fn product(pool: &mut TermPool, factor: u64) -> (TermId, TermId) {
     (value, pool.mul(wide, factor))
 }
 
-/// The values at which a quotient that is off by one would show.
+/// Returns dividends at which a quotient that is off by one shows.
 fn dividends(divisor: u64) -> impl Iterator<Item = u64> {
     const GREATEST: u64 = u32::MAX as u64;
     let multiples = [0, 1, 2, 1000, GREATEST / divisor / 2, GREATEST / divisor];
