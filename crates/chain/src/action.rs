@@ -1,48 +1,48 @@
-//! What XDP programs return (`enum xdp_action` of `include/uapi/linux/bpf.h`).
+//! Return values of XDP programs (`enum xdp_action` of `include/uapi/linux/bpf.h`).
 
 use slowpath_bpf::XDP_ACTIONS;
 
-/// What becomes of a packet.
+/// An XDP action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// It is dropped, as after an error.
+    /// The packet is dropped, as after an error.
     Aborted,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
-    /// It goes on to the network stack.
+    /// The packet goes on to the network stack.
     Pass,
-    /// It goes back out of the device that it came from.
+    /// The packet is sent out of the device that received it.
     Tx,
-    /// It goes where a map or helper says.
+    /// The packet goes to the destination that a map or helper has set.
     Redirect,
 }
 
-/// All of them, by number.
+/// All actions, by number.
 const ALL: [Action; 5] =
     [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
 impl Action {
-    /// The action of this name, such as `XDP_PASS`.
+    /// Returns the action of this name, such as `XDP_PASS`.
     pub fn named(name: &str) -> Option<Action> {
         ALL.into_iter().find(|action| action.name() == name)
     }
 
-    /// The action that programs return this number for.
+    /// Returns the action for the value that a program returns.
     pub fn of(number: u32) -> Option<Action> {
         ALL.into_iter().find(|action| action.number() == number)
     }
 
-    /// Its name.
+    /// Returns the name of the action.
     pub fn name(self) -> &'static str {
         XDP_ACTIONS[self.number() as usize]
     }
 
-    /// What programs return for it.
+    /// Returns the value that programs return for the action.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// The names of all, for messages.
+    /// Returns the names of all actions, for messages.
     pub fn names() -> String {
         XDP_ACTIONS.join(", ")
     }

@@ -1,5 +1,5 @@
-//! A program of a chain by itself, for the packets that the programs in front of it send: what is
-//! analysed where its instructions are not those that the others have.
+//! Analysis of one program of a chain by itself, for the packets that the programs before it send.
+//! It is used for a program with another instruction set than the others.
 
 use crate::facts::{FactsOptions, Leaving, Runs, facts_along};
 use crate::{Chain, ChainError, KnownStart, Loaded};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Chain {
-    /// The program with this number, called `name` in results. What arrives is found out when it is
-    /// analysed. The programs `compiled`, by their numbers, run as something that they were compiled
-    /// to, as with [`Chain::combine`]. It is about packets that are `known` to arrive at the first
-    /// program, with maps as they are known.
+    /// Returns the program with number `member` as a file to analyse, called `name` in results. The
+    /// analysis finds out which packets arrive. The programs in `compiled`, by number, run as
+    /// compiled code, as in [`Chain::combine`]. Results are about packets that are `known` to
+    /// arrive at the first program, with maps as they are known.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -50,8 +50,8 @@ impl Chain {
     }
 }
 
-/// What is known of the packets that arrive at a program of a chain, of which only what is in front is
-/// left.
+/// Finds the facts about packets that arrive at a program. `chain` has only the edges of this
+/// program and of those before it.
 fn arrivals(
     chain: &Chain,
     (loaded, in_front, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),

@@ -1,18 +1,18 @@
-//! What users say of packets that arrive, in the words in which facts are shown.
+//! Facts about arriving packets as users write them, in the notation of reports.
 
 use crate::facts::any_packet;
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::BTreeSet;
 
-/// What can be written.
+/// Accepted forms of a fact, for messages.
 const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N = HEX`, \
                      `bytes A-B = HEX`, `byte N & HEX = HEX`, `bytes A-B in {HEX, HEX}` or \
                      `bytes A-B = bytes C-D`; offsets and lengths are decimal";
 
-/// What holds of packets that arrive, if all of these hold.
+/// Returns the facts about arriving packets that these texts state together.
 ///
 /// # Errors
-/// Which one is none that can be written, or contradicts the others, in a sentence.
+/// The text that cannot be read or contradicts the others, in a sentence.
 pub fn assumed(texts: &[String]) -> Result<PacketFacts, String> {
     let mut facts = any_packet();
     let mut read = Vec::new();
@@ -33,7 +33,7 @@ pub fn assumed(texts: &[String]) -> Result<PacketFacts, String> {
     }
 }
 
-/// The first byte behind all that a fact is about.
+/// Returns the offset of the first byte after all bytes of a fact.
 fn end(fact: &PacketFacts) -> usize {
     let bits = fact.bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
     let values = fact.values.keys().map(|field| field.end());
@@ -41,8 +41,8 @@ fn end(fact: &PacketFacts) -> usize {
     bits.into_iter().chain(values).chain(equal).max().unwrap_or(0)
 }
 
-/// Whether known bits, fields with few values and equal fields go together, as far as that shows from
-/// one of them to the next: facts that no packet fulfils for another reason may be left.
+/// Returns false if known bits, fields with few values and equal fields contradict each other. The
+/// check follows known bits through equal fields only; it can miss other contradictions.
 fn is_possible(facts: &PacketFacts) -> bool {
     let mut bits = facts.bits.clone();
     loop {
@@ -69,7 +69,8 @@ fn is_possible(facts: &PacketFacts) -> bool {
     facts.values.iter().all(|(field, values)| values.iter().any(|&value| fits(field, value)))
 }
 
-/// What is known of a byte of which both hold, if anything is; `None` if there is no such byte.
+/// Combines the known bits of two equal bytes, if any are known; `None` if they contradict each
+/// other.
 fn together(one: Option<&KnownBits>, other: Option<&KnownBits>) -> Option<Option<KnownBits>> {
     let (Some(&one), Some(&other)) = (one, other) else {
         return Some(one.or(other).copied());
@@ -143,7 +144,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
-/// The offset of a byte, which the longest packet has.
+/// Reads the offset of a byte that the longest packet has.
 fn decimal(text: &str) -> Result<u16, String> {
     number(text, u16::MAX - 1)
 }
@@ -158,7 +159,7 @@ fn number(text: &str, most: u16) -> Result<u16, String> {
     number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
 }
 
-/// The first and the last of bytes: `12` or `12-13`.
+/// Reads a range of bytes, `12` or `12-13`, as first and last offset.
 fn ends(range: &str) -> Result<(u16, u16), String> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (decimal(first)?, decimal(last)?);

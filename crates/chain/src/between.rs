@@ -1,11 +1,10 @@
-//! What holds of packets between the programs of a chain, with the content of maps as far as that is
-//! known.
+//! Facts about packets between the programs of a chain, with the content of maps where it is known.
 //!
-//! A program that checks at its entry what it relies on needs nothing of this to be so: it may be found
-//! with any content, and the proof is about all packets. Without checks, it is right only as long as
-//! the maps of programs in front hold what the facts were found with. Which facts rest on that is not
-//! traced: what holds of packets that arrive with any content is found out as well, and where that is
-//! the same, nothing rests on it.
+//! A program that checks its facts at entry is correct for any content of maps, and its proof
+//! covers all packets. Without checks, a program is correct only while the maps of the programs
+//! before it hold the content with which the facts were found. Dependencies of single facts on
+//! content are not traced. Instead, the facts are also found for any content; facts that are the
+//! same both times do not depend on the content.
 
 use crate::facts::{FactsOptions, Leaving, Reached, Runs, facts_along};
 use crate::{Chain, Loaded};
@@ -15,29 +14,30 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A chain, linked, and the maps of its programs.
+/// A linked chain, and the maps of its programs.
 pub(crate) struct Between<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
     pub programs: &'a [BpfProgram],
-    /// By program, what frozen maps hold, by their names in its object; may end early.
+    /// Content of frozen maps for each program, by name in its object; may have fewer entries than
+    /// there are programs.
     pub known: &'a [BTreeMap<String, MapContent>],
-    /// What holds of packets that arrive at the first program.
+    /// Facts about packets that arrive at the first program.
     pub first: &'a PacketFacts,
-    /// What else is known of maps and helpers, and the kernel's types.
+    /// Other knowledge about maps and helpers, and the kernel's types.
     pub lift: &'a LiftOptions,
 }
 
 impl Between<'_> {
-    /// What holds of packets that arrive at each program, and the maps of programs in front of it that
-    /// this was found with the content of. Where programs check what they rely on, that is all there
-    /// is to say; else only maps are named that it may rest on.
+    /// Finds the facts about packets that arrive at each program, and the maps of earlier programs
+    /// whose content the facts may depend on. If programs check their facts (`checked`), these are
+    /// all maps with known content; otherwise, maps whose content makes no difference are left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =
             (0..reached.len()).map(|member| self.maps_in_front(member)).collect();
         if !checked && rests_on.iter().any(|maps| !maps.is_empty()) {
-            // What comes then is to have time as well. What is not found out in time rests on it.
+            // Later steps need time as well. Facts that are not found in time count as dependent.
             let within = stop.within(stop.left().map(|left| left / 2));
             let anyhow = self.along(false, &within);
             let same = |member: usize| {
@@ -73,7 +73,7 @@ impl Between<'_> {
         facts_along(self.chain, &runs, self.first, stop)
     }
 
-    /// The maps of programs in front of one whose content is known, each as `PROGRAM:MAP`.
+    /// Returns the maps with known content of all programs before one, each as `PROGRAM:MAP`.
     fn maps_in_front(&self, member: usize) -> Vec<String> {
         let mut maps = Vec::new();
         for from in self.chain.in_front(member) {
@@ -85,7 +85,7 @@ impl Between<'_> {
     }
 }
 
-/// What it depends on.
+/// Returns the assumptions of the facts about packets that arrive.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
     let left = reached.over.iter().map(|(_, left)| match left {
         Leaving::Packets(found) => &found.assumptions,

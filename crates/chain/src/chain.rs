@@ -1,4 +1,4 @@
-//! A chain: programs, and which runs behind which.
+//! A chain: programs, and the edges along which packets go from one to the next.
 
 use crate::name::{NAME, is_name};
 use crate::network::network;
@@ -9,89 +9,90 @@ use serde_saphyr::Spanned;
 use slowpath::Network;
 use std::collections::BTreeSet;
 
-/// A chain of programs, checked: it begins with one of them, and ends.
+/// A checked chain: one program is the entry, and no program runs after itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The programs, as they are written down.
+    /// Programs, in the order of the description.
     pub members: Vec<Member>,
-    /// What runs behind them; of those that a dispatcher runs, [`Chain::dispatched`] knows.
+    /// Edges of the description; [`Chain::dispatched`] adds those of the dispatcher.
     pub edges: Vec<Edge>,
     /// The programs that libxdp's dispatcher runs on one interface, in any order.
     pub dispatcher: Option<Dispatcher>,
-    /// Maps that are one.
+    /// Groups of maps that are one map.
     pub shared: Vec<Shared>,
-    /// The targets of devices, as far as they are said.
+    /// Targets of devices, where the description has them.
     pub targets: Vec<DeviceTarget>,
-    /// The number of the program that packets arrive at; with a dispatcher, once it is known.
+    /// Number of the program that packets arrive at; with a dispatcher, set by
+    /// [`Chain::dispatched`].
     pub entry: usize,
 }
 
-/// What a device is.
+/// The target of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceTarget {
-    /// The name that programs have for it.
+    /// Name of the device, as in [`Member::device`].
     pub device: String,
-    /// The name of its target, or the file that describes that, relative to the description.
+    /// Name of the target, or of the file that describes it, relative to the description.
     pub target: String,
-    /// The line of the description that says so.
+    /// Line of the description.
     pub line: u64,
 }
 
 /// A program of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// What it is called in the chain.
+    /// Name in the chain.
     pub name: String,
-    /// The file with it, relative to the description.
+    /// File with the object, relative to the description.
     pub object: String,
-    /// Its name in the object; the only XDP program where it is not said.
+    /// Name in the object; `None` for the only XDP program.
     pub program: Option<String>,
-    /// The device that it runs on; all programs without a device run on one.
+    /// Device that the program runs on; all programs without a device run on one.
     pub device: Option<String>,
-    /// The line of the description that names it.
+    /// Line of the description.
     pub line: u64,
 }
 
-/// What runs behind a program. Programs are numbers of members.
+/// An edge to the program that runs after another. Programs are numbers of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The program that returns.
+    /// Program that returns.
     pub from: usize,
-    /// What it returns then.
+    /// Actions on which the packet takes the edge.
     pub on: Vec<Action>,
-    /// The program that runs next: on the same packet and context, or on another device.
+    /// Program that runs next, on the same packet and context or on another device.
     pub to: usize,
-    /// What the packet goes through to another device.
+    /// Network that the packet crosses to another device.
     pub network: Option<Network>,
-    /// Whether a dispatcher hands the packet over: it looks at five bits of results, and goes on
-    /// behind those of programs that are gone.
+    /// True if a dispatcher hands over the packet: it compares five bits of results, and also
+    /// continues after programs that have been removed.
     pub dispatched: bool,
 }
 
 /// Programs that libxdp's dispatcher runs on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatcher {
-    /// Their numbers.
+    /// Numbers of the programs.
     pub members: Vec<usize>,
-    /// The line of the description that says so.
+    /// Line of the description.
     pub line: u64,
 }
 
-/// Maps of several programs that are one, as when a loader reuses a pinned map.
+/// Maps of several programs that are one map, as when a loader reuses a pinned map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// Each by the number of its member and its name in the object.
+    /// Maps, each by the number of its member and its name in the object.
     pub maps: Vec<(usize, String)>,
-    /// The line of the description that says so.
+    /// Line of the description.
     pub line: u64,
 }
 
 impl Chain {
-    /// Reads a description.
+    /// Reads the description of a chain.
     ///
     /// # Errors
-    /// When it is no YAML of that shape, names something that is not there, has a program that
-    /// nothing leads to, or one that runs behind itself.
+    /// If the text is not YAML of this shape, a name is unknown, packets do not arrive at exactly
+    /// one program, or a program runs after itself.
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
         let written = Written::parse(text)?;
         if written.schema.value != SCHEMA {
@@ -142,16 +143,17 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Finds the program that packets arrive at.
+    /// Finds the program that packets arrive at, and checks that the chain ends.
     ///
     /// # Errors
-    /// When there is none, or several, or a program runs behind itself.
+    /// If packets arrive at no program or at several, or a program runs after itself.
     pub(crate) fn check_order(&mut self) -> Result<(), ChainError> {
         self.entry = self.find_entry()?;
         self.check_end()
     }
 
-    /// The devices that programs run on, in the order of the programs; one where none is named.
+    /// Returns the devices of the programs, in the order of the programs; `None` for programs
+    /// without a device.
     pub fn devices(&self) -> Vec<Option<&str>> {
         let mut devices = Vec::new();
         for member in &self.members {
@@ -162,7 +164,7 @@ impl Chain {
         devices
     }
 
-    /// What is between two programs, if the packet is sent from one to the other.
+    /// Returns the network between two programs, if the packet is sent from one to the other.
     fn network(
         &self,
         edge: &WrittenEdge,
@@ -184,7 +186,8 @@ impl Chain {
             .map(Some)
     }
 
-    /// The programs of a dispatcher: different ones on one device, which no other program leads to.
+    /// Finds the programs of the dispatcher: different programs on one device, without incoming
+    /// edges.
     fn find_dispatcher(&self, names: &[Spanned<String>]) -> Result<Option<Dispatcher>, ChainError> {
         let Some(first) = names.first() else { return Ok(None) };
         let mut members = Vec::new();
@@ -209,7 +212,7 @@ impl Chain {
         Ok(Some(Dispatcher { members, line: line(first) }))
     }
 
-    /// The number of a program.
+    /// Returns the number of a program.
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
@@ -219,7 +222,7 @@ impl Chain {
         })
     }
 
-    /// The actions of an edge from a program, none of which leads elsewhere already.
+    /// Reads the actions of an edge. Rejects actions on which another edge leaves the same program.
     fn actions(
         &self,
         from: usize,
@@ -249,7 +252,7 @@ impl Chain {
         Ok(actions)
     }
 
-    /// Maps that are one, if any is named.
+    /// Reads a group of maps that are one map; `None` if the group is empty.
     fn group(&self, names: &[Spanned<String>]) -> Result<Option<Shared>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
@@ -266,7 +269,7 @@ impl Chain {
         Ok(names.first().map(|first| Shared { maps, line: line(first) }))
     }
 
-    /// The program that no edge leads to.
+    /// Finds the program without incoming edges.
     fn find_entry(&self) -> Result<usize, ChainError> {
         let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
         let mut entries = (0..self.members.len()).filter(arrives);
@@ -291,8 +294,8 @@ impl Chain {
         Ok(entry)
     }
 
-    /// The programs in an order in which each comes before those that run behind it (Kahn 1962);
-    /// without those that run behind themselves.
+    /// Returns the programs in topological order (Kahn 1962), without those on a cycle or behind
+    /// one.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];
         self.edges.iter().for_each(|edge| left[edge.to] += 1);
@@ -310,7 +313,7 @@ impl Chain {
         order
     }
 
-    /// The programs that packets may have passed when they get to a program.
+    /// Returns the programs that packets may have passed before they reach a program.
     pub(crate) fn in_front(&self, member: usize) -> BTreeSet<usize> {
         let mut front = BTreeSet::new();
         let mut open = vec![member];
@@ -321,8 +324,8 @@ impl Chain {
         front
     }
 
-    /// How packets get to a program: those in front of it, in their order, each with the results with
-    /// which they go on; of several ways one of the shortest.
+    /// Returns a shortest path of packets to a program: the programs before it, in order, each with
+    /// the results on which packets go on.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -352,7 +355,7 @@ impl Chain {
         Ok(way)
     }
 
-    /// Refuses a program that runs behind itself.
+    /// Rejects a program that runs after itself.
     fn check_end(&self) -> Result<(), ChainError> {
         let order = self.order();
         let Some(number) = (0..self.members.len()).find(|number| !order.contains(number)) else {
@@ -364,10 +367,10 @@ impl Chain {
     }
 }
 
-/// How many programs a dispatcher runs at most (`MAX_DISPATCHER_ACTIONS` of libxdp).
+/// Maximum number of programs of a dispatcher (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
 
-/// The targets of devices, each of which some program runs on.
+/// Reads the targets of devices; some program must run on each.
 fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, ChainError> {
     let target = |(device, target): (&String, &Spanned<String>)| {
         if members.iter().any(|member| member.device.as_ref() == Some(device)) {
@@ -380,7 +383,7 @@ fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, C
     written.devices.iter().map(target).collect()
 }
 
-/// The name of a device.
+/// Reads the name of a device.
 fn device(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());

@@ -1,4 +1,4 @@
-//! The objects of a chain as one file, which is analysed as a single program.
+//! Combines the objects of a chain into one file, which is analysed as a single program.
 
 use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, KnownStart, Loaded, Member};
@@ -9,18 +9,19 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time to find out what is different about a program that was compiled.
+/// Time limit for finding the conditions under which a compiled program does what its source does.
 const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
-    /// One file of the objects of all members, in their order, and its name in results. Its only
-    /// program is the one that packets arrive at; the others run behind it. Where the programs run on
-    /// several devices, the work of one of them counts. The programs with the numbers `compiled` run as
-    /// something that they were compiled to: what these do to packets is what their BPF programs do,
-    /// under conditions. It is about packets that are `known` to arrive, with maps as they are known.
+    /// Combines the objects of all members, in their order, into one file called `name` in results.
+    /// Its only program is the one that packets arrive at; the others run after it. If the programs
+    /// run on several devices, only the work of `device` counts. The programs with the numbers in
+    /// `compiled` run as compiled code: under conditions, they do to packets what their BPF
+    /// programs do. Results are about packets that are `known` to arrive, with maps as they are
+    /// known.
     ///
     /// # Errors
-    /// When a map that is shared is not there, or is not like the one that it is shared with; as
+    /// If a shared map does not exist or differs from the map that it is shared with, and as
     /// [`Chain::dispatched`].
     pub fn combine(
         &self,
@@ -34,8 +35,8 @@ impl Chain {
         self.join(name, loaded, counted, compiled, known)
     }
 
-    /// As [`Chain::combine`], but only the work of one program counts: what that costs for packets that
-    /// get to it.
+    /// Same as [`Chain::combine`], but counts only the work of one program, for packets that reach
+    /// it.
     ///
     /// # Errors
     /// As [`Chain::combine`].
@@ -50,8 +51,8 @@ impl Chain {
         self.join(name, loaded, Some(BTreeSet::from([member])), compiled, known)
     }
 
-    /// The conditions under which the programs `compiled`, by their numbers, do to packets on their way
-    /// to others what their BPF programs do; one sentence each.
+    /// Returns the conditions under which the programs in `compiled`, by number, do to packets on
+    /// the way to the programs `to` what their BPF programs do; one sentence each.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -76,13 +77,14 @@ impl Chain {
         Ok(sentences)
     }
 
-    /// The programs that run on a device.
+    /// Returns the programs that run on a device.
     pub fn on_device(&self, device: Option<&str>) -> BTreeSet<usize> {
         let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
         self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
     }
 
-    /// One file of the objects of all members, of which some count, and some run compiled.
+    /// Combines the objects of all members. The work of the programs in `counted` counts (`None`
+    /// for all); those in `compiled` run as compiled code.
     fn join(
         &self,
         name: &str,
@@ -134,17 +136,17 @@ impl Chain {
         }))
     }
 
-    /// The objects of the members, by their names.
+    /// Returns the objects of the members with their names.
     pub(crate) fn parts<'a>(&'a self, loaded: &'a [Loaded]) -> Vec<Part<'a>> {
         let members = self.members.iter().zip(loaded);
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Of each map that is shared, by the number of its member and its own number there, the group
-    /// that it belongs to: as `shared_maps` says, and as pins of one name on one device do.
+    /// Returns the group of each shared map, by the number of its member and its own number there.
+    /// `shared_maps` and pins of one name on one device make groups.
     ///
     /// # Errors
-    /// When a map is not there, or not like one that it is shared with.
+    /// If a map does not exist or differs from one that it is shared with.
     pub(crate) fn groups(
         &self,
         loaded: &[Loaded],
@@ -152,8 +154,8 @@ impl Chain {
         self.groups_across(loaded, false)
     }
 
-    /// The same, with pins of one name on `any` device: whether two devices have one file system for
-    /// pins is not known.
+    /// Same as [`Chain::groups`]; with `any`, pins of one name on any devices make a group. Two
+    /// devices may have one file system for pins, which is not known.
     ///
     /// # Errors
     /// As [`Chain::groups`].
@@ -183,7 +185,8 @@ impl Chain {
         Ok(groups)
     }
 
-    /// Adds maps that objects pin by one name: whichever is loaded second finds the first one there.
+    /// Adds maps that objects pin by one name: the object that is loaded second reuses the map of
+    /// the first.
     fn add_pinned(
         &self,
         loaded: &[Loaded],
@@ -217,7 +220,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Refuses two maps that are to be one, unless they are of one kind.
+    /// Rejects two maps that should be one but have different definitions.
     fn check_alike(
         &self,
         loaded: &[Loaded],
@@ -243,8 +246,8 @@ impl Chain {
         Err(ChainError::at(line, what))
     }
 
-    /// The maps that are one since objects pin them by one name: each with the one that has it first,
-    /// as `PROGRAM:MAP`, in the order of members.
+    /// Returns the maps that are one because objects pin them by one name, in the order of members.
+    /// Each has its member, its name, and the first map of its group as `PROGRAM:MAP`.
     pub(crate) fn pinned(
         &self,
         loaded: &[Loaded],
@@ -269,17 +272,17 @@ impl Chain {
     }
 }
 
-/// Of what pins of one name have in common.
+/// Beginning of the message about maps pinned by one name that differ.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
-/// Makes a map part of a group, with all that it is one with already.
+/// Adds a map to a group, with all maps of the group that it was in.
 fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group: usize) {
     if let Some(old) = groups.insert(map, group) {
         groups.values_mut().filter(|of| **of == old).for_each(|of| *of = group);
     }
 }
 
-/// A group that no map is in.
+/// Returns a group without maps.
 fn unused(groups: &HashMap<(usize, usize), usize>) -> usize {
     groups.values().max().map_or(0, |last| last + 1)
 }

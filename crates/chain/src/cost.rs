@@ -1,8 +1,8 @@
-//! How many instructions a program executes at most, for packets of which facts hold.
+//! Maximum number of instructions that a program executes, for packets with given facts.
 //!
-//! The ordinary search for the slowest path (`slowpath_search`), counting instructions, on what the
-//! program does with such packets: known bytes are constants wherever it reads them, and the other
-//! facts are conditions of every path.
+//! This is the ordinary search for the slowest path (`slowpath_search`), counting instructions.
+//! Known bytes are constants wherever the program reads them; the other facts are conditions of
+//! every path.
 
 use crate::facts::Arrival;
 use serde::{Deserialize, Serialize};
@@ -18,26 +18,26 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// What counts, and nothing else.
+/// Target and counter that the search uses; everything else is ignored.
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 
-/// The greatest number of instructions.
+/// Maximum number of executed instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
-    /// How many; no packet of which the facts hold takes more.
+    /// Upper bound for all packets with the facts.
     pub instructions: u64,
-    /// Whether some such packet takes as many.
+    /// True if some such packet executes as many.
     pub exact: bool,
-    /// Questions to the solver.
+    /// Number of solver queries.
     pub queries: u64,
 }
 
-/// Finds it, or a bound on it by the time that `stop` says so.
+/// Finds the maximum, or an upper bound if `stop` ends the search early.
 ///
 /// # Errors
-/// When there is no bound, and why.
+/// The reason why there is no bound.
 pub(crate) fn greatest(
     (object, program): (&Object, &BpfProgram),
     facts: &PacketFacts,
@@ -64,7 +64,7 @@ pub(crate) fn greatest(
     }
     let known = arrival.all_conditions(&mut unrolled.executor.pool);
     require(&mut unrolled, &known);
-    // Inputs that are tried one by one know nothing of these conditions.
+    // Trying inputs one by one would ignore these conditions.
     let how = SearchOptions { inputs: InputEnumeration::Never, ..SearchOptions::default() };
     let packets = (facts.min_length.into(), facts.max_length.into());
     let metric = Metric::Component(counter);
@@ -96,7 +96,7 @@ pub(crate) fn greatest(
     }
 }
 
-/// Makes conditions part of every path: of its first arc.
+/// Adds conditions to every path, at its first arc.
 fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
     let pool = &mut unrolled.executor.pool;
     let mut all = pool.bool(true);

@@ -1,13 +1,13 @@
-//! Programs that libxdp's dispatcher runs on one interface: in which order, and behind which results,
-//! the objects say.
+//! Programs that libxdp's dispatcher runs on one interface. The objects determine their order, and
+//! the results after which the next one runs.
 //!
 //! Source: libxdp's `protocol.org`.
 
 use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
 use slowpath_bpf::RunConfig;
 
-/// What the dispatcher takes for the result of a program that is gone, and the bits of results that it
-/// looks at.
+/// Result that the dispatcher assumes for a removed program, and mask of the bits of results that
+/// it compares.
 pub(crate) const GONE: u32 = 31;
 
 /// A program of a dispatcher: its configuration, its name in the object, its number in the chain.
@@ -18,11 +18,11 @@ struct Dispatched {
 }
 
 impl Chain {
-    /// The chain with an edge behind each program of its dispatcher but the last one.
+    /// Returns the chain with an edge after each program of its dispatcher but the last.
     ///
     /// # Errors
-    /// When an object says what is not understood, two programs cannot be put in order, or an edge
-    /// contradicts it.
+    /// If an object's configuration is not understood, two programs cannot be ordered, or an edge
+    /// contradicts the dispatcher.
     pub fn dispatched(&self, loaded: &[Loaded]) -> Result<Chain, ChainError> {
         let mut chain = self.clone();
         let Some(Dispatcher { members, line }) = chain.dispatcher.take() else { return Ok(chain) };

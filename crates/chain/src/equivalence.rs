@@ -1,19 +1,21 @@
-//! Translation validation of a specialised program: does it do what the original does, for all
-//! packets for which the facts hold and all contents of maps?
+//! Translation validation of a specialised program: proves that it does what the original does, for
+//! all packets with the given facts and all contents of maps.
 //!
-//! Path by path (`one_by_one`): for every satisfiable path of the original, and every path of the
-//! specialised program that some packet of it takes, the solver shows that what both leave is the same:
-//! the result, the packet and where it starts and ends, the metadata in front of it, the context, the
-//! content of all maps, and the calls of helpers with what they are given, in order. Nothing is
-//! known here of how the specialised program was made. What cannot be shown is listed; a difference
-//! is a result only after both programs have been run on it (`replay`).
+//! The proof goes path by path (`one_by_one`), over every satisfiable path of the original and
+//! every path of the specialised program that some packet of it takes. For each pair of paths, the
+//! solver shows that both leave the same state. The state is the result, the packet with its start
+//! and end, the metadata in front of it, the context, the content of all maps, and the helper calls
+//! with their arguments, in order. The proof does not use how the specialised program was made. It
+//! lists undecided parts; it reports a difference only after both programs have been run on it
+//! (`replay`).
 //!
-//! Where there are many paths, or one that is hard to decide, all of them are compared together instead
-//! (`together`), for which the size of the programs counts; path by path again if that shows nothing.
+//! If there are many paths, or one is hard to decide, all paths are compared together (`together`);
+//! this work depends on the size of the programs. If that proves nothing, the proof goes on path by
+//! path.
 //!
-//! Both programs are executed over the same terms (`pair`): what they compute alike is the same term,
-//! and most paths need no solver. A run is seen alone: what other CPUs do to maps meanwhile is not
-//! looked at.
+//! Both programs are executed over the same terms (`pair`): values that both compute alike are the
+//! same term, and most paths need no solver. Each run is considered alone; changes to maps by other
+//! CPUs during the run are ignored.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
@@ -50,10 +52,10 @@ pub use guard::{prove_guard, prove_guard_like};
 pub use proof::Proof;
 pub use replay::{Counterexample, FinalState};
 
-/// Why two programs cannot be compared at all.
+/// Reason why two programs cannot be compared at all.
 #[derive(Debug, Error)]
 pub enum EquivalenceError {
-    /// One of them has no meaning that can be analysed.
+    /// One of the programs cannot be lifted.
     #[error(transparent)]
     Lift(LiftError),
     /// The solver contradicts itself.
@@ -61,13 +63,13 @@ pub enum EquivalenceError {
     Solver(#[from] SolverError),
 }
 
-/// Proves that a program does what another one does, over the same maps, for all packets for which
-/// the facts hold. What is known by the time that `stop` says so is the result.
+/// Proves that `specialised` does what `original` does, over the same maps, for all packets with
+/// the given facts. If `stop` ends the proof early, the result is the part known by then.
 ///
-/// Of the options, lengths of packets are those of the facts, and `stop` is the argument.
+/// The facts and the argument `stop` replace the packet lengths and the `stop` of `options`.
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove(
     object: &Object,
     original: &BpfProgram,
@@ -79,10 +81,10 @@ pub fn prove(
     prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
 }
 
-/// The same for other packets.
+/// Same as [`prove`] for another set of packets.
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove_for(
     object: &Object,
     original: &BpfProgram,
@@ -94,11 +96,11 @@ pub fn prove_for(
     prove_with(Subject::of(object, packets), original, (specialised, None), options, stop)
 }
 
-/// The same for a program of which it is known which slot of the original each of its slots stands for:
-/// that makes it quicker, and nothing rests on it.
+/// Same as [`prove`], given the slot of the original that each slot of the specialised program
+/// stands for. This makes the proof faster; its result does not depend on it.
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove_like(
     object: &Object,
     original: &BpfProgram,
@@ -111,10 +113,11 @@ pub fn prove_like(
     prove_with(subject, original, (specialised, Some(origins)), options, stop)
 }
 
-/// The same with all paths together, and never path by path: it is proved, or nothing is known.
+/// Same as [`prove`] with all paths together, never path by path: the result is a proof, or
+/// nothing.
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove_together(
     object: &Object,
     original: &BpfProgram,
@@ -128,15 +131,14 @@ pub fn prove_together(
     prove_with(subject, original, (specialised, None), options, stop)
 }
 
-/// What a proof is about.
+/// Subject of a proof.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     object: &'a Object,
     packets: Packets<'a>,
-    /// The name of a map of one element, if its first bytes, as many as a generation has, are not all
-    /// zero.
+    /// Name of a map of one element that holds a generation in its first bytes, which is assumed
+    /// not to be zero.
     raised: Option<&'a str>,
-    /// Whether nothing is done path by path.
     only_together: bool,
 }
 
@@ -146,7 +148,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Proves what a subject says.
+/// Runs the proof of a subject.
 fn prove_with(
     Subject { object, packets, raised, only_together }: Subject<'_>,
     original: &BpfProgram,
@@ -160,7 +162,7 @@ fn prove_with(
         receive: options
             .receive
             .with_length(packets.known().min_length, packets.known().max_length),
-        // What is drawn is counted.
+        // Draws are counted, even those without effect.
         keeps_dead_operations: true,
         records_calls: true,
         stop: stop.clone(),
@@ -179,7 +181,8 @@ fn prove_with(
         lifted.iter().flat_map(|lifted| lifted.program.assumptions.iter().cloned()).collect();
     proof.assumptions = assumptions.into_iter().collect();
     for lifted in &lifted {
-        // Behind a tail call, both are in the same program, with what is compared there.
+        // Tail calls are no gap: after one, both run the same program from the state that is
+        // compared.
         proof.undecided.extend(lifted.unseen.fragments.iter().cloned());
     }
     proof.undecided.dedup();

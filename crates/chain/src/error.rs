@@ -1,19 +1,19 @@
-//! What is wrong with a chain: one line that says where, and what to do.
+//! Errors in a chain, on one line: the place, the error and its remedy.
 
 use thiserror::Error;
 
-/// Why a description is no chain, or its objects cannot be combined.
+/// Reason why a description is not a valid chain, or its objects cannot be combined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// At a line of the description, counted from 1.
+    /// An error at a line of the description, counted from 1.
     #[error("line {line}: {what}")]
     Line {
         /// The line.
         line: u64,
-        /// What is wrong there, and what to do.
+        /// The error, and its remedy.
         what: String,
     },
-    /// In the whole of it.
+    /// An error of the whole description.
     #[error("{0}")]
     Whole(String),
 }

@@ -1,16 +1,16 @@
-//! What holds for every packet that a program lets through, given what holds of those that arrive.
+//! Facts about every packet that a program passes on, given facts about the packets that arrive.
 //!
-//! Discovery goes program by program: [`facts_after`] says what the next program can rely on; chains
-//! and topologies fold it along their edges ([`PacketFacts::join`] where several meet). It looks at
-//! the packet's bytes and length, and at what lies around it: nothing is carried over that is in maps
-//! or metadata.
+//! Discovery goes program by program: [`facts_after`] finds the facts on which the next program can
+//! rely. Chains and topologies apply it along their edges, with [`PacketFacts::join`] where several
+//! edges meet. Facts are about the packet's bytes and length, its headroom, and the length of its
+//! metadata; content of maps and metadata is not carried over.
 //!
-//! The program is executed once, symbolically and with states merged, and all runs that end with one
-//! of the wanted results become one formula (`departure`, `slowpath_search::Gated`). Candidates are
-//! read off a few packets that leave (`samples`, `candidates`); then the solver is asked for a packet
-//! of which any of them does not hold, and each answer weakens them, until there is none: what is
-//! left is proved, all of it by that one question (as Flanagan and Leino, "Houdini, an annotation
-//! assistant for ESC/Java", FME 2001). What is not proved in time is no fact.
+//! The program is executed once, symbolically and with merged states. All runs that end with one of
+//! the wanted results become one formula (`departure`, `slowpath_search::Gated`). Candidates come
+//! from a few packets that leave (`samples`, `candidates`). Then the solver is asked for a packet
+//! that violates any of them, and each answer weakens the candidates. When there is no such packet,
+//! this one query proves all remaining candidates (as Flanagan and Leino, "Houdini, an annotation
+//! assistant for ESC/Java", FME 2001). Candidates that are not proved in time are dropped.
 
 mod across;
 mod along;
@@ -51,22 +51,22 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Packets made out of each that the solver finds.
+/// Number of packets derived from each packet that the solver finds.
 const VARIED: usize = 8;
 
-/// The shortest packet of any device.
+/// Length of the shortest packet of any device.
 const LEAST_PACKET: u16 = Receive::ANY.length.0;
 
-/// How much is looked for.
+/// Limits of the search for facts.
 #[derive(Clone, Debug)]
 pub struct FactsOptions {
-    /// How the program is lifted; the lengths of packets are those of the facts that arrive.
+    /// Options for lifting; packet lengths are those of the arriving facts.
     pub lift: LiftOptions,
-    /// How many bytes from the packet's start on facts are about, at most.
+    /// Maximum number of bytes, from the packet's start, that facts are about.
     pub bytes: u16,
-    /// Most values of one field.
+    /// Maximum number of values of one field.
     pub values: usize,
-    /// Most pairs of equal fields.
+    /// Maximum number of pairs of equal fields.
     pub equalities: usize,
 }
 
@@ -76,55 +76,55 @@ impl Default for FactsOptions {
     }
 }
 
-/// What leaves a program with one of the wanted results.
+/// Packets that leave a program with one of the wanted results.
 pub enum Leaving {
-    /// Packets.
+    /// Facts about the packets that leave.
     Packets(Box<Discovery>),
-    /// Nothing.
+    /// No packet leaves.
     Never(Never),
 }
 
-/// Why no packet leaves.
+/// Reason why no packet leaves.
 #[derive(Clone, Debug)]
 pub struct Never {
-    /// What becomes of packets instead, and where that is decided.
+    /// Ends of packets with other results, and the branches that decide them.
     pub ends: Vec<End>,
-    /// The branches that such a packet would have to take, which no packet takes all; empty if the
-    /// results alone tell.
+    /// Branches that a leaving packet would have to take, which no packet takes together; empty if
+    /// the results alone show it.
     pub why: Established,
-    /// Conditions that this depends on, as [`Discovery::assumptions`].
+    /// Conditions that this depends on, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
 }
 
-/// How much work it was.
+/// Amount of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Questions to the solver.
+    /// Number of solver queries.
     pub queries: u64,
-    /// Wall-clock time of all in seconds.
+    /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// Of these, for lifting and execution.
+    /// Part of that time for lifting and execution, in seconds.
     pub executing: f64,
 }
 
-/// What holds of all packets that leave.
+/// Facts about all packets that leave, and their proof.
 pub struct Discovery {
-    /// The facts, all of which are proved.
+    /// The facts, all proved.
     pub facts: PacketFacts,
-    /// What lies around these packets, which is proved as well.
+    /// Headroom and metadata of these packets, proved as well.
     pub surroundings: Surroundings,
-    /// Conditions that they depend on, one sentence each: what the front end assumed, and what runs
-    /// may rely on.
+    /// Conditions that the facts depend on, one sentence each: assumptions of the front end, and
+    /// reliances of runs.
     pub assumptions: Vec<String>,
-    /// Whether the search ended early, so that there may be more facts; why.
+    /// Reason why the search ended early, if it did; there may be more facts then.
     pub stopped: Option<String>,
-    /// How much work it was.
+    /// Amount of work.
     pub work: Work,
     proof: Proof,
 }
 
 impl Discovery {
-    /// All facts but those that any packet has that was just received.
+    /// Returns all facts except those that every received packet fulfils.
     pub fn list(&self) -> Vec<Fact> {
         let (head_room, metadata) = told(self.surroundings);
         let mut list = listed(&self.facts);
@@ -133,16 +133,16 @@ impl Discovery {
         list
     }
 
-    /// Questions to the solver so far, those for reasons included.
+    /// Returns the number of solver queries so far, those for explanations included.
     pub(crate) fn queries(&self) -> u64 {
         self.proof.queries()
     }
 
-    /// What in the program establishes a fact: branches that all packets that leave take, and what
-    /// wrote the bytes. Takes a few questions to the solver.
+    /// Finds the reason for a fact in the program: branches that all packets that leave take, and
+    /// instructions that wrote the bytes. Takes a few solver queries.
     ///
     /// # Errors
-    /// What execution cannot do, a solver that contradicts itself, and the reason to stop.
+    /// If execution fails, the solver contradicts itself, or it is time to stop.
     pub fn explain(&mut self, fact: &Fact, stop: &Stop) -> Result<Established, FactsError> {
         self.proof.set_stop(stop);
         match fact {
@@ -153,13 +153,14 @@ impl Discovery {
     }
 }
 
-/// What holds of any packet that leaves an XDP program: facts where nothing else is known.
+/// Returns the facts about any packet that leaves an XDP program: the lengths of packets.
 pub fn any_packet() -> PacketFacts {
     let (least, greatest) = Receive::ANY.length;
     PacketFacts::lengths(least, greatest)
 }
 
-/// Whether head room and metadata tell more than that packets were received, in a page or anyhow.
+/// Returns whether headroom, and whether metadata, says more than that a packet was received, into
+/// a page or any other buffer.
 pub(crate) fn told(around: Surroundings) -> (bool, bool) {
     let plain = [Surroundings::ANY, Receive::PAGE.around()];
     let head_room = plain.iter().all(|plain| plain.head_room != around.head_room);
@@ -167,7 +168,7 @@ pub(crate) fn told(around: Surroundings) -> (bool, bool) {
     (head_room, metadata)
 }
 
-/// All facts but those that [`any_packet`] has, in an order that depends on them alone.
+/// Returns all facts except those of [`any_packet`], in an order that depends only on the facts.
 pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     let lengths = any_packet();
     let mut list = Vec::new();
@@ -179,12 +180,12 @@ pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     list
 }
 
-/// What holds of every packet that `program` of `object` leaves with one of `results` (XDP actions),
-/// if `arriving` holds of every packet that arrives.
+/// Finds the facts about every packet that `program` of `object` leaves with one of `results` (XDP
+/// actions), if `arriving` holds for every packet that arrives.
 ///
 /// # Errors
-/// When the program cannot be lifted, unrolled, or executed for all paths at once, and when it is
-/// time to stop before anything is known. Nothing but [`any_packet`] is known then.
+/// If the program cannot be lifted, unrolled, or executed for all paths at once, or if time ends
+/// before anything is known. Then only [`any_packet`] is known.
 pub fn facts_after(
     object: &Object,
     program: &BpfProgram,
@@ -196,7 +197,7 @@ pub fn facts_after(
     facts_leaving(object, program, arriving, &Results::exactly(results), options, stop)
 }
 
-/// The same for results of which not all bits are looked at.
+/// Same as [`facts_after`] for results of which only some bits are compared.
 ///
 /// # Errors
 /// As [`facts_after`].
@@ -276,7 +277,7 @@ pub fn facts_leaving(
     })))
 }
 
-/// What holds of all packets that leave, and why perhaps not all was found.
+/// Finds the facts about all packets that leave, and the reason why some may be missing.
 fn discover(
     proof: &mut Proof,
     sampler: &mut Sampler,
@@ -296,7 +297,7 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// What runs may rely on.
+/// Returns all reliances of runs.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

@@ -1,8 +1,8 @@
-//! Maps of a chain whose content is frozen: given, and written by none of the chain's programs.
+//! Frozen maps of a chain: maps with given content that no program of the chain writes.
 //!
-//! A program that relies on it can have two maps more: one with a generation, which is zero for as
-//! long as nobody has changed what is frozen, and one with the values of all frozen maps, which it
-//! finds by comparing keys itself.
+//! A program that relies on this content can have two additional maps. One has a generation, which
+//! is zero until someone changes a frozen map. The other has the values of all frozen maps; the
+//! program finds a value by comparing keys itself.
 
 use crate::{Chain, ChainError, Loaded};
 use serde_json::Value;
@@ -13,24 +13,24 @@ use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// The map with the generation: a section of data, so that programs read it without a call.
+/// Name of the map with the generation: a data section, so that programs read it without a call.
 pub(crate) const GENERATION: &str = ".data.slowpath";
-/// Its variable.
+/// Name of the variable with the generation.
 const VARIABLE: &str = "slowpath_gen";
-/// The map with values.
+/// Name of the map with values.
 const VALUES: &str = ".rodata.slowpath";
-/// Bytes of the generation.
+/// Size of the generation in bytes.
 const BYTES: u32 = 8;
 
-/// The content of maps of each program of a chain, by the number of the map in its object.
+/// Content of maps for each program of a chain, by the number of the map in its object.
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
-/// Reads the content of maps of a chain (`docs/maps.md`): a map whose name several programs have is
-/// called `PROGRAM:MAP`, one that they share by the name in any of them.
+/// Reads the content of maps of a chain (`docs/maps.md`). `PROGRAM:MAP` names a map if several
+/// programs have maps of its name; a shared map has its name in any of its programs.
 ///
 /// # Errors
-/// When it cannot be read, names a map that no program has, or does not fit it; when maps that are
-/// shared are not alike.
+/// If the text cannot be read, names a map that no program has, or does not fit the map; if shared
+/// maps differ.
 pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Contents, Error> {
     let names = Names::of(chain, loaded)?;
     let given = names.own(slowpath::map_contents(text, &names.object)?)?;
@@ -45,7 +45,7 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     Ok(names.joined.maps.iter().map(of_member).collect())
 }
 
-/// The same as the `maps` of a witness of the whole chain, a JSON object.
+/// Same as [`read_contents`], as the `maps` of a witness of the whole chain, a JSON object.
 ///
 /// # Errors
 /// As [`read_contents`].
@@ -59,12 +59,12 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
     Ok(start)
 }
 
-/// The objects of a chain as one, and all names of the maps there.
+/// The joined objects of a chain, and all names of the maps there.
 struct Names {
     joined: Joined,
-    /// The same object with a map for each further name.
+    /// The joined object, with another map for each further name.
     object: Object,
-    /// The name in the joined object, by further names.
+    /// Names in the joined object, by further names.
     further: BTreeMap<String, String>,
 }
 
@@ -88,7 +88,7 @@ impl Names {
         Ok(Names { joined, object, further })
     }
 
-    /// What is said of maps, by the names in the joined object.
+    /// Replaces names of maps by those in the joined object.
     fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
         const INNER: &str = ".inner";
         let mut own = BTreeMap::new();
@@ -107,10 +107,10 @@ impl Names {
     }
 }
 
-/// The objects of a chain as one.
+/// Joins the objects of a chain into one.
 ///
 /// # Errors
-/// When maps that are shared are not alike.
+/// If shared maps differ.
 pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     let shared = chain.groups(loaded)?;
     Ok(Object::join(&chain.parts(loaded), |one, other| {
@@ -118,31 +118,31 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     }))
 }
 
-/// A map whose content was given, and what became of that.
+/// A map with given content, and whether it is frozen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// Its name in the object of its program.
+    /// Name in the object of its program.
     pub map: String,
-    /// How many entries were given.
+    /// Number of given entries.
     pub entries: usize,
-    /// Why it is not frozen, if it is not.
+    /// Reason why it is not frozen; `None` if it is.
     pub why_not: Option<String>,
 }
 
-/// What a program can rely on of its maps.
+/// Knowledge about its maps that a program can rely on.
 #[derive(Clone, Debug)]
 pub struct FrozenMaps {
-    /// Its object, with the maps that it can have besides.
+    /// Object of the program, with the additional maps.
     pub object: Object,
-    /// What is known, by the numbers of maps there.
+    /// Content of frozen maps, by their numbers in `object`.
     pub frozen: Frozen,
-    /// The same by their names; of the map with the generation, that it is zero.
+    /// The same by names of maps, and a generation of zero.
     pub contents: BTreeMap<String, MapContent>,
 }
 
 impl FrozenMaps {
-    /// What a program that belongs to an object can rely on, and why not on more. That nobody writes
-    /// the maps is not looked at.
+    /// Returns the maps that a program of an object can rely on, and the reason for each map that
+    /// it cannot rely on. Does not check that no program writes the maps.
     pub fn of(
         object: &Object,
         contents: &BTreeMap<u32, MapContent>,
@@ -172,7 +172,7 @@ impl FrozenMaps {
             });
         }
         let mut values = frozen.value_bytes();
-        // A map holds something.
+        // A map cannot be empty.
         values.resize(values.len().max(BYTES as usize), 0);
         frozen.values = add(&mut object, VALUES, values);
         (Some(FrozenMaps { object, frozen, contents }), why)
@@ -180,8 +180,8 @@ impl FrozenMaps {
 }
 
 impl FrozenMaps {
-    /// The content that a rewritten program may rely on: what nothing checks is no reason, unless it is
-    /// taken for granted.
+    /// Returns the content that a rewritten program may rely on: all of it if the mode is trust or
+    /// a guard checks the generation, otherwise none.
     pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
         let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
         match mode == Mode::Trust || checked {
@@ -191,13 +191,13 @@ impl FrozenMaps {
     }
 }
 
-/// What a map with the generation holds as long as nobody has changed what is frozen.
+/// Returns the content of the map with the generation while no frozen map has been changed.
 pub(crate) fn zero() -> MapContent {
     let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
     MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
-/// Adds a map of one element; its number.
+/// Adds a map of one element; returns its number.
 fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     let taken = |name: &str| object.maps.iter().any(|map| map.name == name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -217,11 +217,11 @@ fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     (object.maps.len() - 1) as u32
 }
 
-/// What of the contents given a chain's programs leave as it is, and what becomes of each map, by
-/// program.
+/// Returns the given contents that no program of a chain writes, and the decision about each map,
+/// by program.
 ///
 /// # Errors
-/// When maps that are shared are not alike.
+/// If shared maps differ.
 pub(crate) fn unwritten(
     chain: &Chain,
     loaded: &[Loaded],
@@ -235,7 +235,7 @@ pub(crate) fn unwritten(
         let (mut left, mut given) = (BTreeMap::new(), Vec::new());
         for (&map, content) in contents {
             let group = groups.get(&(member, map as usize));
-            // Each with the programs that it is a map of.
+            // All programs that have this map, with its numbers there.
             let shared = groups.iter().filter(|(_, of)| Some(*of) == group).map(|(&at, _)| at);
             let mut users: Vec<(usize, usize)> = shared.collect();
             users.push((member, map as usize));
@@ -258,7 +258,8 @@ pub(crate) fn unwritten(
     Ok((kept, all))
 }
 
-/// What of the content of maps is known in the end, by their names in the object, and why not more.
+/// Returns the contents of maps that can be frozen, by name in the object, and the reasons for the
+/// others.
 pub(crate) fn admitted(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,
@@ -271,7 +272,7 @@ pub(crate) fn admitted(
     (contents.iter().filter_map(named).collect(), why)
 }
 
-/// Why a map may be written by a program of an object, if it may.
+/// Returns the reason why a program of an object may write a map, if one may.
 fn written(
     name: &str,
     object: &Object,

@@ -1,4 +1,4 @@
-//! The programs of a chain as one, which is loaded instead of all of them.
+//! Fuses the programs of a chain into one, which is loaded instead of all of them.
 
 use crate::equivalence::Cover;
 use crate::frozen::joined;
@@ -21,78 +21,78 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Why the programs of a chain do not become one.
+/// Reason why the programs of a chain cannot be fused.
 #[derive(Debug, Error)]
 pub(crate) enum FusedError {
-    /// They run on several devices.
+    /// The programs run on several devices.
     #[error("{from} and {to} run on different devices; one program runs on one")]
     Devices {
-        /// A program.
+        /// Program on the first device.
         from: String,
-        /// The one that packets are sent to.
+        /// Program on the second device, to which the first sends packets.
         to: String,
     },
-    /// Their maps do not fit together.
+    /// The maps do not fit together.
     #[error(transparent)]
     Chain(#[from] ChainError),
-    /// One of them is not what it was when it was written.
+    /// An object cannot be read or linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// They are under licenses that one object cannot have.
+    /// One object cannot have the licenses of all programs.
     #[error(transparent)]
     License(#[from] LicenseError),
-    /// A map has several names that it is pinned under.
+    /// One map is pinned under several names.
     #[error("{one} and {other} are one map, which is pinned under one name: {first} or {second}")]
     Pins {
-        /// A map, as `PROGRAM:MAP`.
+        /// The map in one program, as `PROGRAM:MAP`.
         one: String,
-        /// Another one.
+        /// The map in another program.
         other: String,
-        /// The pin of the first.
+        /// Pin in the first program.
         first: String,
-        /// The pin of the other.
+        /// Pin in the other program.
         second: String,
     },
-    /// They are not fused.
+    /// Fusing failed.
     #[error(transparent)]
     Fuse(#[from] FuseError),
-    /// What becomes of it is not analysed.
+    /// The fused program cannot be analysed.
     #[error(transparent)]
     Optimize(#[from] OptimizeError),
-    /// It is not written.
+    /// The object cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// The programs of a chain as one.
+/// The fused programs of a chain.
 pub(crate) struct Whole {
     pub report: FusedReport,
-    /// An object with that program; `None` where it is not proved.
+    /// Object with the fused program; `None` if it is not proved.
     pub bytes: Option<Vec<u8>>,
-    /// What to compare it with in the kernel, or why there is nothing.
+    /// Programs to compare it with in the kernel, or the reason why there are none.
     pub apart: Result<Apart, String>,
-    /// What it can be tried on besides.
+    /// Packets and map contents to try it on as well.
     pub covers: Vec<Cover>,
-    /// As it was fused, and without what is there twice, where that is asked for.
+    /// Control-flow graphs of the program as fused and as optimised, if requested.
     pub graph: Option<PairReport>,
 }
 
-/// The programs of a chain as they were written, each of which calls the next by a tail call.
+/// The original programs of a chain, each of which calls the next by a tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// An object with all of them.
+    /// Object with all of these programs.
     pub bytes: Vec<u8>,
-    /// The name of the first one there.
+    /// Name of the first program in the object.
     pub entry: String,
-    /// The names of maps there and in the fused object, by those in the chain.
+    /// Names of maps in this object and in the fused one, by their names in the chain.
     pub maps: BTreeMap<String, String>,
 }
 
-/// The map through which programs call each other there.
+/// Name of the map for the tail calls between these programs.
 const NEXT: &str = "slowpath_next";
 
-/// The programs of a chain as one, called `name`; `objects` are those that were rewritten, the others
-/// are as they are in `loaded`.
+/// Fuses the programs of a chain into one called `name`. `objects` has the rewritten programs; the
+/// others are as in `loaded`.
 pub(crate) fn fused(
     chain: &Chain,
     loaded: &[Loaded],
@@ -112,7 +112,7 @@ pub(crate) fn fused(
     let kernel = lift.kernel_types.as_deref();
     let license = license(chain, loaded, kernel)?;
     let joined = one_object(chain, &current, license.clone())?;
-    // The first one comes first.
+    // The entry comes first.
     let mut order = chain.order();
     order.sort_by_key(|&member| member != chain.entry);
     let place = |member: usize| order.iter().position(|&other| other == member).unwrap_or(0);
@@ -127,7 +127,7 @@ pub(crate) fn fused(
     };
     let handovers: Vec<Handover> = chain.edges.iter().map(handover).collect();
     let whole = fuse(&programs, &handovers, name)?;
-    // What one program has found out, the next one need not, now that they are one.
+    // In one program, later parts need not repeat the checks of earlier parts.
     let (least, greatest) = lift.receive.length;
     let any = PacketFacts::lengths(least, greatest);
     let mut done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
@@ -162,7 +162,7 @@ pub(crate) fn fused(
     Ok(Whole { report, bytes, apart, covers, graph })
 }
 
-/// The license of an object with the programs of a chain.
+/// Returns the license of an object with the programs of a chain.
 fn license(
     chain: &Chain,
     loaded: &[Loaded],
@@ -179,8 +179,8 @@ fn license(
     Ok(joint_license(&licensed.collect::<Vec<_>>())?)
 }
 
-/// The objects of a chain's programs as one that is to be written: pinned maps keep the names that they
-/// are pinned under.
+/// Joins the objects of a chain's programs into one that can be written: pinned maps keep the names
+/// that they are pinned under.
 fn one_object(
     chain: &Chain,
     loaded: &[Loaded],
@@ -217,10 +217,10 @@ fn one_object(
     Ok(joined)
 }
 
-/// The programs of a chain as they were written, in an order, one behind the other.
+/// Writes the original programs of a chain in this order, each calling the next by a tail call.
 ///
 /// # Errors
-/// Why that is not possible, in words.
+/// The reason why that is not possible, in words.
 fn apart(
     chain: &Chain,
     loaded: &[Loaded],
@@ -248,7 +248,7 @@ fn apart(
         slots: slots.skip(1).collect(),
         ..MapDef::new(NEXT)
     });
-    // Nothing that is only tried is pinned.
+    // The object is only for trials, so its maps are not pinned.
     all.object.maps.iter_mut().for_each(|map| map.pinning = 0);
     let made = tail_calls(&programs, handovers, array as u32).map_err(|error| said(&error))?;
     let entry = made.first().map(|program| program.name.clone()).unwrap_or_default();
@@ -257,7 +257,7 @@ fn apart(
     Ok(Apart { bytes, entry, maps })
 }
 
-/// A program as it is now.
+/// Returns the current version of a program: rewritten, or as loaded.
 fn current(loaded: &Loaded, rewritten: Option<&[u8]>) -> Result<Loaded, ObjectError> {
     let Some(bytes) = rewritten else { return Ok(loaded.clone()) };
     let object = Object::parse(bytes)?;

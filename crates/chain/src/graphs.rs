@@ -1,4 +1,4 @@
-//! Control-flow graphs of programs before and after, as documents, which others display.
+//! Control-flow graphs of programs before and after rewriting, as documents for display.
 
 use crate::report::{DroppedReport, LineReport, dropped_reports, line};
 use serde::Serialize;
@@ -8,83 +8,84 @@ use slowpath_specialise::Specialised;
 use slowpath_specialise::flow::{Compared, Fate, FlowBlock, Part, Way, compare};
 use std::collections::BTreeMap;
 
-/// The graphs of a chain's programs.
+/// Control-flow graphs of a chain's programs.
 #[derive(Debug, Default, Serialize)]
 pub struct GraphReports {
-    /// In the order of the chain's description; null for programs that stay as they were.
+    /// Graphs of each program, in the order of the chain's description; null for unchanged
+    /// programs.
     pub programs: Vec<Option<PairReport>>,
-    /// Of all programs as one: as they were fused, and without what is there twice.
+    /// Graphs of the fused program: as fused, and without duplicate work.
     pub fused: Option<PairReport>,
 }
 
-/// A program before and after.
+/// Control-flow graphs of a program before and after rewriting.
 #[derive(Debug, Serialize)]
 pub struct PairReport {
-    /// Source lines, which instructions name by their places here.
+    /// Source lines; instructions refer to them by position.
     pub lines: Vec<LineReport>,
-    /// As it was written.
+    /// The original program.
     pub before: GraphReport,
-    /// As it was rewritten; null where only facts were looked for.
+    /// The rewritten program; null if only facts were requested.
     pub after: Option<GraphReport>,
-    /// What became of instructions, and for which facts.
+    /// Changes of instructions, and the facts that are the reasons.
     pub dropped: Vec<DroppedReport>,
 }
 
-/// The blocks of a program.
+/// Control-flow graph of a program.
 #[derive(Debug, Serialize)]
 pub struct GraphReport {
-    /// In the order of their slots.
+    /// Basic blocks, in the order of their slots.
     pub blocks: Vec<BlockReport>,
-    /// How many instructions it has, in 8-byte slots.
+    /// Number of instructions, in 8-byte slots.
     pub slots: usize,
 }
 
-/// Instructions that run one behind the other.
+/// A basic block.
 #[derive(Debug, Serialize)]
 pub struct BlockReport {
-    /// Its first slot.
+    /// First slot of the block.
     pub first: usize,
-    /// How many slots it has.
+    /// Number of slots.
     pub slots: usize,
-    /// Of the original: `kept`, `changed`, `gone` (nothing of it is left), or `unreached` (no packet
-    /// gets there). Of the rewritten program: `kept`, `changed`, `guard`, or `original` (the program
-    /// as it was written, all of it in one block).
+    /// For the original: `kept`, `changed`, `gone` (no instruction is left), or `unreached` (no
+    /// packet gets there). For the rewritten program: `kept`, `changed`, `guard`, or `original`
+    /// (all of the original program in one block).
     pub part: &'static str,
-    /// Its instructions; none of `original`.
+    /// Instructions of the block; empty for `original`.
     pub instructions: Vec<InstructionReport>,
-    /// The blocks that it leads to.
+    /// Edges to the next blocks.
     pub next: Vec<WayReport>,
 }
 
 /// An instruction.
 #[derive(Debug, Serialize)]
 pub struct InstructionReport {
-    /// Its slot.
+    /// Slot of the instruction.
     pub slot: usize,
-    /// As text.
+    /// Instruction as text.
     pub text: String,
-    /// Its source line, by its place in the list of lines.
+    /// Source line, as a position in the list of lines.
     pub line: Option<usize>,
     /// `kept`, `changed` or, in the original, `gone`; null in a guard.
     pub fate: Option<&'static str>,
-    /// The slot of the original that it stands for; null in the original, and in a guard.
+    /// Slot of the original instruction that it stands for; null in the original, and in a guard.
     pub origin: Option<usize>,
 }
 
-/// A way from one block to another.
+/// An edge from one block to another.
 #[derive(Debug, Serialize)]
 pub struct WayReport {
-    /// The block, by its place in the list.
+    /// Next block, as a position in the list of blocks.
     pub to: usize,
-    /// `always`, `taken` or `otherwise`.
+    /// Condition of the edge: `always`, `taken` or `otherwise`.
     pub way: &'static str,
-    /// Whether no packet takes it.
+    /// True if no packet takes the edge.
     pub never: bool,
 }
 
 impl PairReport {
-    /// A program, which the chain calls so, beside what it was rewritten to; `None` where jumps lead
-    /// out of it.
+    /// Compares a program, called `name` in the chain, with its rewritten version; `None` if jumps
+    /// lead out of it.
     pub(crate) fn of(
         name: &str,
         object: &Object,
@@ -99,13 +100,13 @@ impl PairReport {
         Some(PairReport { lines: lines.lines, before, after: Some(after), dropped })
     }
 
-    /// The same without the rewritten program.
+    /// Removes the rewritten program.
     pub(crate) fn before_only(self) -> PairReport {
         PairReport { after: None, ..self }
     }
 }
 
-/// Source lines, each once.
+/// Source lines without duplicates.
 struct Lines<'a> {
     name: &'a str,
     known: BTreeMap<LineReport, usize>,
@@ -161,7 +162,7 @@ fn after(
     compared: &Compared,
     lines: &mut Lines<'_>,
 ) -> GraphReport {
-    // The original is one block, at the place of its first one.
+    // All blocks of the original become one, in the place of the first.
     let is_original = |&number: &usize| compared.parts[number] == Part::Original;
     let shown = |number: usize| !is_original(&number) || number == 0 || !is_original(&(number - 1));
     let mut places = Vec::with_capacity(compared.after.len());
@@ -208,18 +209,18 @@ fn after(
     GraphReport { blocks, slots: made.program.insns.len() }
 }
 
-/// The first slots of the instructions of a block.
+/// Returns the first slots of the instructions of a block.
 fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item = usize> + 'a {
     block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
 }
 
-/// What became of a block of the original.
+/// Returns the change of a block of the original.
 fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
     if compared.unreached.contains(&number) {
         return "unreached";
     }
     let slots = || compared.before[number].slots.clone();
-    // Jumps come and go with the order of blocks.
+    // Jumps depend on the order of blocks, so they do not count.
     let jump = |&slot: &usize| matches!(program.insns[slot], Insn::Jump { .. });
     let fates = |fate| slots().filter(|slot| !jump(slot)).all(|slot| compared.fates[slot] == fate);
     match (slots().all(|slot| jump(&slot)), fates(Fate::Kept), fates(Fate::Gone)) {

@@ -1,4 +1,5 @@
-//! What is known of runs through a chain before they begin: of packets that arrive, and of maps.
+//! Knowledge about the start of runs through a chain: facts about arriving packets, and content of
+//! maps.
 
 use crate::facts::any_packet;
 use crate::frozen::{self, read_contents};
@@ -9,28 +10,28 @@ use slowpath_bpf::lift::MapContent;
 use slowpath_ir::PacketFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A map of a program of a chain: the program's number, and the map's name in its object.
+/// A map of a program of a chain: number of the program, and name of the map in its object.
 pub type MapOf = (usize, String);
 
-/// What runs are about.
+/// Knowledge about the start of all runs that results are about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
-    /// What holds of packets that arrive at the first program.
+    /// Facts about packets that arrive at the first program.
     pub first: PacketFacts,
-    /// What maps hold. Objects that a program was rewritten to have its maps by the same names.
+    /// Content of maps. Rewritten programs have these maps by the same names.
     pub contents: BTreeMap<MapOf, MapContent>,
 }
 
 impl Default for KnownStart {
-    /// Any packets and any content.
+    /// Any packets, and any content of maps.
     fn default() -> Self {
         KnownStart { first: any_packet(), contents: BTreeMap::new() }
     }
 }
 
 impl KnownStart {
-    /// Packets of which facts hold, with `frozen` maps that hold what the text of a file says
-    /// (`docs/maps.md`), and generations that are zero (`crate::frozen`).
+    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). Packets
+    /// have the facts `first`, and the `generations` are zero (`crate::frozen`).
     ///
     /// # Errors
     /// As [`read_contents`].
@@ -56,13 +57,13 @@ impl KnownStart {
         Ok(KnownStart { first, contents })
     }
 
-    /// What the maps of a program hold, by their names in its object.
+    /// Returns the content of a program's maps, by their names in its object.
     pub(crate) fn of_member(&self, member: usize) -> BTreeMap<String, MapContent> {
         let own = self.contents.iter().filter(|((of, _), _)| *of == member);
         own.map(|((_, name), content)| (name.clone(), content.clone())).collect()
     }
 
-    /// What maps hold, by their names in the object that those of a chain's programs became.
+    /// Returns the content of all maps, by their names in the joined object.
     pub(crate) fn of_all(
         &self,
         loaded: &[Loaded],
@@ -77,7 +78,7 @@ impl KnownStart {
         self.contents.iter().filter_map(place).collect()
     }
 
-    /// The facts about packets, if they say more than that they are packets.
+    /// Returns the facts about packets, if they say more than those about any packet.
     pub(crate) fn says_of_packets(&self) -> Option<PacketFacts> {
         (self.first != any_packet()).then(|| self.first.clone())
     }

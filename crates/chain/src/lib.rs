@@ -1,13 +1,12 @@
-//! Several programs as one: a chain says which program runs behind which, and by what a program
-//! returns.
+//! Chains of programs: after one program, another runs on the same packet, depending on the result.
 //!
-//! [`Chain::parse`] reads the description, [`Chain::combine`] makes one file of the objects that it
-//! names, which is analysed as any other: a packet that takes a path of it really passes all programs
-//! on its way. [`facts`] finds out what holds for every packet that a program lets through,
-//! [`equivalence::prove`] shows that a specialised program does what the original does.
+//! [`Chain::parse`] reads the description. [`Chain::combine`] combines the objects into one file,
+//! which is analysed like any other: a packet on one of its paths passes all programs along the
+//! way. [`facts`] finds facts about every packet that a program passes on. [`equivalence::prove`]
+//! shows that a specialised program does what the original does.
 //!
-//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
-//! (NetPL 2019), "Program combination".
+//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
+//! Network" (NetPL 2019), "Program combination".
 
 mod action;
 mod arriving;

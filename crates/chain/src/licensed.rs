@@ -1,26 +1,27 @@
-//! The license of an object that the programs of several others become.
+//! License of an object with the programs of several other objects.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::license::{gpl_only_call, is_gpl_compatible};
 use thiserror::Error;
 
-/// Beginning of licenses that leave the choice between the GPL and another one.
+/// Prefix of licenses that offer a choice between the GPL and another license.
 const DUAL: &str = "Dual ";
 
 /// A program under the license of its object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Licensed<'a> {
-    /// Its name in the chain.
+    /// Name in the chain.
     pub name: &'a str,
-    /// The license; `None` where the object has none.
+    /// License; `None` if the object has none.
     pub license: Option<&'a str>,
     pub program: &'a BpfProgram,
 }
 
-/// Licenses that one object cannot have.
+/// Reason why one object cannot have the licenses of all programs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum LicenseError {
-    /// The kernel loads one of the programs only under the GPL, and another one is not under it.
+    /// The kernel loads one of the programs only under the GPL, but another program is not under
+    /// it.
     #[error(
         "{needs} calls {call}, which the kernel keeps for programs under the GPL, and {other} is {license}: \
          one object has one license"
@@ -28,14 +29,14 @@ pub(crate) enum LicenseError {
     NeedsGpl {
         /// The program that needs the GPL.
         needs: String,
-        /// What it calls.
+        /// Function that it calls.
         call: String,
-        /// The program that is not compatible with it.
+        /// The program whose license is not compatible with the GPL.
         other: String,
-        /// The license of that one, in words.
+        /// License of `other`, in words.
         license: String,
     },
-    /// Programs are under licenses of which neither includes the other.
+    /// Programs have different licenses, neither of which includes the other.
     #[error(
         "{one} is {first} and {other} is {second}: one object has one license; give both the \
          same, or load them one behind the other"
@@ -47,16 +48,16 @@ pub(crate) enum LicenseError {
         first: String,
         /// Another program.
         other: String,
-        /// The license of that one, in words.
+        /// License of `other`, in words.
         second: String,
     },
 }
 
-/// The license of an object with all of these programs: the one that they have; of compatible ones
-/// the GPL where a program has no other choice.
+/// Returns the license of an object with all of these programs: their common license, or the one
+/// that all licenses include. If all are compatible with the GPL, but differ, this is the GPL.
 ///
 /// # Errors
-/// See [`LicenseError`]: a license is a statement of those who wrote a program.
+/// See [`LicenseError`]. Authors choose the license of a program, so no other license is made up.
 pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>, LicenseError> {
     let compatible = |of: &&Licensed<'_>| of.license.is_some_and(is_gpl_compatible);
     let other = programs.iter().find(|of| !compatible(of));
@@ -71,7 +72,7 @@ pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>,
     }
     let Some(first) = programs.first() else { return Ok(None) };
     if let Some(different) = programs.iter().find(|of| of.license != first.license) {
-        // Under the GPL, all that are compatible with it; else as the one that is not.
+        // The GPL if all licenses are compatible with it, otherwise the license that is not.
         let strict = programs.iter().find(|of| compatible(of) && !is_dual(of.license));
         let joint = other.map_or_else(
             || Some(strict.and_then(|of| of.license).unwrap_or("GPL")),
@@ -97,7 +98,7 @@ fn is_dual(license: Option<&str>) -> bool {
     license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
 }
 
-/// Whether a license leaves the choice of another one: `Dual MIT/GPL` that of `MIT`.
+/// Returns true if a license offers the choice of another one: `Dual MIT/GPL` that of `MIT`.
 fn leaves((license, other): (&str, &str)) -> bool {
     let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
     is_dual(Some(license)) && choices == Some(other)

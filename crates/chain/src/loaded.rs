@@ -1,9 +1,9 @@
-//! The objects that a chain names, read.
+//! Objects of a chain, read from their files.
 
 use slowpath_bpf::Object;
 use std::sync::Arc;
 
-/// The object of a member, read, and which of its programs is meant.
+/// The object of a member, and the number of the member's program in it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The object.

@@ -1,17 +1,17 @@
-//! What the network between two devices may change of a packet.
+//! Changes that the network between two devices may make to a packet.
 
 use crate::ChainError;
 use crate::written::WrittenNetwork;
 use crate::yaml::line;
 use slowpath::Network;
 
-/// Bytes that can be said to change: as many as the largest frame has.
+/// Maximum offset of bytes that can change: the size of the largest frame.
 const MOST: u16 = 16383;
 
-/// What is named here can change.
+/// Names of the fields that can change, for messages.
 const FIELDS: &str = "ethernet_addresses, ttl";
 
-/// Reads what is written of a network.
+/// Reads the description of a network.
 pub(crate) fn network(written: &WrittenNetwork) -> Result<Network, ChainError> {
     let mut network = Network::default();
     for field in &written.changes {

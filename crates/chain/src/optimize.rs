@@ -1,8 +1,8 @@
-//! Programs rewritten for what holds of the packets that arrive at them, and proved to do the same.
+//! Rewrites programs for facts about arriving packets, and proves that they do the same.
 //!
-//! What cannot be proved is not given out: the program is then rewritten for less, first without the
-//! facts that decide no branch, then without any about bytes, and stays as it was in the end. So does
-//! one whose guard costs more than it saves (`weighing`).
+//! Without a proof, a rewritten program is not used. The program is then rewritten for fewer facts:
+//! first without those that decide no branch, then without any about bytes; in the end, it stays as
+//! it was. It also stays if its guard costs more than it saves (`weighing`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove_guard_like, prove_like};
 use crate::frozen::FrozenMaps;
@@ -16,44 +16,46 @@ use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
 
-/// A program that was rewritten, and what is known about it.
+/// A rewritten program, and the knowledge about it.
 #[derive(Debug)]
 pub struct Optimized {
-    /// The program, with what was changed and why; `None` if it stays as it was.
+    /// The program, with its changes and their reasons; `None` if it stays as it was.
     pub specialised: Option<Specialised>,
-    /// The object with the maps that it has besides; `None` if it has none.
+    /// Object with the additional maps; `None` if there are none.
     pub object: Option<Object>,
-    /// That it does the same.
+    /// Proof that the program does the same.
     pub proof: Option<Proof>,
-    /// Why no rewritten program is proved, where one was made.
+    /// Reason why no rewritten program is proved, although one was made.
     pub unproved: Option<String>,
-    /// Why it stays as it was, or was rewritten for fewer facts than there are; one sentence each.
+    /// Reasons why the program stays as it was, or was rewritten for fewer facts; one sentence
+    /// each.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
     pub seconds: f64,
 }
 
-/// Why a program is not looked at.
+/// Reason why a program cannot be optimised.
 #[derive(Debug, Error)]
 pub enum OptimizeError {
-    /// It is not rewritten.
+    /// The program cannot be rewritten.
     #[error(transparent)]
     Specialise(#[from] SpecialiseError),
-    /// It has no meaning that can be analysed, so that nothing is proved.
+    /// The program cannot be lifted, so that nothing can be proved.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Which guards are given out.
+/// Choice of guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guards {
-    /// All that can be proved: everything that is of use is checked.
+    /// All guards that can be proved: they check every useful fact.
     All,
-    /// Those that pay: what costs more to check than it saves on the slowest path is not relied on.
+    /// Guards that pay: they do not use facts that cost more to check than they save on the slowest
+    /// path.
     Paying,
 }
 
-/// Rewrites a program for packets of which facts hold; a guard checks all that is of use.
+/// Rewrites a program for packets with the given facts; a guard checks all useful ones.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -68,7 +70,7 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// The same for maps whose content is known besides, with those guards that are asked for.
+/// Same as [`optimize`], also for maps with known content, and with a choice of guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -85,7 +87,7 @@ pub fn optimize_for(
     let mut tries = vec![(facts.clone(), frozen)];
     let (mut found, mut used, mut unproved) = (None, None, None);
     while let Some((facts, frozen)) = tries.pop() {
-        // What comes then is to have time as well.
+        // Later steps need time as well.
         let within = stop.within(stop.left().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
         let known = Known {
@@ -96,7 +98,7 @@ pub fn optimize_for(
         stop.enter("rewriting");
         let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
-        // One that checks what it relies on may be loaded anywhere.
+        // A program that checks its facts may be loaded anywhere.
         if mode == Mode::Guard {
             options.receive = Receive::ANY;
         }
@@ -104,7 +106,7 @@ pub fn optimize_for(
             options.contents.extend(frozen.relied_on(&made, mode));
         }
         let options = &options;
-        // Checking costs more than it saves, where less is left out than is checked.
+        // A guard costs more than it saves if it has more instructions than are left out.
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
         let calls_less = calls(&made.program.insns[..left]) < calls(&program.insns);
         if left >= program.insns.len() && !calls_less {
@@ -123,7 +125,7 @@ pub fn optimize_for(
                  that is a gain, only a measurement shows"
             ));
         }
-        // What calls take is not counted.
+        // The cost of calls is not counted.
         let countable = made.maps.is_empty() || !calls_less;
         if proof.proved && guards == Guards::Paying && countable {
             let subject = Subject { object, program, known, arriving, options };
@@ -170,7 +172,7 @@ pub fn optimize_for(
     })
 }
 
-/// A rewritten program with what is known of it; `facts` are what it was rewritten for.
+/// Proves a rewritten program; `facts` are those that it was rewritten for.
 fn proved(
     (object, program): (&Object, &BpfProgram),
     made: &Specialised,
@@ -191,8 +193,9 @@ fn proved(
     }
 }
 
-/// What becomes of a proved program with a guard, which may cost more than it saves: as it is, or for
-/// fewer facts, proved as well; `None` if it does not pay at all, which remarks say then.
+/// Decides about a proved program whose guard may cost more than it saves. Returns the program as
+/// it is, or rewritten for fewer facts and proved again. Returns `None` if the guard does not pay,
+/// and adds the reason to `remarks`.
 fn weighed(
     subject: Subject<'_>,
     (made, proof): (Specialised, Proof),
@@ -227,12 +230,11 @@ fn weighed(
     }
 }
 
-/// How many calls there are.
 fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// The object without a map of values that the program does not read.
+/// Returns the object, without the map of values if the program does not read it.
 fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     let mut object = frozen.object.clone();
     let reads = |insn: &Insn| match insn {
@@ -245,7 +247,7 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// The packets that a program without guard is for.
+/// Returns the facts for which a program without guard has to be proved.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
@@ -253,7 +255,7 @@ fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     }
 }
 
-/// Fewer facts to try: those that decide branches, then only lengths.
+/// Returns fewer facts to try: those that decide branches, then only lengths.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =

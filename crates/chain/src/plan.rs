@@ -1,13 +1,14 @@
-//! Many programs on many paths through a network: of which programs variants pay, and where.
+//! Plans many programs on many paths through a network: finds the programs and places for which
+//! variants pay.
 //!
-//! [`Topology::parse`] reads the description, [`plan`] finds out what arrives at each node, over all
-//! paths that lead there ([`arrivals`]), rewrites programs for it ([`results`]), chooses variants by
-//! ingress ([`choice`]), and ranks them by what they gain ([`ranking`]). What is found out rests on the
-//! content of programs and on facts, never on where in the network that is, so that it serves all
-//! nodes and, from a cache on disk, all later plans.
+//! [`Topology::parse`] reads the description. [`plan`] finds the packets that arrive at each node
+//! over all paths ([`arrivals`]), rewrites programs for them ([`results`]), chooses variants by
+//! ingress ([`choice`]), and ranks them by gain ([`ranking`]). Results depend on the content of
+//! programs and on facts, not on the place in the network. So they serve all nodes and, from a
+//! cache on disk, all later plans.
 //!
-//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
-//! (NetPL 2019), "Future work".
+//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
+//! Network" (NetPL 2019), "Future work".
 
 mod arrivals;
 mod cache;
@@ -50,28 +51,29 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// Of the time, so much is for what arrives at most: one of so many parts.
+/// Maximum share of the time for finding the arriving packets, as a divisor: 2 means half.
 const ARRIVING: u32 = 2;
-/// Of the time that is left, each node has at most one of so many parts.
+/// Maximum number of parts that the remaining time is divided into; each node gets one.
 const PARTS: usize = 8;
 
-/// Of the time that is left in the end, so much is for the lines that establish facts at most.
+/// Maximum share of the time left at the end for finding the lines that establish facts, as a
+/// divisor: 2 means half.
 const REASONS: u32 = 2;
 
 /// A planned topology.
 #[derive(Debug)]
 pub struct Planned {
-    /// What is reported.
+    /// The report.
     pub report: PlanReport,
-    /// The object with each hot spot's variant, in their order.
+    /// Object with the variant of each hot spot, in their order.
     pub objects: Vec<Vec<u8>>,
 }
 
-/// Plans a topology, whose programs are `subjects`. What is not done by the time that `stop` says so
-/// is left out; the most traffic comes first.
+/// Plans a topology with the programs `subjects`. Nodes with the most traffic come first; nodes
+/// that are not done when `stop` ends the work are left out.
 ///
 /// # Errors
-/// When a program cannot be linked.
+/// If a program cannot be linked.
 pub fn plan(
     topology: &Topology,
     subjects: &[Subject],
@@ -116,7 +118,7 @@ pub fn plan(
         let parts = waiting.div_ceil(options.threads.max(1)).clamp(1, PARTS);
         let part = stop.within(stop.left().map(|time| time / parts as u32));
         let plan = variants(linked, classes, options.variants, &results, &part);
-        // For what it is worth: more would be known with more time.
+        // More time might find variants, so the node counts as not looked at.
         let nothing = plan.variants.is_empty() && (*late || part.reason().is_some());
         Some(plan).filter(|_| !nothing)
     });
@@ -134,7 +136,7 @@ pub fn plan(
     ranking::rank(&mut ranked);
     report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
     stop.enter("finding out which lines establish facts");
-    // What is known without them is worth as much.
+    // The plan is useful without these lines, so they get only a part of the time.
     let part = stop.within(stop.left().map(|left| left / REASONS));
     let all = (topology, &*programs, &arrivals);
     let facts = parallel::each(&ranked, options.threads, |one| {
@@ -144,7 +146,7 @@ pub fn plan(
     });
     let mut objects = Vec::new();
     for (Ranked { mut spot, object, .. }, facts) in ranked.into_iter().zip(facts) {
-        // A variant is there because its object is.
+        // A variant always has an object.
         let Some(object) = object else { continue };
         objects.push(object.to_vec());
         spot.facts = facts;
@@ -166,7 +168,7 @@ pub fn plan(
     Ok(Planned { report, objects })
 }
 
-/// The programs that are others than when the topology was planned last; keeps what they are now.
+/// Returns the programs that changed since the topology was last planned; stores the current ones.
 fn changed(
     topology: &Topology,
     subjects: &[Subject],

@@ -1,4 +1,4 @@
-//! What is reported about a chain and its programs: documents, which others display.
+//! Reports about a chain and its programs, as documents for display.
 
 mod program;
 mod words;
@@ -12,100 +12,102 @@ use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_specialise::{Comparison, Guard};
 use std::collections::BTreeSet;
 
-/// About a chain.
+/// Report about a chain.
 #[derive(Debug, Default, Serialize)]
 pub struct ChainReport {
-    /// Wall-clock time of all in seconds.
+    /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// Why it ended early, if it did.
+    /// Reason why the work ended early; null if it did not.
     pub stopped: Option<String>,
-    /// In the order of the chain's description.
+    /// Reports about the programs, in the order of the chain's description.
     pub programs: Vec<ProgramReport>,
-    /// The programs as one; null where that is not asked for, or not possible.
+    /// Report about the fused program; null if fusing was not requested, or not possible.
     pub fused: Option<FusedReport>,
-    /// Why the programs are not one, if that is asked for.
+    /// Reason why the programs were not fused; null if they were, or if fusing was not requested.
     pub not_fused: Option<String>,
 }
 
-/// About the programs of a chain as one.
+/// Report about the programs of a chain fused into one.
 #[derive(Debug, Default, Serialize)]
 pub struct FusedReport {
-    /// How many instructions the programs have as they were written, in 8-byte slots.
+    /// Number of instructions of the original programs, in 8-byte slots.
     pub instructions_before: usize,
-    /// How many those have that were fused: rewritten, as far as they were.
+    /// Number of instructions of the programs that were fused: rewritten where possible.
     pub instructions_rewritten: usize,
-    /// How many the fused program has.
+    /// Number of instructions of the fused program.
     pub instructions_fused: usize,
-    /// How many it has when what is there twice is left out.
+    /// Number of instructions of the fused program without duplicate work.
     pub instructions_after: usize,
-    /// Whether it is proved that it does then what it did as it was fused; null if nothing was left
-    /// out.
+    /// True if the program without duplicate work is proved to do what the fused one does; null if
+    /// nothing was left out.
     pub proved: Option<bool>,
-    /// How much work that was; null if nothing was left out.
+    /// Work for this proof; null if nothing was left out.
     pub proof: Option<ProofReport>,
-    /// What else there is to say, one sentence each.
+    /// Further remarks, one sentence each.
     pub remarks: Vec<String>,
-    /// Why its object is not written; null where nothing is in the way.
+    /// Reason why the object is not written; null if nothing prevents it.
     pub not_written: Option<String>,
-    /// Wall-clock time for all of it, in seconds.
+    /// Total wall-clock time in seconds.
     pub seconds: f64,
 }
 
-/// About a program of a chain.
+/// Report about a program of a chain.
 #[derive(Debug, Default, Serialize)]
 pub struct ProgramReport {
-    /// Its name in the chain.
+    /// Name in the chain.
     pub name: String,
-    /// Its name in its object.
+    /// Name in the object.
     pub program: String,
-    /// Whether any packet gets to it.
+    /// True if some packet reaches the program.
     pub reached: bool,
-    /// If none does, why: one sentence for each program before it.
+    /// Reasons why no packet reaches the program: one sentence for each program before it.
     pub never: Vec<String>,
-    /// What holds of every packet that arrives.
+    /// Facts about every packet that arrives.
     pub facts: Vec<FactReport>,
-    /// The maps of programs in front that they are found with the content of, each as `PROGRAM:MAP`;
-    /// none where they hold for any content.
+    /// Maps of earlier programs whose content the facts depend on, each as `PROGRAM:MAP`; empty if
+    /// the facts hold for any content.
     pub facts_with: Vec<String>,
-    /// Conditions that this depends on, one sentence each.
+    /// Conditions that the results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Questions to the solver, for the facts.
+    /// Number of solver queries for the facts.
     pub queries: u64,
-    /// How many instructions it has, in 8-byte slots.
+    /// Number of instructions of the original, in 8-byte slots.
     pub instructions_before: usize,
-    /// How many it has when rewritten; as before if it is not.
+    /// Number of instructions after rewriting, in 8-byte slots; same as before without rewriting.
     pub instructions_after: usize,
-    /// The maps whose content was given.
+    /// Maps with given content.
     pub frozen: Vec<FrozenReport>,
-    /// What it checks itself before it relies on it; null if it does not.
+    /// Checks that the program makes before it relies on facts; null if it makes none.
     pub guard: Option<GuardReport>,
-    /// Whether it is proved that the rewritten program does the same; null if there is none.
+    /// True if the rewritten program is proved to do the same; null if there is none.
     pub proved: Option<bool>,
-    /// How much work the proof was; null if there is none.
+    /// Work for the proof; null if there is none.
     pub proof: Option<ProofReport>,
-    /// What became of instructions, and for which facts.
+    /// Changes of instructions, and the facts that are the reasons.
     pub dropped: Vec<DroppedReport>,
-    /// The loops of which it is known how many rounds they have, if the facts hold.
+    /// Loops with a known number of iterations, if the facts hold.
     pub loops: Vec<LoopReport>,
-    /// The calls of helpers of which it is known what they return, if the facts hold.
+    /// Helper calls with a known return value, if the facts hold.
     pub results: Vec<ResultReport>,
-    /// What else there is to say, one sentence each: why it stays as it was, which facts were not used.
+    /// Further remarks, one sentence each, such as why the program stays as it was, or facts that
+    /// are not used.
     pub remarks: Vec<String>,
     /// Wall-clock time for rewriting and proof, in seconds.
     pub seconds: f64,
 }
 
-/// What holds of packets.
+/// A fact about packets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactReport {
-    /// What it is about.
+    /// Content of the fact.
     #[serde(flatten)]
     pub fact: FactText,
-    /// The lines that establish it.
+    /// Source lines that establish the fact.
     pub established: Vec<LineReport>,
-    /// Whether nothing does, and it is taken for granted of packets that arrive at the first program.
+    /// True if no line establishes the fact: it is assumed of packets that arrive at the first
+    /// program.
     pub assumed: bool,
-    /// Whether packets can be too short to have these bytes: it holds of those that have them.
+    /// True if packets can be too short for these bytes; the fact holds for packets that have them.
     pub if_there: bool,
 }
 
@@ -114,7 +116,7 @@ impl FactReport {
         FactReport { fact, established, assumed: false, if_there: false }
     }
 
-    /// The same for packets of at least so many bytes.
+    /// Marks the fact as conditional if packets of `min_length` bytes are too short for it.
     fn among(self, min_length: u16) -> FactReport {
         let end = match &self.fact {
             FactText::Length { .. } | FactText::Headroom { .. } | FactText::Metadata { .. } => 0,
@@ -129,92 +131,92 @@ impl FactReport {
     }
 }
 
-/// What a fact says.
+/// Content of a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum FactText {
-    /// The length is between these, in bytes.
+    /// Range of the packet's length, in bytes.
     Length {
-        /// The least.
+        /// Minimum length.
         min: u16,
-        /// The greatest.
+        /// Maximum length.
         max: u16,
     },
-    /// How much room there is in front is between these, in bytes.
+    /// Range of the headroom, in bytes.
     Headroom {
-        /// The least.
+        /// Minimum headroom.
         min: u16,
-        /// The greatest.
+        /// Maximum headroom.
         max: u16,
     },
-    /// How long the metadata in front is is between these, in bytes.
+    /// Range of the length of the metadata in front of the packet, in bytes.
     Metadata {
-        /// The least.
+        /// Minimum length.
         min: u16,
-        /// The greatest.
+        /// Maximum length.
         max: u16,
     },
-    /// Bytes are always the same.
+    /// Bytes with a constant value.
     Bytes {
-        /// Where they begin.
+        /// Offset of the first byte.
         offset: u16,
-        /// In hexadecimal.
+        /// Value in hexadecimal.
         value: String,
     },
-    /// Some bits of a byte are always the same.
+    /// Bits of a byte with a constant value.
     Bits {
-        /// Where it is.
+        /// Offset of the byte.
         offset: u16,
-        /// Which bits, in hexadecimal.
+        /// Mask of these bits, in hexadecimal.
         mask: String,
-        /// What they are, in hexadecimal.
+        /// Value of these bits, in hexadecimal.
         value: String,
     },
-    /// A field has one of a few values.
+    /// A field with one of a few values.
     Values {
-        /// Where it begins.
+        /// Offset of the field.
         offset: u16,
-        /// How many bytes it has.
+        /// Size of the field in bytes.
         bytes: u8,
-        /// In hexadecimal, network byte order.
+        /// Values in hexadecimal, in network byte order.
         values: Vec<String>,
     },
-    /// Two fields are equal.
+    /// Two equal fields.
     Equal {
-        /// Where the first one begins.
+        /// Offset of the first field.
         offset: u16,
-        /// Where the second one begins.
+        /// Offset of the second field.
         other: u16,
-        /// How many bytes each has.
+        /// Size of each field in bytes.
         bytes: u8,
     },
 }
 
-/// A line of a program's source.
+/// A source line of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LineReport {
-    /// The program's name in the chain.
+    /// Name of the program in the chain.
     pub program: String,
-    /// The file.
+    /// Name of the source file.
     pub file: String,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// The line's text; empty if it is not known.
+    /// Text of the line; empty if it is not known.
     pub text: String,
 }
 
-/// What a program checks itself.
+/// Checks that a program makes before it relies on facts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardReport {
-    /// The least length of packets, in bytes.
+    /// Minimum length of packets, in bytes.
     pub length: u16,
-    /// How many comparisons of bytes there are.
+    /// Number of comparisons of packet bytes.
     pub comparisons: usize,
-    /// How many bytes they compare.
+    /// Number of compared bytes.
     pub bytes: usize,
-    /// The name of the map whose content has to be zero; null if nothing of maps is relied on.
+    /// Name of the map with a generation that has to be zero; null if no map content is relied on.
     pub generation: Option<String>,
-    /// How many instructions there are without the original, in 8-byte slots.
+    /// Number of instructions without the original, in 8-byte slots.
     pub instructions: usize,
 }
 
@@ -232,31 +234,31 @@ impl GuardReport {
     }
 }
 
-/// A map whose content was given.
+/// A map with given content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FrozenReport {
-    /// Its name in the program's object.
+    /// Name in the program's object.
     pub map: String,
-    /// How many entries were given.
+    /// Number of given entries.
     pub entries: usize,
-    /// Whether the rewritten program relies on it.
+    /// True if the rewritten program relies on the content.
     pub used: bool,
-    /// Why it is not frozen; null if it is.
+    /// Reason why the map is not frozen; null if it is.
     pub why_not: Option<String>,
 }
 
-/// How much work a proof was.
+/// Work for a proof.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProofReport {
-    /// Paths of the original that were proved.
+    /// Number of paths of the original that were proved.
     pub paths: u64,
-    /// Pairs of paths that were compared.
+    /// Number of pairs of paths that were compared.
     pub pairs: u64,
-    /// Questions to the solver.
+    /// Number of solver queries.
     pub queries: u64,
     /// Wall-clock time in seconds.
     pub seconds: f64,
-    /// What it relies on, one sentence each.
+    /// Assumptions of the proof, one sentence each.
     pub assumptions: Vec<String>,
 }
 
@@ -267,56 +269,56 @@ impl From<Proof> for ProofReport {
     }
 }
 
-/// What became of an instruction.
+/// Change of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DroppedReport {
-    /// Its slot in the original program.
+    /// Slot in the original program.
     pub slot: usize,
     /// The instruction.
     pub instruction: String,
-    /// Its source line, if known.
+    /// Source line, if known.
     pub line: Option<LineReport>,
-    /// `always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
-    /// 0x..`, `no effect`, `found by N comparisons`.
+    /// Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
+    /// `operand always 0x..`, `no effect` or `found by N comparisons`.
     pub change: String,
-    /// Offsets of the bytes of the packet that are the reason, ascending: of their known bits, or of
-    /// the few values that a field has.
+    /// Offsets of the packet bytes that are the reason, ascending: bytes with known bits, or fields
+    /// with few values.
     pub bytes: Vec<u16>,
-    /// Whether the packet's length is part of the reason.
+    /// True if the packet's length is part of the reason.
     pub length: bool,
-    /// Whether what lies around the packet is part of the reason: room and metadata.
+    /// True if the room around the packet, or its metadata, is part of the reason.
     pub room: bool,
     /// Names of the maps whose content is part of the reason.
     pub maps: Vec<String>,
 }
 
-/// How many rounds a loop has, whenever control gets there.
+/// Number of iterations of a loop, whenever control gets there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopReport {
-    /// The slot of its first instruction in the original program.
+    /// Slot of the loop's first instruction in the original program.
     pub slot: usize,
-    /// The source line of that, if known.
+    /// Source line of that instruction, if known.
     pub line: Option<LineReport>,
-    /// How often control gets to that instruction at least.
+    /// Minimum number of times that control reaches that instruction.
     pub least: usize,
-    /// How often at most.
+    /// Maximum number of times that control reaches that instruction.
     pub most: usize,
 }
 
-/// What a call of a helper returns, whenever control gets there.
+/// Return value of a helper call, whenever control gets there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ResultReport {
-    /// The slot of the call in the original program.
+    /// Slot of the call in the original program.
     pub slot: usize,
-    /// The name of the helper.
+    /// Name of the helper.
     pub helper: String,
-    /// The source line, if known.
+    /// Source line, if known.
     pub line: Option<LineReport>,
-    /// What it returns; null if that is the address of an entry of a map.
+    /// Return value; null if it is the address of a map entry.
     pub returns: Option<i64>,
 }
 
-/// The source line of a slot of a program, which the chain calls so.
+/// Returns the source line of a slot of a program, which is called `name` in the chain.
 pub(crate) fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
     let LineInfo { file, line, text, .. } = program.lines.get(slot)?.as_ref()?;
     Some(LineReport {
@@ -327,7 +329,6 @@ pub(crate) fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<Line
     })
 }
 
-/// The name of a map.
 fn map_name(object: &Object, number: u32) -> Option<String> {
     object.maps.get(number as usize).map(|map| map.name.clone())
 }

@@ -1,5 +1,5 @@
-//! A chain whose programs are rewritten for what arrives at them: the objects to load instead, and
-//! what is reported about it.
+//! Rewrites the programs of a chain for the packets that arrive at them. The results are the
+//! objects to load instead, and a report.
 
 use crate::between::Between;
 use crate::equivalence::Cover;
@@ -19,25 +19,24 @@ use slowpath_stop::Stop;
 use std::mem;
 use std::time::Instant;
 
-/// What is to be done.
+/// Options for rewriting a chain.
 #[derive(Clone, Debug)]
 pub struct RewriteOptions {
-    /// How programs are rewritten; `None` if they are not, and only facts are looked for.
+    /// Mode of rewriting; `None` to find only facts.
     pub mode: Option<Mode>,
-    /// What holds of packets that arrive at the first program.
+    /// Facts about packets that arrive at the first program.
     pub first: PacketFacts,
-    /// The content of maps that is frozen, by the number of the program in the chain; empty if there
-    /// is none.
+    /// Content of frozen maps, by the number of the program in the chain; empty if there are none.
     pub contents: Contents,
-    /// How packets arrive, what is known of maps and helpers, and the kernel's types.
+    /// Way in which packets arrive, knowledge about maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
-    /// What all rests on because packets arrive so.
+    /// Condition on all results that follows from the way in which packets arrive, in words.
     pub condition: Option<String>,
-    /// Whether it is looked for what establishes each fact.
+    /// True to find the lines that establish each fact.
     pub explain: bool,
-    /// What the programs are called as one, if they are to become one.
+    /// Name of the fused program, if the programs are to be fused.
     pub fuse: Option<String>,
-    /// Whether the control-flow graphs of rewritten programs are asked for.
+    /// True to make control-flow graphs of rewritten programs.
     pub graphs: bool,
 }
 
@@ -57,17 +56,18 @@ impl Default for RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// The same for packets that arrive as [`Receive::parse`] has it.
+    /// Sets the way in which packets arrive, by a name that [`Receive::parse`] reads.
     ///
     /// # Errors
-    /// As that.
+    /// As [`Receive::parse`].
     pub fn receiving(self, name: &str) -> Result<RewriteOptions, String> {
         let receive = Receive::parse(name).map_err(|why| format!("--receive: {why}"))?;
         let condition = receive.condition(name);
         Ok(RewriteOptions { lift: self.lift.receiving(receive), condition, ..self })
     }
 
-    /// What holds of packets that arrive at the first program, lengths that a device delivers included.
+    /// Returns the facts about packets that arrive at the first program, with the lengths that a
+    /// device delivers.
     pub(crate) fn arriving(&self) -> PacketFacts {
         let (least, greatest) = self.lift.receive.length;
         let lengths = PacketFacts::lengths(least, greatest);
@@ -75,37 +75,38 @@ impl RewriteOptions {
     }
 }
 
-/// A chain that was rewritten.
+/// A rewritten chain.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// What is reported.
+    /// The report.
     pub report: ChainReport,
-    /// The bytes of an object for each program that was rewritten, in the order of the members.
+    /// Object for each rewritten program, in the order of the members.
     pub objects: Vec<Option<Vec<u8>>>,
-    /// In the order of the members, what each program that was rewritten can be tried on besides the
-    /// original: something for each pair of their paths, as far as these are not too many.
+    /// Packets and map contents to try each rewritten program on, in the order of the members: one
+    /// for each pair of paths, up to a limit.
     pub covers: Vec<Vec<Cover>>,
-    /// The bytes of an object with all programs as one, if they became one and that is proved.
+    /// Object with the fused program, if the programs were fused and the result is proved.
     pub fused: Option<Vec<u8>>,
-    /// What to compare that with in the kernel; an error says why there is nothing.
+    /// Programs to compare the fused one with in the kernel; an error is the reason why there are
+    /// none.
     pub apart: Option<Result<Apart, String>>,
-    /// What that can be tried on, as `covers`.
+    /// Packets and map contents to try the fused program on, as in `covers`.
     pub fused_covers: Vec<Cover>,
-    /// The control-flow graphs of programs, where they are asked for.
+    /// Control-flow graphs of programs, if requested.
     pub graphs: GraphReports,
-    /// In the order of the members, what is known of packets that arrive, and how they do.
+    /// Facts about packets that arrive at each member, and the way in which they arrive.
     pub arriving: Vec<(PacketFacts, Receive)>,
 }
 
-/// What is said of a program that is still to be rewritten.
+/// Remark on a program that is still to be rewritten.
 const NOT_YET: &str = "there was no time to rewrite it";
 
-/// Finds out what holds of packets that arrive at each program of a chain, and rewrites the programs
-/// for it. What is not done by the time that `stop` says so is left as it is. `so_far` is told what is
-/// known before the first program is rewritten and behind each.
+/// Finds the facts about packets that arrive at each program of a chain, and rewrites the programs
+/// for them. Programs that are not done when `stop` ends the work stay as they were. `so_far` gets
+/// the state before the first program is rewritten and after each.
 ///
 /// # Errors
-/// When a program cannot be linked, or the programs of a dispatcher cannot be put in order.
+/// If a program cannot be linked, or the programs of a dispatcher cannot be ordered.
 pub fn rewrite(
     chain: &Chain,
     loaded: &[Loaded],
@@ -202,7 +203,7 @@ pub fn rewrite(
     for (number, (facts, frozen, receive)) in arriving.iter().enumerate() {
         let Some(facts) = facts else { continue };
         let (object, linked) = (&loaded[number].object, &programs[number]);
-        // Each has its share of the time that is left.
+        // Each program gets an equal share of the remaining time.
         let left = arriving[number..].iter().filter(|(facts, ..)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let share = stop.within(stop.left().map(|time| time / left));
@@ -251,8 +252,9 @@ pub fn rewrite(
     Ok(ended(rewritten, started, stop))
 }
 
-/// What is known of packets at a program rests on what the programs in front of it rest on, and on what
-/// `own` says of each; so do branches that it decides, on what that says of the program.
+/// Adds the assumptions of other programs. Facts about packets at a program depend on the
+/// assumptions of the programs before it, and on their conditions in `own`. Branches that facts
+/// decide depend on the program's own conditions there.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();
@@ -274,7 +276,8 @@ fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
     rewritten
 }
 
-/// The object with a program in the place of the original; the others are as they were.
+/// Writes the object with a rewritten program in the place of the original; other programs are
+/// unchanged.
 pub(crate) fn write(
     object: &Object,
     done: &Optimized,

@@ -1,4 +1,4 @@
-//! Variables that loaders set, of the programs of a chain.
+//! Loader variables of the programs of a chain.
 
 use crate::frozen::joined;
 use crate::{Chain, Loaded};
@@ -6,18 +6,18 @@ use slowpath::Error;
 use slowpath_bpf::{BpfProgram, Object};
 use std::sync::Arc;
 
-/// Return the conditions of results about a program, called `name`, that reads variables of loaders:
-/// a sentence for each, in the order of the object's symbols.
+/// Returns the conditions of results about a program that reads loader variables: a sentence for
+/// each, in the order of the object's symbols. The program is called `name`.
 pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec<String> {
     let variables = object.settable_in(&program.insns).into_iter();
     variables.flat_map(|variable| object.settings_of(variable, Some(name))).collect()
 }
 
-/// The programs of a chain with variables as [`slowpath::configured`] has them. A variable that several
-/// programs have is called `PROGRAM:NAME`.
+/// Sets variables of the programs of a chain, as [`slowpath::configured`] does. `PROGRAM:NAME`
+/// names a variable that several programs have.
 ///
 /// # Errors
-/// As there, and when maps that are shared are not alike.
+/// As [`slowpath::configured`], and if shared maps differ.
 pub fn configured(
     chain: &Chain,
     loaded: &[Loaded],

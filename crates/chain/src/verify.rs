@@ -1,8 +1,8 @@
-//! Two objects that others made or changed: whether their programs do the same, for all packets of
-//! which facts hold and all content of maps.
+//! Compares two objects from any source: decides whether their programs do the same, for all
+//! packets with the given facts and all contents of maps.
 //!
-//! Maps of one name are one map in both, where both objects define them alike. Others belong to one of
-//! the programs: what it writes there is a difference.
+//! Maps of one name are one map if both objects define them alike. Other maps belong to one of the
+//! programs; writing them is a difference.
 
 use crate::equivalence::{Counterexample, EquivalenceError, Packets, Proof, prove_for};
 use crate::report::ProofReport;
@@ -18,58 +18,58 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Names of the two, in front of their sections and of maps that they do not share.
+/// Names of the two programs, as prefixes of their sections and of maps that they do not share.
 const NAMES: [&str; 2] = ["first", "second"];
 
-/// How two programs compare.
+/// Result of comparing two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Both do the same, under the conditions.
     Equal,
-    /// They do something else with a packet, which was run in both.
+    /// The programs do something else with a packet, on which both were run.
     Differ,
-    /// Neither is known.
+    /// Neither is proved.
     Undecided,
 }
 
-/// What is known of two programs.
+/// Report about a comparison of two programs.
 #[derive(Debug, Serialize)]
 pub struct VerifyReport {
-    /// How they compare.
+    /// Result of the comparison.
     pub outcome: Outcome,
-    /// Conditions for that, one sentence each.
+    /// Conditions for the result, one sentence each.
     pub assumptions: Vec<String>,
-    /// Why it is not decided, one sentence each.
+    /// Reasons why it is undecided, one sentence each.
     pub undecided: Vec<String>,
     /// Names of the maps that are one map in both programs.
     pub shared: Vec<String>,
-    /// What they differ on; null unless they do.
+    /// Packet and map contents on which they differ; null unless they do.
     pub counterexample: Option<Counterexample>,
-    /// How much work the proof was.
+    /// Work for the proof.
     pub proof: ProofReport,
 }
 
-/// The place of both programs in a chain: facts about packets there.
+/// Place of both programs in a chain, with the facts about packets there.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The facts about all packets that arrive.
+    /// Facts about all packets that arrive.
     pub facts: PacketFacts,
-    /// The environment that they arrive in.
+    /// Way in which packets arrive.
     pub receive: Receive,
-    /// Conditions for that, one sentence each.
+    /// Conditions for the facts, one sentence each.
     pub conditions: Vec<String>,
 }
 
 impl From<PacketFacts> for Place {
-    /// On any device.
+    /// Packets that arrive on any device.
     fn from(facts: PacketFacts) -> Place {
         Place { facts, receive: Receive::ANY, conditions: Vec::new() }
     }
 }
 
 impl Place {
-    /// The place where packets arrive as these options say.
+    /// Returns the place at which packets arrive as these options say.
     pub fn of(options: &RewriteOptions) -> Place {
         Place {
             facts: options.arriving(),
@@ -78,11 +78,11 @@ impl Place {
         }
     }
 
-    /// The place of a program in a chain, by its number there, behind all programs in front of it.
-    /// `options` say what arrives at the first one.
+    /// Returns the place of a program in a chain, by its number, after all programs before it.
+    /// `options` say which packets arrive at the first one.
     ///
     /// # Errors
-    /// A chain that is not looked at, or a program that no packet gets to.
+    /// If the chain cannot be analysed, or no packet reaches the program.
     pub fn in_chain(
         chain: &Chain,
         loaded: &[Loaded],
@@ -102,18 +102,19 @@ impl Place {
     }
 }
 
-/// Why two programs cannot be compared.
+/// Reason why two programs cannot be compared.
 #[derive(Debug, Error)]
 pub enum VerifyError {
     /// One of them cannot be linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// One of them has no meaning that can be analysed.
+    /// One of them cannot be lifted.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Compares two programs for packets as they arrive at a place. What is known by the time that `stop` says so is the result.
+/// Compares two programs for packets that arrive at a place. If `stop` ends the proof early, the
+/// result is the part known by then.
 ///
 /// # Errors
 /// See [`VerifyError`].
@@ -167,8 +168,9 @@ pub fn verify(
     Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
 }
 
-/// Whether maps of two objects are one: of one name, and defined alike. Data that programs can write
-/// is what earlier runs left, where both begin with the same.
+/// Returns true if maps of two objects are one: they have one name, and the same definition. Data
+/// that programs can write is one map if both objects begin with the same content; it then holds
+/// what earlier runs left.
 fn is_one(one: &MapDef, other: &MapDef) -> bool {
     let like = |map: &MapDef| {
         let inner = map.inner.as_deref().map(|inner| {
@@ -184,12 +186,12 @@ fn is_one(one: &MapDef, other: &MapDef) -> bool {
         && other.slots.is_empty()
 }
 
-/// What a map is called in its object.
+/// Returns the name of a map in its own object.
 fn own_name(name: &str) -> &str {
     NAMES.iter().find_map(|part| name.strip_prefix(part)?.strip_prefix(':')).unwrap_or(name)
 }
 
-/// Why two programs are not of one kind.
+/// Returns the reason why two programs are of different kinds, if they are.
 fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     if first.kind != second.kind {
         return Some(format!(
@@ -207,7 +209,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Why maps that a program uses keep it from being compared: objects fill them, each with its own.
+/// Returns the reason why maps prevent the comparison: objects fill them, each with its own
+/// entries.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

@@ -1,9 +1,10 @@
-//! Whether a guard pays: what it checks takes instructions, and what it relies on spares some. Which
-//! facts are left to rely on, so that the slowest packet that arrives takes no more for checking them.
+//! Decides whether a guard pays: its checks cost instructions, and the facts that it checks save
+//! some. Also selects fewer facts, so that the slowest arriving packet executes no more
+//! instructions for the checks.
 //!
-//! Counted are the instructions that the slowest packet executes, as `cost` finds them. That is asked
-//! only where the proof has not shown already that the guard is well worth it: it goes through all
-//! pairs of paths, and what they execute comes with it.
+//! The measure is the number of instructions that the slowest packet executes (`cost`). It is
+//! computed only if the proof has not already shown that the guard pays: the proof goes through all
+//! pairs of paths, and records the instructions that they execute.
 
 use crate::cost::greatest;
 use crate::equivalence::Executed;
@@ -17,44 +18,44 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Of the time that is left, so much at most: one of so many parts.
+/// Maximum share of the remaining time, as a divisor: 4 means a quarter.
 const PART: u32 = 4;
-/// Where time is not limited, no more than this.
+/// Maximum time.
 const TIME: Duration = Duration::from_secs(10);
-/// Most facts that are tried without.
+/// Maximum number of checks that the program is tried without.
 const TRIES: usize = 16;
 
-/// What is weighed.
+/// Subject of the decision.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub object: &'a Object,
     pub program: &'a BpfProgram,
-    /// What is known; nothing else is checked.
+    /// Known facts; the guard checks no others.
     pub known: Known<'a>,
-    /// What holds of packets that arrive.
+    /// Facts about packets that arrive.
     pub arriving: &'a PacketFacts,
     pub options: &'a LiftOptions,
 }
 
-/// What is to become of a guarded program.
+/// Decision about a guarded program.
 pub(crate) enum Verdict {
-    /// It pays.
+    /// The guard pays.
     Pays,
-    /// It is better rewritten like this, which is not proved yet; why, one sentence each. `pays` says
-    /// whether it paid as it was, too.
+    /// The rewritten program `made` is better, but not proved yet. `why` has the reasons, one
+    /// sentence each; `pays` is true if the guard paid before, too.
     Fewer { made: Box<Specialised>, why: Vec<String>, pays: bool },
-    /// It does not, and why, in a sentence.
+    /// The guard does not pay; the reason is a sentence.
     Leaves(String),
 }
 
-/// Whether a guard is well worth what it takes, by what pairs of paths execute: no packet takes more
-/// than before, and the slowest is spared at least twice what the guard takes.
+/// Returns true if the pairs of paths already show that a guard pays. No packet executes more than
+/// before, and the slowest saves at least twice the instructions of the guard.
 pub(crate) fn obvious(guard: &Guard, executed: &Executed) -> bool {
     let Executed { before, after, slower } = *executed;
     slower == 0 && before >= after.saturating_add(guard.instructions() as u64)
 }
 
-/// Weighs a guard.
+/// Decides whether a guard pays.
 pub(crate) fn weigh(
     subject: Subject<'_>,
     made: &Specialised,
@@ -68,7 +69,7 @@ pub(crate) fn weigh(
     let before = weighing.executes(subject.program).filter(|cost| cost.1).map(|cost| cost.0);
     let after = weighing.executes(&made.program).map(|cost| cost.0);
     let (Some(before), Some(after)) = (before, after) else {
-        // What is known of packets that the guard lets through, more than those that arrive.
+        // The proof covers all packets that the guard lets through, more than those that arrive.
         return if executed.after < executed.before {
             Verdict::Pays
         } else {
@@ -103,16 +104,17 @@ struct Weighing<'a> {
     stop: &'a Stop,
 }
 
-/// What a guard checks, and a program may do without.
+/// A check of a guard that the program may do without.
 enum Unit {
-    /// All that is known of bytes, which leaves the length, and maps.
+    /// All checks of bytes; checks of the length and of maps remain.
     Bytes,
     Compared(Comparison),
     Values(Field),
 }
 
 impl Weighing<'_> {
-    /// How many instructions the slowest packet that arrives executes, and whether one does.
+    /// Returns the maximum number of instructions of packets that arrive, and whether some packet
+    /// reaches it.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
         let cost = greatest((object, program), arriving, options, self.stop).ok()?;
@@ -126,8 +128,8 @@ impl Weighing<'_> {
         self.stop.reason().is_none().then_some(made)
     }
 
-    /// The program rewritten without any facts, if that takes no more than `after`; `before` is what
-    /// it takes as it is.
+    /// Rewrites the program without any facts, if it then executes at most `after` instructions.
+    /// The original executes `before`.
     fn without_any(&self, before: u64, after: u64) -> Option<(Specialised, u64)> {
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let made = self.rewritten(&nothing).filter(|made| made.guard.is_none())?;
@@ -138,8 +140,9 @@ impl Weighing<'_> {
         (now <= after).then_some((made, now))
     }
 
-    /// The program rewritten for fewer facts, as long as that takes no more: those first on which
-    /// least rests. What it takes then, and which facts are given up, one sentence each.
+    /// Rewrites the program for fewer facts, as long as it executes no more instructions. It gives
+    /// up facts first on which the fewest changes depend. Returns the program, its number of
+    /// instructions, and a sentence for each fact given up.
     fn fewer(&self, made: &Specialised, after: u64) -> (Option<Specialised>, u64, Vec<String>) {
         let mut facts = self.subject.known.facts.clone();
         let (mut best, mut after, mut why): (Option<Specialised>, u64, _) = (None, after, vec![]);
@@ -172,7 +175,7 @@ impl Weighing<'_> {
 }
 
 impl Unit {
-    /// The facts without it; `None` if it is none of them any more.
+    /// Returns the facts without those of this check; `None` if there are none.
     fn taken_from(&self, facts: &PacketFacts) -> Option<PacketFacts> {
         let mut less = facts.clone();
         match self {
@@ -192,7 +195,7 @@ impl Unit {
         (less != *facts).then_some(less)
     }
 
-    /// How many changes of the program rest on it.
+    /// Returns the number of changes of the program that depend on this check.
     fn carries(&self, made: &Specialised) -> usize {
         let bytes: BTreeSet<u16> = match self {
             Unit::Compared(one) => one.bits().map(|(at, _)| at).collect(),
@@ -206,7 +209,7 @@ impl Unit {
         made.dropped.iter().filter(rests).count()
     }
 
-    /// How many instructions its check has.
+    /// Returns the number of instructions of this check.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
             Unit::Bytes => guard.instructions(),
@@ -237,7 +240,7 @@ impl std::fmt::Display for Unit {
     }
 }
 
-/// What a guarded program may do without, in the order in which that is tried.
+/// Returns the checks that the program may do without, in the order in which they are tried.
 fn units(made: &Specialised) -> Vec<Unit> {
     let Some(guard) = &made.guard else { return Vec::new() };
     let mut units: Vec<Unit> = guard.comparisons.iter().map(|&one| Unit::Compared(one)).collect();
@@ -250,14 +253,14 @@ fn units(made: &Specialised) -> Vec<Unit> {
     units
 }
 
-/// How many calls there are in front of the original.
+/// Counts the calls in front of the original.
 fn calls(made: &Specialised) -> usize {
     let all = &made.program.insns;
     let end = made.guard.as_ref().map_or(all.len(), |guard| guard.original);
     all.iter().take(end).filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// So many instructions, in words.
+/// Writes a number of instructions in words.
 fn instructions(count: u64) -> String {
     format!("{count} instruction{}", if count == 1 { "" } else { "s" })
 }

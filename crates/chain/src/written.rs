@@ -1,4 +1,4 @@
-//! A chain as it is written down, in YAML. Nothing is checked yet but its shape.
+//! Descriptions of chains as written in YAML; only their shape is checked.
 
 use crate::ChainError;
 use crate::yaml::{Kind, read};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::collections::BTreeMap;
 
-/// The version of the format.
+/// Version of the format.
 pub(crate) const SCHEMA: u32 = 1;
 
 const CHAIN: Kind = Kind {
@@ -15,11 +15,11 @@ const CHAIN: Kind = Kind {
     other: "a topology, for `slowpath chain plan`",
 };
 
-/// A description.
+/// Description of a chain.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
-    /// The version of its format.
+    /// Version of the format.
     pub schema: Spanned<u32>,
     pub programs: Vec<WrittenProgram>,
     /// The targets of devices.
@@ -30,7 +30,7 @@ pub(crate) struct Written {
     /// Programs that libxdp's dispatcher runs on one interface.
     #[serde(default)]
     pub dispatcher: Vec<Spanned<String>>,
-    /// Maps that are one, each as `PROGRAM:MAP`.
+    /// Groups of maps that are one map, each map as `PROGRAM:MAP`.
     #[serde(default)]
     pub shared_maps: Vec<Vec<Spanned<String>>>,
 }
@@ -39,41 +39,41 @@ pub(crate) struct Written {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenProgram {
-    /// What it is called in the chain.
+    /// Name in the chain.
     pub name: Spanned<String>,
-    /// The file with it, relative to the description.
+    /// File with the object, relative to the description.
     pub object: String,
-    /// Which of the object's; the only XDP program where it is not said.
+    /// Name in the object; `None` for the only XDP program.
     #[serde(default)]
     pub program: Option<String>,
-    /// Which device it runs on; all without a name run on one.
+    /// Name of the device that it runs on; all programs without a name run on one.
     #[serde(default)]
     pub device: Option<Spanned<String>>,
 }
 
-/// What runs behind a program.
+/// An edge to the program that runs after another.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenEdge {
-    /// The name of the first program.
+    /// Name of the first program.
     pub from: Spanned<String>,
-    /// What it returns then.
+    /// Actions on which the packet takes the edge.
     pub on: Vec<Spanned<String>>,
-    /// The name of the next one.
+    /// Name of the next program.
     pub to: Spanned<String>,
-    /// What is between their devices.
+    /// Network between their devices.
     #[serde(default)]
     pub network: Option<Spanned<WrittenNetwork>>,
 }
 
-/// What a network may change of packets.
+/// Changes that a network may make to packets.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenNetwork {
     /// Names of fields.
     #[serde(default)]
     pub changes: Vec<Spanned<String>>,
-    /// Ranges of bytes from the first one on: the first of them, and the first behind it.
+    /// Byte ranges, each as its first offset and the first offset after it.
     #[serde(default)]
     pub bytes: Vec<Spanned<(u16, u16)>>,
 }

@@ -1,20 +1,20 @@
-//! Descriptions in YAML: read, or what is wrong with them, in words that say what to write instead.
+//! Reads descriptions in YAML; errors say in words what to write instead.
 
 use crate::ChainError;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Error, Spanned};
 
-/// A kind of description, for what is said of it.
+/// A kind of description, for error messages.
 pub(crate) struct Kind {
-    /// What it is, with its article.
+    /// Name with its article.
     pub name: &'static str,
-    /// Keys that only the other kind has.
+    /// Keys that only the other kind of description has.
     pub foreign: &'static [&'static str],
-    /// What those are of, and what reads it.
+    /// The other kind of description, and the command that reads it.
     pub other: &'static str,
 }
 
-/// Reads a description of some shape.
+/// Reads a description.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, ChainError> {
     serde_saphyr::from_str(text).map_err(|error| {
         let what = in_words(&error, kind);
@@ -25,12 +25,12 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, Ch
     })
 }
 
-/// The line that a value is in.
+/// Returns the line of a value.
 pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
     value.referenced.line()
 }
 
-/// What is wrong, without its place.
+/// Describes an error in words, without its place.
 fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {
@@ -75,7 +75,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     }
 }
 
-/// What a number of some type is.
+/// Describes the expected number for a type.
 fn number(of: &str) -> Option<&'static str> {
     Some(match of {
         "u16" => "a number from 0 to 65535 is expected here",
@@ -85,8 +85,7 @@ fn number(of: &str) -> Option<&'static str> {
     })
 }
 
-/// An error in the words of the reader: its first line, below which are lines of the text, without
-/// its place.
+/// Returns the parser's message: its first line, which lines of the text follow, without the place.
 fn error_line(error: &Error) -> String {
     let what = error.to_string();
     let what = what.lines().next().unwrap_or_default();

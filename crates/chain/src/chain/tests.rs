@@ -1,4 +1,4 @@
-//! Descriptions, right and wrong.
+//! Valid and invalid descriptions of chains.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,15 +1,15 @@
-//! Which block of the original a block of the specialised program stands for, as a hint: only how
-//! much work the proof is depends on it.
+//! Pairs blocks of the original with blocks of the specialised program, as a hint: it changes only
+//! the amount of work of the proof.
 
 use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// The order of both programs. `origins` are the slots of the original that those of the other stand
-/// for; slots that have none stand for themselves.
+/// Returns the block orders of both programs. `origins` has the slot of the original for each slot
+/// of the other program; slots without an entry stand for themselves.
 ///
 /// # Errors
-/// For a loop with several entries.
+/// If a loop has several entries.
 pub(super) fn orders(
     original: &Program,
     other: &Program,

@@ -1,4 +1,4 @@
-//! What two paths leave behind, and where that can differ.
+//! Differences between the final states of two paths.
 
 use super::pair::{Member, Pair, RegionKey};
 use slowpath_exec::{Location, SymbolicState, Written};
@@ -12,7 +12,7 @@ const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
 
-/// What can differ: what it is, and the condition for it.
+/// A possible difference: its description, and its condition.
 pub(super) type Difference = (String, TermId);
 
 /// Bytes that one of the paths has written.
@@ -22,25 +22,27 @@ struct Place {
     bytes: u8,
 }
 
-/// What a path has written since the prologue.
+/// Writes of a path since the prologue.
 struct Writes {
     places: Vec<(RegionKey, Place)>,
-    /// Whether bytes of the packet were cleared.
+    /// True if bytes of the packet were cleared.
     clears: bool,
 }
 
-/// Where the packet begins and ends behind a path, as it was received: offsets of 64 bits.
+/// Start and end of the packet at the end of a path, as 64-bit offsets from the start of the packet
+/// as received.
 struct Extent {
     first: TermId,
     end: TermId,
-    /// Whether this is where it was.
+    /// True if start and end have not moved.
     unmoved: bool,
 }
 
-/// Where two paths can leave something different; `path` is the original's.
+/// Returns the possible differences between the final states of two paths; `path` is the
+/// original's.
 ///
 /// # Errors
-/// What cannot be told, in words.
+/// The reason why they are not known, in words.
 pub(super) fn differences(
     pair: &mut Pair,
     path: &Path,
@@ -48,16 +50,16 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>, String> {
     let mut all = Vec::new();
     for (member, path) in [(&pair.original, path), (&pair.other, other)] {
-        // The widths of what was stored are asked of the terms, which are with the original.
+        // Widths of stored values come from the term pool, which is with the original.
         all.push(writes(member, path, &pair.original.side.executor.pool)?);
     }
     differences_at(pair, (path, other), all)
 }
 
-/// The same of all runs together, as far as both programs have been followed abreast.
+/// Same as [`differences`], for all runs of both programs, which were followed in lockstep.
 ///
 /// # Errors
-/// What cannot be told, in words.
+/// The reason why they are not known, in words.
 pub(super) fn differences_of_all(
     pair: &mut Pair,
     path: &Path,
@@ -72,7 +74,7 @@ pub(super) fn differences_of_all(
     differences_at(pair, (path, other), all)
 }
 
-/// Where what was written can be different.
+/// Returns the possible differences at all places that were written.
 fn differences_at(
     pair: &mut Pair,
     (path, other): (&Path, &Path),
@@ -121,13 +123,13 @@ fn differences_at(
     Ok(differences)
 }
 
-/// What a path has written since the prologue, in memory that both programs share.
+/// Returns the writes of a path since the prologue, to memory that both programs share.
 fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, String> {
     let written = member.side.executor.written(&path.state).ok_or("a path has merges")?;
     shared(member, written.into_iter().skip(member.prologue), pool)
 }
 
-/// What of that which was written is in memory that both programs share.
+/// Selects the writes to memory that both programs share.
 fn shared(
     member: &Member,
     written: impl IntoIterator<Item = Written>,
@@ -156,7 +158,7 @@ fn shared(
     Ok(Writes { places, clears })
 }
 
-/// Whether a path has written nothing to the packet, and not moved its ends.
+/// Returns true if a path has not written to the packet, and not moved its start or end.
 pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bool {
     writes(member, path, pool).is_ok_and(|writes| {
         let touches = |(map, name): &RegionKey| !map && matches!(&name[..], "packet" | "context");
@@ -164,7 +166,7 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// What a region of the program that has not got the terms holds, in bytes.
+/// Returns the content of a region of the program that does not hold the term pool.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -177,7 +179,8 @@ fn other_content(
     content
 }
 
-/// What both programs leave at a place. One that does not have the region leaves what was there.
+/// Returns the final content of a place in both programs. A program without the region leaves the
+/// initial content.
 fn both(
     pair: &mut Pair,
     key: &RegionKey,
@@ -207,7 +210,7 @@ fn both(
     }
 }
 
-/// Whether four bytes at a fixed place differ.
+/// Returns the condition that four bytes at a constant offset differ.
 fn scalar(
     pair: &mut Pair,
     paths: (&Path, &Path),
@@ -224,7 +227,7 @@ fn scalar(
     Ok((what.to_owned(), pool.not(same)))
 }
 
-/// Where the packet is behind a path of the original, metadata included.
+/// Returns the extent of the packet, metadata included, at the end of a path of the original.
 fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let member = &mut pair.original;
     let (context, packet) = (member.layout.context, member.layout.packet);
@@ -244,7 +247,7 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     Ok(Extent { first: pool.sext(meta, 64), end: pool.sext(end, 64), unmoved })
 }
 
-/// Whether bytes that were written can differ.
+/// Returns the condition that written bytes differ.
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,
@@ -272,7 +275,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Whether a byte of two values for the same place differs that is part of the packet at the end.
+/// Returns the condition that two values for one place differ in a byte that is inside the final
+/// packet.
 fn inside(pool: &mut TermPool, extent: &Extent, place: Place, (a, b): (TermId, TermId)) -> TermId {
     let length = pool.sub(extent.end, extent.first);
     let mut any = pool.bool(false);

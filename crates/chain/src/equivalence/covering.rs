@@ -1,4 +1,4 @@
-//! A packet and map content for each pair of paths that the proof goes through, so that programs can
+//! Test inputs for each pair of paths of the proof, a packet and map content, so that programs can
 //! be tried on all of them.
 
 use super::facts::Packets;
@@ -9,22 +9,23 @@ use slowpath_bpf::lift::{Bytes, Element, EntryKeys, MapLayout, PartialValue, ent
 use slowpath_product::{Path, Side};
 use slowpath_smt::Evaluator;
 
-/// Most of them that are kept.
+/// Maximum number of test inputs.
 pub(super) const MAX_COVERS: usize = 512;
-/// Values of so many bytes are given whole, larger ones as far as they are known.
+/// Maximum size in bytes of map values that are written in full; of larger values, only known bytes
+/// are.
 const WHOLE: u32 = 256;
 
-/// Something to run both programs on.
+/// A test input for both programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
-    /// The packet as it arrives; the facts hold for it.
+    /// Packet as it arrives; the facts hold for it.
     pub packet: Vec<u8>,
     /// Content of maps that the paths need, as the `maps` of a witness (`docs/json.md`).
     pub maps: Value,
 }
 
-/// What the model of a pair of paths says, the terms being with the original; `None` where that is no
-/// packet that arrives, or where there is no model.
+/// Derives a test input from the model of a pair of paths; the original must hold the term pool.
+/// Returns `None` without a model, or if its packet is not one of those that arrive.
 pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Cover> {
     let Side { executor, .. } = &pair.original.side;
     let model = path.model.as_ref()?;
@@ -58,12 +59,13 @@ pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Co
     Some(Cover { packet, maps: Value::Object(maps) })
 }
 
-/// Whether entries are keys and values: of others, what the programs find is left to the kernel.
+/// Returns true if entries are pairs of keys and values. The content of other maps is left to the
+/// kernel.
 fn is_plain(map: &MapLayout) -> bool {
     !map.inner && !map.holds_maps() && entry_keys(map.kind) != EntryKeys::Order
 }
 
-/// An entry; without a value where there is to be none.
+/// Returns an entry as JSON; its value is null if the map must not have the key.
 fn entry(element: &Element) -> Option<Value> {
     let key = digits(element.key.as_ref()?);
     let there = element.present?;

@@ -1,30 +1,30 @@
-//! What both programs are given by helpers: the n-th call of a helper gets the same from outside in
-//! either, whatever instruction makes it.
+//! Draws that both programs share: the n-th call of a helper gets the same values in both programs,
+//! whatever instruction makes it.
 //!
-//! That is sound because a helper whose results depend on what it is given leaves that in the record
-//! of calls, which has to be the same: programs that differ in it differ at the first such call, up
-//! to which they got the same.
+//! This is sound because a helper whose results depend on its arguments leaves them in the record
+//! of calls, which has to be equal. Programs with different records differ at the first such call,
+//! and got the same values up to it.
 
 use slowpath_ir::{BlockId, Op};
 use slowpath_product::{Drawing, Side};
 use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
-/// Something that is drawn: by which helper's how manieth call, which of its results, the how
-/// manieth of that name, and what it can be.
+/// Identity of a draw: helper, number of its call, name of the result, number among draws of this
+/// name, and values (width, minimum, maximum).
 type Key = (usize, u32, String, u32, (u8, u64, u64));
 
-/// What is drawn in either program.
+/// Draws of both programs.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// Numbers of what values are drawn from.
+    /// Numbers of the sources of values, by name.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl Drawing for Draws {
-    /// Behind where ways meet, the next call of a helper has a number that it has on none of them: it
-    /// is the same call in both programs where they have made equally many on each way.
+    /// After a join, the next call of a helper gets a number that no incoming path has used. It is
+    /// the same call in both programs if they have made equally many calls on each path.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         if others.iter().all(|&way| way == first) {
@@ -50,7 +50,7 @@ impl Drawing for Draws {
             if let Op::Unknown { dst, draw, min, max } = origin.op {
                 let draw = &program.draws[draw.index()];
                 let shape = (program.width(dst), min, max);
-                // What nobody has written is different garbage in each program.
+                // Uninitialised values are different garbage in each program.
                 let garbage = matches!(draw.call.as_str(), "" | "call") || draw.computed;
                 let name = (!garbage).then(|| (draw.call.clone(), draw.result.clone()));
                 drawn.push((origin.insn, name, shape));

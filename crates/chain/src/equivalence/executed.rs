@@ -1,20 +1,20 @@
-//! How many instructions two programs execute for the same packets.
+//! Numbers of instructions that two programs execute for the same packets.
 
-/// Of pairs of a path of the original and one of the specialised program, each of which some packet
-/// may take: in instructions.
+/// Maximum numbers of executed instructions, over pairs of a path of the original and a path of the
+/// specialised program that some packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
-    /// The most of any path of the original.
+    /// Maximum over the paths of the original.
     pub before: u64,
-    /// The most of any path of the specialised program.
+    /// Maximum over the paths of the specialised program.
     pub after: u64,
-    /// By how many the specialised program executes more, in the pair for which that is most; zero if
-    /// it is more in none.
+    /// Maximum number of instructions that the specialised program executes more than the original,
+    /// in one pair; zero if it never executes more.
     pub slower: u64,
 }
 
 impl Executed {
-    /// Notes a pair.
+    /// Adds a pair.
     pub(super) fn note(&mut self, before: u64, after: u64) {
         self.before = self.before.max(before);
         self.after = self.after.max(after);

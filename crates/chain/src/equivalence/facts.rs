@@ -1,4 +1,4 @@
-//! Facts about packets as terms: bytes of the packet that are known become constants, the rest
+//! Facts about packets as terms: known bytes of the packet become constants, other facts become
 //! conditions.
 
 use slowpath_exec::InitialByte;
@@ -11,42 +11,42 @@ use std::rc::Rc;
 /// Width of an offset in the packet, in bits.
 const OFFSET: u8 = 64;
 
-/// What facts say of a byte.
+/// Knowledge about a byte.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),
-    /// It is the byte at this offset, which is smaller.
+    /// Equal to the byte at this offset, which is smaller.
     As(u16),
 }
 
-/// What facts say of the packet that both programs start from.
+/// Facts about the initial packet of both programs, as terms.
 pub(super) struct FactTerms {
-    /// The packet's bytes.
+    /// Initial bytes of the packet.
     pub initial: InitialByte,
-    /// What else holds, of values of fields and of equal ones.
+    /// Other conditions: values of fields, and equal fields.
     pub conditions: Vec<TermId>,
-    /// What `initial` says of bytes at constant offsets, for who has read bytes at others.
+    /// The knowledge in `initial` as conditions, for programs that read bytes at variable offsets.
     pub bits: Vec<TermId>,
-    /// Whether a byte was read at an offset that is not constant.
+    /// True if a byte was read at a variable offset.
     pub reads_anywhere: Rc<Cell<bool>>,
 }
 
-/// Which packets a proof is about.
+/// Set of packets that a proof is about.
 #[derive(Clone, Copy, Debug)]
 pub enum Packets<'a> {
-    /// Those for which facts hold.
+    /// Packets for which all facts hold.
     Inside(&'a PacketFacts),
-    /// Those for which they do not, of all for which others do.
+    /// Packets for which `facts` do not all hold, among those for which `of` holds.
     Outside {
-        /// What does not hold.
+        /// Facts of which at least one does not hold.
         facts: &'a PacketFacts,
-        /// What holds; only lengths.
+        /// Facts that hold; only lengths.
         of: &'a PacketFacts,
     },
 }
 
 impl<'a> Packets<'a> {
-    /// What holds for all of them.
+    /// Returns facts that hold for all of these packets.
     pub(super) fn known(self) -> &'a PacketFacts {
         match self {
             Packets::Inside(facts) => facts,
@@ -54,7 +54,7 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Whether a packet is one of them.
+    /// Returns true if a packet is one of these.
     pub(super) fn contain(self, packet: &[u8]) -> bool {
         match self {
             Packets::Inside(facts) => facts.hold(packet),
@@ -64,7 +64,8 @@ impl<'a> Packets<'a> {
 }
 
 impl FactTerms {
-    /// What holds of packets, whose bytes are an array's, and whose length is a term of 64 bits.
+    /// Translates the facts about these packets. `packet` is the array of their bytes, `length` a
+    /// term of 64 bits.
     pub fn of(pool: &mut TermPool, packets: Packets<'_>, packet: ArrayId, length: TermId) -> Self {
         let (facts, of) = match packets {
             Packets::Inside(facts) => return FactTerms::new(pool, facts, packet, length),
@@ -83,7 +84,8 @@ impl FactTerms {
         FactTerms { conditions: vec![outside], ..FactTerms::new(pool, of, packet, length) }
     }
 
-    /// The facts about packets whose bytes are an array's, and whose length is a term of 64 bits.
+    /// Translates facts that hold for all packets. `packet` is the array of their bytes, `length` a
+    /// term of 64 bits.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
         let known = known(facts);
         let mut bits = Vec::new();
@@ -118,7 +120,7 @@ impl FactTerms {
         terms
     }
 
-    /// A field's number in network byte order.
+    /// Returns the value of a field in network byte order.
     fn field(&self, pool: &mut TermPool, field: Field) -> TermId {
         let mut number = None;
         for offset in u64::from(field.offset)..field.end() as u64 {
@@ -130,7 +132,7 @@ impl FactTerms {
     }
 }
 
-/// What is known of single bytes.
+/// Returns the knowledge about single bytes.
 fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
     let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
     let mut known: BTreeMap<u16, Known> = bits.collect();
@@ -153,13 +155,13 @@ fn select(pool: &mut TermPool, packet: ArrayId, offset: u16) -> TermId {
     pool.select(packet, offset)
 }
 
-/// A byte of which something is known; `raw` is what it is otherwise.
+/// Returns a byte with its known bits; `raw` is the byte without this knowledge.
 fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> TermId {
     match known {
         Known::As(other) => select(pool, packet, other),
         Known::Bits(KnownBits { mask: u8::MAX, value }) => pool.constant(8, value.into()),
         Known::Bits(KnownBits { mask, value }) => {
-            // Bit by bit, so that each is known by itself.
+            // Bit by bit, so that each known bit is a constant.
             let bit = |pool: &mut TermPool, n: u8| match mask >> n & 1 {
                 0 => pool.extract(raw, n, 1),
                 _ => pool.constant(1, u64::from(value >> n & 1)),
@@ -173,7 +175,7 @@ fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> T
     }
 }
 
-/// A condition about the packet's first bytes, if the packet has so many.
+/// Restricts a condition about the packet's first `end` bytes to packets that have them.
 fn if_there(
     pool: &mut TermPool,
     length: TermId,
@@ -188,7 +190,7 @@ fn if_there(
     pool.or(short, condition)
 }
 
-/// The packet's bytes; those at constant offsets are what is known of them.
+/// Returns the packet's initial bytes, with known bits at constant offsets.
 fn initial(
     known: BTreeMap<u16, Known>,
     least: u16,

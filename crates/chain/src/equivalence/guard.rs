@@ -1,9 +1,9 @@
-//! The proof of a program behind a guard: for packets of which the facts hold, as of any program; for
-//! all others, that it goes on as the original, from its start.
+//! Proof of a program behind a guard. For packets with the facts, the proof is that of any program.
+//! For all others, it shows that the program goes on as the original, from its start.
 //!
-//! For the latter, the program is cut off where the original begins: each instruction from there on
-//! is compared with the original's, and what is left in front has to do nothing but go there with
-//! every packet of which the facts do not hold.
+//! For these others, the program is cut off where the original begins. Each instruction from there
+//! on is compared with the original's. The part before it must go there, and do nothing else, for
+//! every packet without the facts.
 
 use super::{EquivalenceError, Packets, Proof, Subject, prove_for, prove_with};
 use crate::facts::any_packet;
@@ -14,15 +14,15 @@ use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Added to the length that stands for getting to the original: no result of a program.
+/// Number added to the packet length; the sum stands for reaching the original, and is not the
+/// result of any program.
 const THERE: i32 = 1 << 28;
 
-/// Proves that a program behind a guard does what the original does, for all packets: with the
-/// content of maps that options say where the guard looks at its generation and finds zero, with any
-/// else.
+/// Proves that a program behind a guard does what the original does, for all packets. Maps have the
+/// content in `options` if the guard reads a generation of zero, otherwise any content.
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove_guard(
     object: &Object,
     original: &BpfProgram,
@@ -33,11 +33,11 @@ pub fn prove_guard(
     prove_guard_like(object, original, (guarded, guard, None), options, stop)
 }
 
-/// The same for a program of which it may be known which slot of the original each of its slots stands
-/// for, see [`prove_like`](super::prove_like).
+/// Same as [`prove_guard`], with the slot of the original for each slot of the program, if known;
+/// see [`prove_like`](super::prove_like).
 ///
 /// # Errors
-/// When a program cannot be lifted.
+/// If a program cannot be lifted.
 pub fn prove_guard_like(
     object: &Object,
     original: &BpfProgram,
@@ -48,7 +48,7 @@ pub fn prove_guard_like(
     let all = any_packet();
     let mut facts = guard.facts();
     facts.max_length = facts.max_length.min(all.max_length);
-    // What is known of maps holds for as long as the generation is zero.
+    // The known content of maps holds while the generation is zero.
     let any = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
     let known = if guard.generation.is_some() { options } else { any };
     let inside = Subject::of(object, Packets::Inside(&facts));
@@ -72,7 +72,7 @@ pub fn prove_guard_like(
     Ok(proof)
 }
 
-/// A proof that is part of another one.
+/// Adds one part of a proof to another.
 fn add(proof: &mut Proof, more: Proof) {
     proof.proved &= more.proved;
     proof.paths += more.paths;
@@ -83,7 +83,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// What says that the original would begin now, with the context in `r1`: a result that is no other.
+/// Returns instructions that stand for the start of the original, with the context in `r1`: their
+/// result is not that of any program.
 fn arrived() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -98,7 +99,7 @@ fn arrived() -> [Insn; 6] {
     ]
 }
 
-/// A program that is there at once.
+/// Returns a program that reaches the original at once.
 fn there(original: &BpfProgram) -> BpfProgram {
     let insns = arrived().to_vec();
     BpfProgram {
@@ -111,8 +112,8 @@ fn there(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// What comes before the original in a program, with [`arrived`] behind it, and the functions that it
-/// calls.
+/// Returns the part of a program before the original, with [`arrived`] behind it, and the functions
+/// that it calls.
 fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
         let first = guarded.subprograms[function].first;
@@ -166,11 +167,11 @@ fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
     BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
-/// Whether the entry function of the original is there from a slot on, word for word, and control
-/// gets there without having called or stored anything.
+/// Checks that the entry function of the original is there from a slot on, word for word. Also
+/// checks that control gets there without a call or store.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason why not, in words.
 fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result<(), String> {
     let mut compared = BTreeSet::new();
     let mut work = vec![(at, 0)];
@@ -193,7 +194,7 @@ fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result
     }
     let length = original.subprograms.get(1).map_or(original.insns.len(), |next| next.first);
     let original = at..at + length;
-    // Backwards from there, as far as control can have come.
+    // Instructions before the original from which control can get there.
     let mut before = BTreeSet::new();
     let mut changed = true;
     while changed {

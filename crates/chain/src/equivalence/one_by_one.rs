@@ -1,5 +1,5 @@
-//! The proof path by path: each path of the original against those of the specialised program that its
-//! packets take.
+//! The proof path by path: compares each path of the original with the paths of the specialised
+//! program that its packets take.
 
 use super::validation::Validation;
 use super::{compare, covering, replay};
@@ -7,7 +7,7 @@ use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, diff
 use slowpath_smt::{SolverError, TermId};
 
 impl Validation<'_, '_> {
-    /// Goes through the paths of the original; returns whether these were all.
+    /// Goes through the paths of the original; returns whether all of them are proved.
     pub(super) fn paths(&mut self) -> Result<bool, SolverError> {
         let conditions = self.pair.facts.conditions.clone();
         let inputs = self.pair.inputs();
@@ -41,7 +41,8 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// One path of the original against all of the specialised program that its packets take.
+    /// Compares one path of the original with all paths of the specialised program that its packets
+    /// take.
     fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
         let inputs = self.pair.inputs();
         self.pair.swap_terms();
@@ -84,7 +85,7 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// One path of either program.
+    /// Compares one path of each program.
     fn both(&mut self, path: &Path, other: &Path) -> Result<Equivalence, SolverError> {
         if self.is_proved() {
             return Ok(Equivalence::Proved);

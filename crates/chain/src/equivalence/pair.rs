@@ -1,7 +1,7 @@
-//! Two programs over the same terms: the same packet, the same content of maps, the same addresses of
-//! both, and the same of what else a run is given.
+//! Two programs over the same terms: both have the same packet, content of maps, addresses, and
+//! other inputs.
 //!
-//! Stack frames are each program's own: they lie elsewhere and hold other garbage.
+//! Stack frames are private to each program: they have other addresses, and other garbage in them.
 
 use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
@@ -13,34 +13,34 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// A region of memory by what it is: whether it belongs to a map, and its name.
+/// Identity of a memory region: whether it belongs to a map, and its name.
 pub(super) type RegionKey = (bool, String);
 
 /// One of the programs.
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// What runs can rely on that adds runs and leaves none out.
+    /// Reliances that add runs and leave none out.
     pub wider: BTreeSet<RelianceId>,
-    /// What runs rely on unless the packet is as it was received.
+    /// Reliances that do not matter as long as the packet is as it was received.
     pub of_packet: BTreeSet<RelianceId>,
-    /// The regions that both programs share, and the record of calls.
+    /// Regions that both programs share, and the record of calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
-    /// How many times the prologue writes to memory.
+    /// Number of writes to memory in the prologue.
     pub prologue: usize,
 }
 
-/// Both programs. The terms are with the original, but for the time that the other executes
+/// Both programs. The original holds the term pool, except while the other program executes
 /// ([`Pair::swap_terms`]).
 pub(super) struct Pair {
     pub original: Member,
     pub other: Member,
     pub facts: FactTerms,
-    /// The arrays that stand for the content of regions at the start.
+    /// Arrays for the initial content of regions.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
-    /// What is known of values to be equal, where all runs are compared together.
+    /// Values known to be equal; only while all runs are compared together.
     pub alike: Option<Alike>,
-    /// Regions that only say how a run got to know what it knows.
+    /// Regions in which runs only record initial content that they have found.
     pub notes: BTreeSet<RegionKey>,
 }
 
@@ -48,14 +48,14 @@ fn key(region: &Region) -> RegionKey {
     (region.kind == RegionKind::Map, region.name.clone())
 }
 
-/// Inputs by what they are, with the limits of their values.
+/// Inputs by name, with their term and its values (width, minimum, maximum).
 type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
 
 impl Pair {
-    /// Both programs at their start.
+    /// Creates both programs at their start.
     ///
     /// # Errors
-    /// Why their memory or their inputs cannot be compared, in words.
+    /// The reason why their memory or their inputs cannot be compared, in words.
     pub fn new(
         [original, other]: [Lifted; 2],
         (packets, raised): (Packets<'_>, Option<&str>),
@@ -91,26 +91,27 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Hands the terms to the other program.
+    /// Hands the term pool to the other program.
     pub fn swap_terms(&mut self) {
         let original = &mut self.original.side.executor.pool;
         std::mem::swap(original, &mut self.other.side.executor.pool);
     }
 
-    /// The terms, while they are with the original.
+    /// Returns the term pool, while the original holds it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.original.side.executor.pool
     }
 
-    /// The second of two values; or the first one, if they are found to be equal, where all runs are
-    /// compared together: then what is computed in another order is the same term again.
+    /// Returns `a` if the values are found to be equal, otherwise `b`. So values that are computed
+    /// in another order become the same term; this is done only while all runs are compared
+    /// together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
         let alike = self.alike.as_mut().is_some_and(|alike| alike.are(pool, a, b));
         if alike { a } else { b }
     }
 
-    /// The inputs of both.
+    /// Returns the inputs of both programs.
     pub fn inputs(&self) -> Vec<TermId> {
         let sides = [&self.original.side, &self.other.side];
         let mut inputs: Vec<TermId> =
@@ -120,7 +121,7 @@ impl Pair {
         inputs
     }
 
-    /// Whether the prologues leave the same in memory that both programs have.
+    /// Checks that the prologues leave the same content in shared memory.
     fn same_start(&self) -> Result<(), String> {
         let of = |member: &Member| {
             let written = member.side.executor.written(&member.side.start).unwrap_or_default();
@@ -131,7 +132,7 @@ impl Pair {
                 (known == [true; 2]).then_some((key, location.offset, written.value))
             };
             let mut places: Vec<_> = written.into_iter().filter_map(shared).collect();
-            // Stable: what is written to a region stays in order.
+            // A stable sort keeps writes to one region in order.
             places.sort_by(|a, b| a.0.cmp(&b.0));
             places
         };
@@ -143,18 +144,18 @@ impl Pair {
 }
 
 impl Member {
-    /// What any run has written since the prologue, where both programs were followed abreast. The
-    /// program has to have the terms.
+    /// Returns the writes of all runs since the prologue, where both programs were followed in
+    /// lockstep. The program must hold the term pool.
     ///
     /// # Errors
-    /// Why that is not known, in words.
+    /// The reason why they are not known, in words.
     pub fn written_by_any(&mut self, path: &Path) -> Result<Vec<Written>, String> {
         let Side { executor, start, joined, .. } = &mut self.side;
         let joined = joined.as_mut().ok_or("no runs were joined")?;
         joined.written(executor, start, &path.state).map_err(|error| error.to_string())
     }
 
-    /// What a region is, if both programs have it.
+    /// Returns the identity of a region, if both programs have it.
     pub fn key(&self, region: RegionId) -> Option<RegionKey> {
         let region = self.side.executor.program().regions.get(region.index())?;
         let key = key(region);
@@ -162,7 +163,7 @@ impl Member {
     }
 }
 
-/// Whether a generation, the first 8 bytes of an array, is not zero.
+/// Returns the condition that a generation, the first 8 bytes of an array, is not zero.
 fn is_raised(pool: &mut TermPool, array: ArrayId) -> TermId {
     let mut all = pool.bool(true);
     for byte in 0..8 {
@@ -176,7 +177,7 @@ fn is_raised(pool: &mut TermPool, array: ArrayId) -> TermId {
 
 const LENGTH: &str = "length of the packet";
 
-/// Whether a region is one program's own.
+/// Returns true if each program has its own copy of a region.
 fn private(region: &Region) -> bool {
     region.kind == RegionKind::Stack
 }
@@ -213,7 +214,7 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
     Ok(())
 }
 
-/// What an input is called in both programs; `None` if it is one program's own.
+/// Returns the name of an input that both programs share; `None` if each program has its own.
 fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
     match kind {
         InputKind::PacketLength => Some(LENGTH.to_owned()),
@@ -258,13 +259,14 @@ fn member(
     Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
-/// Regions in which runs note what they have found: what they find is what they start from.
+/// Returns the regions in which runs record content that they have found. It is initial content, so
+/// it is not compared.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
     let regions = lifted.layout.maps.iter().filter_map(|map| map.seen);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
 }
 
-/// Whether memory of maps means the same in both programs.
+/// Checks that maps have the same memory layout in both programs.
 fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     for map in &first.maps {
         let Some(other) = second.maps.iter().find(|other| other.name == map.name) else { continue };
@@ -275,7 +277,7 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// A map without the numbers of its regions and inputs.
+/// Returns the layout of a map without the numbers of its regions and inputs.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

@@ -1,5 +1,5 @@
-//! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
-//! shares no code with what found it.
+//! Counterexamples: runs both programs on the solver's model, in the concrete interpreter, which
+//! shares no code with the proof.
 
 use super::facts::Packets;
 use super::pair::{Member, Pair, RegionKey};
@@ -13,52 +13,53 @@ use slowpath_product::Path;
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// More blocks than any path has.
+/// Maximum number of blocks of a run, more than any path has.
 const MAX_BLOCKS: usize = 200_000;
 
-/// A packet and map contents on which two programs differ, and what each leaves.
+/// A packet and map contents on which two programs differ, and the final state of each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counterexample {
-    /// What the solver found to differ.
+    /// Part of the state that the solver found to differ.
     pub what: String,
-    /// The packet, two hexadecimal digits a byte.
+    /// Packet, two hexadecimal digits per byte.
     pub packet: String,
-    /// What memory around the packet holds at the start and is not 0, by offset from the packet's first
-    /// byte: programs that move its ends see that.
+    /// Initial bytes around the packet that are not 0, by offset from the packet's first byte.
+    /// Programs that move the start or end of the packet see them.
     pub room: BTreeMap<i64, u8>,
-    /// Bytes of maps at the start that are not 0, by the name of their memory.
+    /// Initial bytes of maps that are not 0, by the name of their memory and their offset.
     pub maps: BTreeMap<String, BTreeMap<u64, u8>>,
-    /// What calls and instructions of the original program are given from outside, in order.
+    /// Values that calls and instructions of the original program get from outside, in order.
     pub drawn: Vec<u64>,
-    /// What the original program leaves.
+    /// Final state of the original program.
     pub original: FinalState,
-    /// What the specialised program leaves.
+    /// Final state of the specialised program.
     pub specialised: FinalState,
 }
 
-/// The state that a run of a program leaves.
+/// Final state of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FinalState {
-    /// The return value.
+    /// Return value.
     pub result: u32,
-    /// How far the packet's start was moved, in bytes.
+    /// Distance in bytes by which the packet's start was moved.
     pub start: i64,
-    /// The packet, two hexadecimal digits a byte.
+    /// Packet, two hexadecimal digits per byte.
     pub packet: String,
-    /// The metadata in front of it, two hexadecimal digits a byte.
+    /// Metadata in front of the packet, two hexadecimal digits per byte.
     pub metadata: String,
-    /// Other fields of the context that the program can write, and bytes behind.
+    /// Other bytes of the context that a run can write, by offset.
     pub context: BTreeMap<u64, u8>,
-    /// Calls of helpers: their numbers and what they were given.
+    /// Helper calls: their numbers and arguments.
     pub calls: Vec<u64>,
     /// Elements of maps, in words.
     pub maps: Vec<String>,
 }
 
-/// Runs both programs on the values of a model.
+/// Runs both programs on the values of a model, and returns the difference between their final
+/// states.
 ///
 /// # Errors
-/// Why that shows no difference, in words.
+/// The reason why the runs show no difference, in words.
 pub(super) fn confirm(
     pair: &Pair,
     packets: Packets<'_>,
@@ -94,7 +95,7 @@ pub(super) fn confirm(
     let [mut first, mut second] = environments;
     first.interned = numbers;
     let first_run = run(&pair.original, &first, draws[0].len())?;
-    // The same pairs have the same numbers.
+    // Equal pairs have equal numbers in both runs.
     second.interned.clone_from(&first_run.interned);
     let second_run = run(&pair.other, &second, draws[1].len())?;
     let ends = [
@@ -122,7 +123,7 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// The numbers that stand for pairs of words in a model of some terms.
+/// Returns the numbers of interned pairs of words that a model gives to some terms.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -135,7 +136,7 @@ pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Inte
     numbers
 }
 
-/// What memory that both programs have holds at the start in a model, by offset.
+/// Returns the initial content of shared memory in a model, by offset.
 pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, BTreeMap<u64, u8>> {
     let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
     for (array, index, byte) in model.bytes() {
@@ -146,8 +147,8 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Gives regions that both programs have the same addresses in both, far apart: no program depends on
-/// them.
+/// Gives shared regions the same addresses in both programs, far apart from each other. No program
+/// depends on these addresses.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
     /// Distance between regions: none reaches into another.
     const SPREAD: u64 = 0x0080_0000;
@@ -211,14 +212,14 @@ fn run(member: &Member, environment: &Environment, draws: usize) -> Result<Run, 
     Ok(run)
 }
 
-/// The end of a run.
+/// A finished run.
 struct After<'a> {
     member: &'a Member,
     environment: &'a Environment,
     run: &'a Run,
 }
 
-/// The places in memory that either run has written, or that hold something at the start.
+/// Returns the places in memory that either run has written, or that have initial content.
 fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
         let places = end.run.written.keys().chain(end.environment.memory.keys());
@@ -227,20 +228,20 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// What is looked at behind both runs.
+/// State that is compared after both runs.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
     /// Memory at the start.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// Numbers of pairs in both runs.
+    /// Numbers of interned pairs in both runs.
     interned: &'a HashMap<(u64, u64), u32>,
     /// Maps, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,
     notes: &'a BTreeSet<RegionKey>,
 }
 
-/// The maps whose content can be compared behind runs. What a program that does not use a map finds
-/// in it is known only if nothing was put there by the other's prologue.
+/// Returns the maps whose content can be compared after the runs. For a program that does not use a
+/// map, the content is known only if the other program's prologue has not written it.
 fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
     let mut maps: BTreeMap<&str, (&MapLayout, &Member)> = BTreeMap::new();
     let members = [&pair.original, &pair.other];
@@ -275,7 +276,7 @@ impl After<'_> {
         })
     }
 
-    /// A number of so many bytes.
+    /// Returns the little-endian number in `bytes` bytes.
     fn word(&self, region: RegionId, offset: u64, bytes: u64) -> u64 {
         (0..bytes).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -292,7 +293,7 @@ impl After<'_> {
         };
         let context = seen.places.iter().filter(|((map, name), _)| !map && name == "context");
         let context = context.map(|&(_, at)| (at, self.byte(layout.context, at)));
-        // Addresses: they are compared as places.
+        // Addresses are compared as the start and end of the packet.
         let context = context.filter(|&(at, _)| at >= 12).collect();
         FinalState {
             result: self.word(layout.result, 0, 4) as u32,
@@ -305,14 +306,14 @@ impl After<'_> {
         }
     }
 
-    /// What a map holds, in words, as far as either run has touched it.
+    /// Describes the content of a map, as far as either run has touched it.
     fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
         let mut bytes = Bytes::new();
         for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {
             let Some(&region) = user.regions.get(key) else { continue };
             let byte = match self.member.regions.get(key) {
                 Some(&own) => self.byte(own, *at),
-                // A program that does not use it leaves it as it was.
+                // A program that does not use the map leaves it as it was.
                 None => seen.before.get(key).and_then(|bytes| bytes.get(at)).copied().unwrap_or(0),
             };
             bytes.insert((region, *at), byte);
@@ -325,7 +326,7 @@ impl After<'_> {
         there.map(|element| format!("{} {}", layout.name, describe(&element))).collect()
     }
 
-    /// What is in the records of a ring buffer, if all are handed over.
+    /// Describes the records of a ring buffer; `None` if any of them was discarded.
     fn records(&self, layout: &MapLayout, bytes: &Bytes) -> Option<String> {
         const DISCARD: u64 = helper::number("bpf_ringbuf_discard") as u64;
         let bytes = bytes.iter().map(|(&(_, at), byte)| format!("{at}: {byte:02x}"));
@@ -333,7 +334,7 @@ impl After<'_> {
         (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
     }
 
-    /// Calls of helpers, with what they are given.
+    /// Returns the helper calls, with their arguments.
     fn calls(&self) -> Vec<u64> {
         let Some(calls) = self.member.layout.calls else { return Vec::new() };
         let count = self.word(calls, 0, 8);
@@ -362,7 +363,7 @@ fn describe(element: &Element) -> String {
     format!("{key}: {}", value.join(", "))
 }
 
-/// A distance between addresses of 32 bits, in 64.
+/// Sign-extends a 32-bit distance between addresses to 64 bits.
 fn wide(distance: u64) -> u64 {
     i64::from(distance as u32 as i32) as u64
 }

@@ -1,8 +1,8 @@
-//! The proof for all paths together, where there are many: both programs are followed abreast
-//! ([`slowpath_product::abreast`]), and what they leave is compared once.
+//! The proof for all paths together, where there are many. It follows both programs in lockstep
+//! ([`slowpath_product::abreast`]), and compares their final states once.
 //!
-//! It says that they do the same, or nothing: what differs may be due to runs that there are not. Then
-//! it goes on path by path, which finds packets, too.
+//! It proves that the programs do the same, or shows nothing: a difference may be due to runs that
+//! do not exist. Then the proof goes on path by path, which also finds packets.
 
 use super::covering::MAX_COVERS;
 use super::validation::{Together, Validation};
@@ -10,25 +10,27 @@ use super::{alignment, compare};
 use slowpath_product::{Abreast, Alike, Alone, Answer, Path, abreast};
 use slowpath_smt::{SolverError, TermId};
 
-/// So many pairs of paths are compared one by one first: most programs have no more.
+/// Number of pairs of paths that are compared one by one first; most programs have no more.
 const ONE_BY_ONE: u64 = 64;
-/// Of the time that is left, so much at most goes into packets to try what is proved on: one of so many
-/// parts.
+/// Maximum share of the remaining time for finding packets to try the proved programs on, as a
+/// divisor: 8 means an eighth.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
-    /// Whether it is time to look at all paths together.
+    /// Returns true if it is time to compare all paths together.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
     }
 
-    /// Whether they are, and there are enough packets to try the programs on.
+    /// Returns true if all paths are proved together, and there are enough packets to try the
+    /// programs on, or no time for more.
     pub(super) fn is_covered(&self) -> bool {
         let Together::Proved(stop) = &self.together else { return false };
         self.found.covers.len() >= MAX_COVERS || stop.reason().is_some()
     }
 
-    /// Whether both programs do the same on all paths, as far as that has not been tried before.
+    /// Compares all paths together, unless that has been tried before; returns whether they are
+    /// proved.
     pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
         if let Together::NotTried = self.together {
             self.together = Together::Open;
@@ -49,7 +51,7 @@ impl Validation<'_, '_> {
         Ok(self.is_proved())
     }
 
-    /// Follows both programs, and compares what they leave.
+    /// Follows both programs in lockstep, and compares their final states.
     fn abreast(&mut self) -> Result<bool, SolverError> {
         let programs = [&self.pair.original, &self.pair.other];
         let [original, other] = programs.map(|member| member.side.executor.program());
@@ -58,12 +60,12 @@ impl Validation<'_, '_> {
         let sides = [&mut self.pair.original.side, &mut self.pair.other.side];
         match abreast(sides, &orders, &conditions, &mut self.draws, self.queries)? {
             Ok(runs) => self.same(&runs),
-            // What that was is said again where it goes on path by path.
+            // The proof path by path reports the reason again.
             Err(_) => Ok(false),
         }
     }
 
-    /// Whether both leave the same.
+    /// Returns whether both programs leave the same state.
     fn same(&mut self, runs: &Abreast) -> Result<bool, SolverError> {
         let [path, other] = &runs.paths;
         if self.relies(path, other)? {
@@ -89,8 +91,8 @@ impl Validation<'_, '_> {
         Ok(true)
     }
 
-    /// Asks the solver about values that were not found to be equal, the innermost first: what is made of
-    /// many of them is hard, and they are not. Returns whether any are equal.
+    /// Asks the solver about values that were not found to be equal, the innermost first. Single
+    /// values are easy, terms made of many of them are hard. Returns whether any are equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
         let undecided = self.pair.alike.as_mut().map(Alike::take_undecided).unwrap_or_default();
         let mut settled = false;
@@ -107,10 +109,10 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Two terms with those of their conditions under which they are equal in all runs; `None` if they
-    /// are not, or if that is not known.
+    /// Returns two terms with those of their conditions under which they are equal in all runs;
+    /// `None` if they differ, or if that is not known.
     ///
-    /// What is known of runs is much, and mostly of no use here: it is left out first.
+    /// Runs have many known conditions, mostly without use here: the first query leaves them out.
     fn equal_under(&mut self, runs: &Path, pair: &Alone) -> Result<Option<Alone>, SolverError> {
         self.tell_bits();
         let pool = self.pair.pool();
@@ -131,7 +133,7 @@ impl Validation<'_, '_> {
         Ok(None)
     }
 
-    /// Whether none of some differences is possible in any run.
+    /// Returns whether none of the differences is possible in any run.
     fn none(
         &mut self,
         runs: &Path,

@@ -1,4 +1,4 @@
-//! A proof on its way: both programs, the solver, and what is found so far.
+//! State of a proof: both programs, the solver, and the results so far.
 
 use super::compare::{self, Difference};
 use super::draws::Draws;
@@ -10,33 +10,33 @@ use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 
-/// What has come of the comparison of all paths together.
+/// State of the comparison of all paths together.
 pub(super) enum Together {
-    /// There was none yet.
+    /// Not tried yet.
     NotTried,
-    /// It shows nothing.
+    /// Tried, without a proof.
     Open,
-    /// Both programs do the same. What paths there are is looked at for packets only, until it is time
-    /// to stop.
+    /// Both programs do the same. The proof path by path goes on only to find packets, until it is
+    /// time to stop.
     Proved(Stop),
 }
 
-/// What is asked about both programs, and what is found so far.
+/// State of a proof.
 pub(super) struct Validation<'a, 'b> {
     pub packets: Packets<'a>,
     pub pair: &'a mut Pair,
     pub queries: &'a mut Queries<'b>,
     pub draws: Draws,
-    /// Whether the solver has been told what is known of single bytes.
+    /// True if the solver has been told the known bits of single bytes.
     knows_bits: bool,
-    /// The slots of the original that those of the specialised program stand for, if that is known.
+    /// Slot of the original for each slot of the specialised program, if known.
     pub origins: Option<&'a [usize]>,
     pub together: Together,
     pub found: Proof,
 }
 
 impl<'a, 'b> Validation<'a, 'b> {
-    /// Nothing is compared yet.
+    /// Starts a proof.
     pub fn new(
         packets: Packets<'a>,
         (pair, origins): (&'a mut Pair, Option<&'a [usize]>),
@@ -47,12 +47,12 @@ impl<'a, 'b> Validation<'a, 'b> {
         Validation { packets, pair, queries, draws, knows_bits: false, origins, together, found }
     }
 
-    /// Whether all paths are proved together.
+    /// Returns true if all paths are proved together.
     pub fn is_proved(&self) -> bool {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Those of some differences that what is known of a path does not rule out.
+    /// Selects the differences that the facts about a path do not rule out.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -65,8 +65,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         differences
     }
 
-    /// Tells the solver what is known of single bytes, if a program reads them by an address that is not
-    /// known.
+    /// Tells the solver the known bits of single bytes, if a program reads bytes at a variable
+    /// address.
     pub fn tell_bits(&mut self) {
         if self.pair.facts.reads_anywhere.get() && !self.knows_bits {
             self.knows_bits = true;
@@ -81,13 +81,14 @@ impl<'a, 'b> Validation<'a, 'b> {
         conditions.push(what);
         let pool = self.pair.pool();
         match self.together {
-            // What is hard for one path may not be for all together.
+            // A query that is hard for one path may be easy for all paths together.
             Together::NotTried => self.queries.check_soon(pool, &conditions, 0),
             _ => self.queries.check(pool, &conditions),
         }
     }
 
-    /// Whether a packet of two paths relies on something that is not modelled.
+    /// Returns whether a packet of two paths may rely on something that is not modelled; each such
+    /// reliance is added to the gaps.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];
@@ -98,7 +99,7 @@ impl<'a, 'b> Validation<'a, 'b> {
             .iter()
             .flat_map(|(member, path)| {
                 let sentences = &member.side.executor.program().reliances;
-                // What holds of more runs than there are holds of those that there are.
+                // Results about more runs than exist hold for those that exist.
                 let matter = path.relied.iter().filter(|(on, _)| {
                     !(member.wider.contains(on) || untouched && member.of_packet.contains(on))
                 });

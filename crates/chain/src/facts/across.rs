@@ -1,6 +1,6 @@
-//! What is left of facts about packets when these have been sent to another device: nothing about
-//! bytes that the network may change, nor about those behind the end of short packets, which
-//! interfaces may pad.
+//! Facts about packets after they have been sent to another device. Dropped are facts about bytes
+//! that the network may change, and about bytes after the end of short packets, which interfaces
+//! may pad.
 
 use super::{LEAST_PACKET, any_packet};
 use slowpath::Network;
@@ -9,24 +9,25 @@ use std::collections::BTreeSet;
 
 /// Bytes of the shortest frame on Ethernet, frame check sequence not included (IEEE 802.3, 3.2.8).
 const SHORTEST: u16 = 60;
-/// Where the type of an Ethernet frame is, and how far VLAN tags move what is behind them.
+/// Offset of the type of an Ethernet frame, and size of a VLAN tag, which shifts the following
+/// bytes.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
-/// What routers change: the time to live and the checksum of IPv4, the hop limit of IPv6.
+/// Bytes that routers change: time to live and checksum of IPv4, hop limit of IPv6.
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Whether the programs on both ends of a network take packets in fragments. They see the first one
-/// only, and what is in that is up to their device.
+/// Support for packets in fragments by the programs at both ends of a network. Such a program sees
+/// only the first fragment, and its device decides how long that is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {
-    /// The program before it.
+    /// True if the sending program supports them.
     pub before: bool,
-    /// The program behind it.
+    /// True if the receiving program supports them.
     pub behind: bool,
 }
 
-/// What holds of packets behind a network, if `facts` held before it.
+/// Returns the facts about packets behind a network, if `facts` hold before it.
 pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
@@ -38,7 +39,7 @@ pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> P
         left.max_length = left.max_length.max(SHORTEST);
     }
     if fragments.before {
-        // Packets can be longer, with anything in what was not seen of them.
+        // Packets can be longer, with anything behind the first fragment.
         changed.extend(left.min_length..=u16::MAX);
         left.max_length = any_packet().max_length;
     }
@@ -55,7 +56,7 @@ pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> P
     left
 }
 
-/// The bytes that a router may change in packets like these.
+/// Returns the bytes that a router may change in packets with these facts.
 fn routed(facts: &PacketFacts) -> BTreeSet<u16> {
     let mut changed = BTreeSet::new();
     for skipped in [0, TAG, 2 * TAG] {

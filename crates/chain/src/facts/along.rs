@@ -1,4 +1,4 @@
-//! Facts along a chain: what holds of packets that arrive at each program, from one to the next.
+//! Facts along a chain: propagates facts about packets from each program to the next.
 
 use super::across::{Fragments, across};
 use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
@@ -9,35 +9,35 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// A program of a chain, as it runs.
+/// A program of a chain, with its options.
 #[derive(Clone, Copy)]
 pub struct Runs<'a> {
-    /// The object that it is in.
+    /// Object of the program.
     pub object: &'a Object,
     /// The program, linked.
     pub program: &'a BpfProgram,
-    /// What is known of its maps and helpers, and how much is looked for.
+    /// Knowledge about its maps and helpers, and limits of the search for facts.
     pub options: &'a FactsOptions,
 }
 
-/// What is known of the packets that arrive at a program.
+/// Knowledge about the packets that arrive at a program.
 #[derive(Default)]
 pub struct Reached {
-    /// What holds of all of them; `None` if there are none.
+    /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// What lies around them.
+    /// Headroom and metadata of these packets.
     pub surroundings: Option<Surroundings>,
-    /// By number of the edge that leads here, what leaves the program before.
+    /// Packets that leave the previous program, for each edge to this program, by its number.
     pub over: Vec<(usize, Leaving)>,
-    /// Why nothing is known of what comes over an edge, with its number.
+    /// Reasons why nothing is known of packets over an edge, by its number.
     pub unknown: Vec<(usize, String)>,
 }
 
-/// What holds of packets that arrive at each program of a chain, in the order of its members; `first`
-/// holds of those that arrive at its entry. `runs` are its members.
+/// Finds the facts about packets that arrive at each program of a chain, in the order of its
+/// members. `first` holds for packets at the entry; `runs` are the members.
 ///
-/// Where several edges lead to a program, what holds of all that come over any of them. Of a program
-/// about which nothing can be found out, or not in time, anything leaves.
+/// If several edges lead to a program, its facts hold for packets over any of them. If nothing can
+/// be found out about a program in time, anything may leave it.
 pub fn facts_along(
     chain: &Chain,
     runs: &[Runs<'_>],
@@ -99,7 +99,7 @@ pub fn facts_along(
     reached
 }
 
-/// The results with which a packet takes an edge.
+/// Returns the results on which a packet takes an edge.
 fn results(edge: &Edge) -> Results {
     let values = edge.on.iter().map(|action| action.number());
     let gone = edge.dispatched.then_some(GONE);

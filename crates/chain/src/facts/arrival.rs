@@ -1,7 +1,7 @@
-//! What is known of packets that arrive, as terms: known bits are constants wherever the program
-//! reads them, the rest are conditions of every question.
+//! Facts about arriving packets as terms: known bits are constants wherever the program reads them,
+//! other facts are conditions of every query.
 //!
-//! Of bytes that a packet is too short for, nothing is known.
+//! Nothing is known of bytes behind the end of a packet.
 
 use slowpath_bpf::lift::Lifted;
 use slowpath_exec::{InitialByte, Start};
@@ -11,29 +11,28 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Width of offsets in the packet.
+/// Width of offsets in the packet, in bits.
 const WIDTH: u8 = 64;
 
-/// The packet at the start, and what is known of it.
+/// The initial packet, and the facts about it.
 pub(crate) struct Arrival {
     packet: Rc<Packet>,
     facts: PacketFacts,
 }
 
-/// The bytes that a packet may have.
+/// The initial packet.
 struct Packet {
     bytes: ArrayId,
     length: TermId,
-    /// No packet is shorter, in bytes.
+    /// Minimum length of packets, in bytes.
     min_length: u64,
     known: BTreeMap<u16, KnownBits>,
-    /// Whether a byte was read at an offset that is no constant: there, bits that are known do not
-    /// show.
+    /// True if a byte was read at a variable offset; such a read does not show known bits.
     anywhere: Cell<bool>,
 }
 
 impl Packet {
-    /// Whether a packet has a byte at an offset.
+    /// Returns the condition that the packet has a byte at an offset.
     fn has(&self, pool: &mut TermPool, offset: u64) -> TermId {
         if offset < self.min_length {
             return pool.bool(true);
@@ -61,7 +60,8 @@ impl Packet {
 }
 
 impl Arrival {
-    /// What holds of packets that arrive at a lifted program, and what its execution starts from.
+    /// Returns the facts about packets that arrive at a lifted program, and the start of its
+    /// execution; `None` if the program has no packet length.
     pub fn new(lifted: &Lifted, facts: &PacketFacts) -> Option<(Arrival, Start)> {
         let mut start = Start::default();
         let input = lifted.program.packet_length?;
@@ -82,12 +82,12 @@ impl Arrival {
         Some((Arrival { packet, facts: facts.clone() }, start))
     }
 
-    /// What has to hold of the packet besides, once everything has been read from it.
+    /// Returns the conditions on the packet, once the program has made all of its reads.
     pub fn conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, self.packet.anywhere.get())
     }
 
-    /// The same, whatever will be read from it.
+    /// Returns the conditions on the packet, whatever the program will read.
     pub fn all_conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, true)
     }
@@ -125,7 +125,7 @@ impl Arrival {
         conditions
     }
 
-    /// A condition on packets that have a byte at an offset.
+    /// Restricts a condition to packets that have a byte at an offset.
     fn if_there(&self, pool: &mut TermPool, offset: u64, condition: TermId) -> TermId {
         let has = self.packet.has(pool, offset);
         let short = pool.not(has);

@@ -1,31 +1,31 @@
-//! Candidates: what held of all packets that were seen to leave.
+//! Candidates for facts: statements that hold for all packets seen so far.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Longest field of a fact, in bytes.
+/// Maximum size of a field in a fact, in bytes.
 const MAX_FIELD: usize = 8;
-/// Bytes that have to agree for two fields to be worth comparing.
+/// Minimum size of equal fields, in bytes.
 const MIN_EQUAL: usize = 2;
 
-/// How much is looked for.
+/// Limits of the search for candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Most values of a field.
+    /// Maximum number of values of a field.
     pub values: usize,
-    /// Most pairs of equal fields.
+    /// Maximum number of pairs of equal fields.
     pub equalities: usize,
 }
 
-/// A packet that was seen to leave, as far as facts are about it.
+/// A packet that was seen to leave: its length and first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub length: u64,
-    /// Its first bytes.
+    /// First bytes of the packet.
     pub bytes: Vec<u8>,
 }
 
-/// What may hold of bytes.
+/// Statements about bytes that may hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pub bits: BTreeMap<u16, KnownBits>,
@@ -34,7 +34,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// What holds of all these packets.
+    /// Returns statements that hold for all of these packets.
     pub fn of(seen: &[Seen], bounds: &Bounds) -> Candidates {
         let mut candidates = Candidates::default();
         let longest = seen.iter().map(|packet| packet.bytes.len()).max().unwrap_or(0);
@@ -55,7 +55,7 @@ impl Candidates {
         candidates
     }
 
-    /// Fields with few values, where their bits do not say so already.
+    /// Finds fields with few values, unless known bits already say as much.
     fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
         // Behind the 14 bytes of Ethernet, headers are aligned to four.
         for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
@@ -75,7 +75,7 @@ impl Candidates {
         }
     }
 
-    /// Whether values of a field say more than what is known of its parts.
+    /// Returns whether the values of a field say more than the knowledge about its parts.
     fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
         let half = field.bytes / 2;
         let parts = if half == 0 {
@@ -98,10 +98,11 @@ impl Candidates {
         (values.len() as u64) < parts
     }
 
-    /// Bytes that are not constant and the same in all packets, as fields as long as can be.
+    /// Finds bytes that are not constant, but equal to others in all packets, and joins them to the
+    /// longest possible fields.
     fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
         let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
-        // The byte before that is the same, for each that has one.
+        // Nearest earlier byte that is equal, for each byte that has one.
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();
         for &offset in free {
             let bytes = seen.iter().map(|packet| packet.bytes.get(offset).copied()).collect();
@@ -122,7 +123,7 @@ impl Candidates {
         }
     }
 
-    /// Leaves out what does not hold of a packet; returns whether that was anything.
+    /// Removes candidates that do not hold for a packet; returns whether any were removed.
     pub fn refute(&mut self, packet: &Seen) -> bool {
         let before = self.len();
         self.bits.retain(|&offset, bits| {
@@ -142,7 +143,7 @@ impl Candidates {
         self.bits.len() + self.values.len() + self.equal.len()
     }
 
-    /// Two halves; none of what cannot be divided.
+    /// Splits the candidates in two halves; empty if there are fewer than two candidates.
     pub fn halves(self) -> Vec<Candidates> {
         let count = self.len();
         if count < 2 {
@@ -163,14 +164,14 @@ impl Candidates {
         halves.into()
     }
 
-    /// Adds others, of which none is about the same.
+    /// Adds candidates about other bytes.
     pub fn extend(&mut self, other: Candidates) {
         self.bits.extend(other.bits);
         self.values.extend(other.values);
         self.equal.extend(other.equal);
     }
 
-    /// As facts about packets of these lengths.
+    /// Converts the candidates to facts about packets of these lengths.
     pub fn facts(self, (min_length, max_length): (u16, u16)) -> PacketFacts {
         let Candidates { bits, values, equal } = self;
         PacketFacts { min_length, max_length, bits, values, equal }

@@ -1,8 +1,8 @@
-//! The runs that end with a result after which the next program runs, all together, and the packet
-//! as they leave it.
+//! All runs that end with a result after which the next program runs, and the packet as they leave
+//! it.
 //!
-//! Ways that surely lead to another result are left out first, so that most of what remains needs no
-//! choice between ways.
+//! Paths that surely lead to another result are left out first, so that most of the others need no
+//! choice between paths.
 
 use super::error::FactsError;
 use super::results::Results;
@@ -16,25 +16,25 @@ use slowpath_smt::TermId;
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// How deep a phi may be inside of a result.
+/// Maximum depth of a phi inside a result.
 pub(super) const WRAPPED: u32 = 4;
 
-/// The packet as all these runs leave it.
+/// The packet as all of these runs leave it.
 pub(super) struct Departure {
     pub gated: Gated,
-    /// Conditions for the end to be reached with such a result: those of the graph, and perhaps
-    /// that about the result.
+    /// Conditions for reaching the end with such a result: those of the graph, and one on the
+    /// result where necessary.
     pub gates: Vec<Gate>,
-    /// The packet's length, 32 bits.
+    /// Length of the packet, 32 bits.
     pub length: TermId,
-    /// Where it starts, behind the first byte of the packet as received, 64 bits.
+    /// Start of the packet, as an offset from the first byte of the packet as received, 64 bits.
     pub start: TermId,
-    /// How long the metadata in front of it is, 32 bits.
+    /// Length of the metadata in front of the packet, 32 bits.
     pub metadata: TermId,
 }
 
 impl Departure {
-    /// The runs of a program that end with one of `results`; `None` if it is plain that there are
+    /// Collects the runs of a program that end with one of `results`; `None` if there are clearly
     /// none.
     pub fn of(
         unrolled: &mut Unrolled,
@@ -81,13 +81,13 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// The place in the packet's region of a byte of the packet that leaves.
+    /// Returns the offset in the packet's region of a byte of the packet that leaves.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
     }
 
-    /// Bytes of the packet that leaves, one term each.
+    /// Returns the first bytes of the packet that leaves, one term each.
     pub fn bytes(
         &mut self,
         executor: &mut Executor,
@@ -105,7 +105,7 @@ impl Departure {
         Ok(bytes)
     }
 
-    /// The least and greatest length that need no proof.
+    /// Returns the minimum and maximum length that need no proof.
     pub fn lengths(&self, executor: &Executor) -> (u16, u16) {
         let domain = executor.pool.domain(self.length);
         let number = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
@@ -113,7 +113,7 @@ impl Departure {
     }
 }
 
-/// The result behind an exit, 32 bits, as a term that may have to be resolved.
+/// Returns the result at an exit, 32 bits, as a term that may have to be resolved.
 pub(super) fn result(
     executor: &mut Executor,
     state: &SymbolicState,
@@ -123,10 +123,10 @@ pub(super) fn result(
     executor.content(state, region, zero, 4)
 }
 
-/// By number, the arcs over which a run may come to an end with one of `results`.
+/// Returns, by number, the arcs over which a run may reach an end with one of `results`.
 ///
-/// Backwards: behind each node, the term that all ways on have as their result, if there is one. Over
-/// an arc to a node where states meet, a phi is what arrives over it.
+/// Works backwards and keeps, for each node, the result term that all paths from there share, if
+/// there is one. Over an arc to a merge, a phi is the value that arrives over this arc.
 fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bool> {
     let mut alive = vec![false; unrolled.dag.arcs.len()];
     let mut behind: Vec<Option<Way>> = vec![None; unrolled.dag.nodes.len()];
@@ -168,16 +168,16 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bo
     alive
 }
 
-/// What ways to the end have in common.
+/// Common property of paths to the end.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Their result.
+    /// The same result.
     Result(TermId),
-    /// Nothing.
+    /// Nothing in common.
     Any,
 }
 
-/// What a term is in runs that take an arc to a node.
+/// Returns the value of a term in runs that take an arc to a node.
 pub(super) fn arriving(
     executor: &mut Executor,
     term: TermId,

@@ -1,4 +1,4 @@
-//! What becomes of packets that do not go on to the next program, and where that is decided.
+//! Ends of packets that do not go on to the next program, and the branches that decide them.
 
 use super::departure::{WRAPPED, arriving, result};
 use super::results::Results;
@@ -9,19 +9,19 @@ use slowpath_search::{Head, Unrolled};
 use slowpath_smt::TermId;
 use std::collections::BTreeSet;
 
-/// Most ends that are listed.
+/// Maximum number of listed ends.
 const MAX_ENDS: usize = 16;
 
-/// Where it is decided that a packet ends with a result.
+/// A result with which packets end, and the branch that decides it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// The result; `None` if it is no constant.
+    /// Result; `None` if it is not constant.
     pub result: Option<u32>,
-    /// The last branch before, if there is one.
+    /// Last branch before the end, if there is one.
     pub branch: Option<Place>,
 }
 
-/// The ends of a program with other than these results.
+/// Returns the ends of a program with other results than these.
 pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<End> {
     let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results)
     let mut ends = BTreeSet::new();
     for (exit, state) in unrolled.exits.clone() {
         let Some(term) = result(&mut unrolled.executor, &state, region) else { continue };
-        // What a phi merges is decided on the ways to it.
+        // The value of a phi is decided on the paths to it.
         let mut open = vec![(exit, term)];
         let mut seen = BTreeSet::new();
         while let Some((arc, term)) = open.pop() {
@@ -59,7 +59,7 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results)
     ends.into_iter().take(MAX_ENDS).collect()
 }
 
-/// Where the ways meet over which a term has different values, and the arcs that lead there.
+/// Returns the node at which a term merges different values, and the arcs that lead there.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
     if let Some(Varying::Merged { node, incoming }) = executor.varying(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
@@ -68,7 +68,8 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
     executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
-/// The last branches on the ways to the end of a node, with `None` for a way without any.
+/// Returns the last branches on the paths to the end of a node, with `None` for a path without
+/// branches.
 fn branches(unrolled: &Unrolled, arriving: &[Vec<ArcId>], node: NodeId) -> Vec<Option<Place>> {
     let program = unrolled.executor.program();
     let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![node]);

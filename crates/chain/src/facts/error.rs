@@ -1,4 +1,4 @@
-//! Why nothing is known of the packets that a program lets through.
+//! Errors in the search for facts about the packets that a program passes on.
 
 use slowpath_bpf::lift::LiftError;
 use slowpath_exec::ExecError;
@@ -6,25 +6,25 @@ use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
 use thiserror::Error;
 
-/// Why there are no facts.
+/// Reason why there are no facts.
 #[derive(Debug, Error)]
 pub enum FactsError {
-    /// The program has no meaning here.
+    /// The program cannot be lifted.
     #[error(transparent)]
     Lift(#[from] LiftError),
-    /// It cannot be unrolled.
+    /// The program cannot be unrolled.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// It cannot be executed for all paths at once.
+    /// The program cannot be executed for all paths at once.
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// The solver contradicts itself.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// There are runs that are not looked at.
+    /// Some runs are not analysed.
     #[error("not all of its runs are looked at: {0}")]
     Unseen(String),
-    /// What leaves is no term.
+    /// The packet that leaves cannot be expressed as a term.
     #[error("{0}")]
     NotExpressible(String),
     /// It is not known whether any packet leaves.

@@ -1,19 +1,19 @@
-//! Facts by what they are about.
+//! Kinds of facts.
 
 use slowpath_ir::Field;
 
 /// One of the facts about packets that leave.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// The least length.
+    /// Minimum length.
     MinLength,
-    /// The greatest length.
+    /// Maximum length.
     MaxLength,
-    /// How much room there is in front.
+    /// Range of the headroom.
     HeadRoom,
-    /// How long the metadata is.
+    /// Range of the length of the metadata.
     Metadata,
-    /// Bits of the byte at an offset.
+    /// Known bits of the byte at an offset.
     Bits(u16),
     /// The values of a field.
     Values(Field),

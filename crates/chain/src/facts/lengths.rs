@@ -1,13 +1,14 @@
-//! The least and greatest length of packets that leave: by bisection, of which every step proves a
-//! bound or finds a packet.
+//! Minimum and maximum length of packets that leave, by bisection: each step proves a bound or
+//! finds a packet.
 
 use super::error::FactsError;
 use super::proof::{Example, Proof};
 use super::samples::Sampler;
 use slowpath_smt::Model;
 
-/// The least and greatest length in bytes, `known` at the beginning, after some packets were `found`,
-/// to which the shortest and the longest are added. What cannot be told leaves a weaker bound.
+/// Finds the minimum and maximum length in bytes, starting from the bounds `known` and the packets
+/// `found`. Adds the shortest and the longest packet to `found`. An undecided query leaves a weaker
+/// bound.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -22,7 +23,8 @@ pub(super) fn find(
         let length = short(proof.value(sampler, length, model));
         (shortest, longest) = (shortest.min(length), longest.max(length));
     }
-    // Most often the facts of the way are exact; then what is known before.
+    // Try the bounds that the conditions of all paths give, then those known before: mostly, they
+    // are exact.
     let mut guesses = vec![least, hint_least.saturating_sub(1).clamp(least, shortest)];
     let mut last = None;
     while least < shortest {
@@ -67,13 +69,13 @@ pub(super) fn find(
     Ok((least, greatest))
 }
 
-/// A length that may not fit.
+/// Limits a length to 16 bits.
 fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// What the least and greatest length are likely to be: what conditions on every way say of the
-/// packet as received, and by how much it grows.
+/// Guesses the minimum and maximum length from the conditions that all paths put on the packet as
+/// received, and from the number of bytes that the packet grows.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

@@ -1,4 +1,4 @@
-//! Questions about all packets that leave, and what follows for candidates.
+//! Queries about all packets that leave, and proofs of candidates.
 
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
@@ -12,29 +12,30 @@ use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Most steps of the solver for one question, about 10 s; of the time that is left, at most a quarter.
+/// Maximum steps of one query, about 10 s. A query also gets at most a quarter of the remaining
+/// time.
 const LONGEST: u64 = 80_000_000;
-/// No question gets less time, unless it is the last.
+/// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(50);
-/// Packets made out of one that refutes candidates.
+/// Number of packets derived from one that refutes candidates.
 const VARIED: usize = 2;
 
-/// Whether a packet that leaves can be so.
+/// Answer to the question whether a packet that leaves can fulfil conditions.
 pub(super) enum Answer {
     Sat(Model),
-    /// It cannot, for these of the conditions (by number; those that were asked for come last).
+    /// It cannot, because of these conditions (by number; those of the query come last).
     Unsat(Vec<usize>),
-    /// Not decided, and why.
+    /// Undecided, with the reason.
     Unknown(String),
 }
 
-/// A packet that leaves and meets a condition, of which some term was asked for.
+/// A packet that leaves and fulfils a condition, with the value of a term for it.
 pub(super) enum Example {
-    /// The term's value for it, and the packet.
+    /// Value of the term, and the packet.
     Of(u64, Model),
-    /// There is none.
+    /// There is no such packet.
     None,
-    /// It is not known whether there is one.
+    /// The solver does not decide whether there is such a packet.
     Unknown,
 }
 
@@ -42,12 +43,12 @@ pub(super) enum Example {
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,
-    /// The packet's region.
+    /// Memory region of the packet.
     pub region: RegionId,
-    /// What holds of packets that arrive.
+    /// Conditions on packets that arrive.
     pub arrived: Vec<TermId>,
     pub packet: Packet,
-    /// The program's instructions by their numbers.
+    /// Instructions of the program, by number.
     pub code: Vec<Insn>,
     pub solver: BitSolver,
     stop: Stop,
@@ -66,24 +67,25 @@ impl Proof {
         Proof { unrolled, departure, region, arrived, packet, code, solver, stop }
     }
 
-    /// Has questions end when this says so.
+    /// Sets the stop condition of further queries.
     pub fn set_stop(&mut self, stop: &Stop) {
         self.stop = stop.clone();
         self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
-    /// What holds of packets that leave: the gates, then what holds of those that arrive.
+    /// Returns the conditions on packets that leave: the gates, then the conditions on packets that
+    /// arrive.
     pub fn conditions(&self) -> Vec<TermId> {
         let gates = self.departure.gates.iter().map(|gate| gate.term);
         gates.chain(self.arrived.iter().copied()).collect()
     }
 
-    /// How many questions were asked.
+    /// Returns the number of queries so far.
     pub fn queries(&self) -> u64 {
         self.solver.statistics().checks
     }
 
-    /// Whether a packet that leaves can meet further conditions.
+    /// Asks whether a packet that leaves can fulfil further conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
         let limit = self.stop.left().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
@@ -98,7 +100,7 @@ impl Proof {
         })
     }
 
-    /// A packet that leaves and meets a further condition, and what a term is for it.
+    /// Finds a packet that leaves and fulfils a further condition, and the value of a term for it.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -112,15 +114,15 @@ impl Proof {
         })
     }
 
-    /// What a term is for a packet that leaves.
+    /// Returns the value of a term for a packet that leaves.
     pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
         let pool = &self.unrolled.executor.pool;
         let model = sampler.complete(pool, model.clone());
         Evaluator::new(pool, &model).value(term)
     }
 
-    /// What holds of all packets that leave, of what held of those that were `seen`; and why it is
-    /// not known of some candidates, if so.
+    /// Proves those candidates of the `seen` packets that hold for all packets that leave. Also
+    /// returns the reason why some candidates are undecided, if any are.
     pub fn prove(
         &mut self,
         sampler: &mut Sampler,
@@ -148,8 +150,8 @@ impl Proof {
         }
     }
 
-    /// The same of candidates that cannot be decided all together: of each half, until there is no
-    /// time any more.
+    /// Proves candidates that cannot be decided all together: tries each half, until the time is
+    /// over.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,
@@ -183,7 +185,7 @@ impl Proof {
         Ok(proved)
     }
 
-    /// Whether candidates hold of all packets that leave.
+    /// Asks whether candidates hold for all packets that leave.
     fn step(&mut self, sampler: &mut Sampler, candidates: &Candidates) -> Result<Step, FactsError> {
         let pool = &mut self.unrolled.executor.pool;
         let wrong = self.packet.wrong(pool, candidates);
@@ -208,11 +210,11 @@ impl Proof {
     }
 }
 
-/// What a question about candidates says.
+/// Answer to a query about candidates.
 enum Step {
-    /// They hold.
+    /// All of them hold.
     Proved,
-    /// They do not hold of the first of these packets.
+    /// Some of them do not hold for the first of these packets.
     Refuted(Vec<Seen>),
     Undecided(String),
 }

@@ -1,21 +1,21 @@
-//! Results of programs, of which packets go on to the next one.
+//! Results with which packets go on to the next program.
 
-/// Results of programs that are looked for.
+/// Results of a program that the search is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
     /// XDP actions.
     pub values: Vec<u32>,
-    /// The bits of a result that are looked at.
+    /// Mask of the bits of a result that are compared.
     pub mask: u32,
 }
 
 impl Results {
-    /// These, and no others.
+    /// Creates a set of these results and no others.
     pub fn exactly(values: &[u32]) -> Results {
         Results { values: values.to_vec(), mask: u32::MAX }
     }
 
-    /// Whether a result is one of them.
+    /// Returns true if the set contains a result.
     pub fn contain(&self, result: u32) -> bool {
         self.values.contains(&(result & self.mask))
     }

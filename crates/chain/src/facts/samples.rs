@@ -1,41 +1,41 @@
-//! More packets out of one: values of everything that conditions leave free, so that what holds by
-//! chance of the solver's packets does not hold for long.
+//! Derives more packets from one: changes everything that conditions leave free, so that statements
+//! that hold only by chance are soon refuted.
 //!
-//! The sequence of numbers is always the same.
+//! The sequence of random numbers is always the same.
 
 use super::candidates::Seen;
 use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most inputs of conditions that are tried with another value, for each new packet.
+/// Maximum number of inputs with conditions that are changed for each new packet.
 const MAX_TRIED: usize = 96;
-/// Draws for a value in a domain.
+/// Maximum number of draws for a value in a domain.
 const DRAWS: u32 = 4;
 
-/// Something that a model gives a value.
+/// An input to which a model gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Input {
     Var(VarId),
     Byte(ArrayId, u64),
 }
 
-/// What conditions and packets depend on.
+/// Inputs of conditions and packets.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,
     bytes: Vec<TermId>,
     /// Inputs that no condition mentions.
     free: Vec<Input>,
-    /// The others, with the conditions that do.
+    /// Other inputs, with the conditions that mention them.
     bound: Vec<(Input, Vec<TermId>)>,
-    /// Bytes that are read at unknown offsets.
+    /// Bytes that are read at variable offsets.
     walked: Vec<(ArrayId, TermId)>,
     random: Random,
 }
 
 impl Sampler {
-    /// Packets of these lengths and bytes, under conditions.
+    /// Samples packets with this length and these bytes, under conditions.
     pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
         let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
         let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Sampler {
         let all = inputs(pool, &all);
         places.extend(all.iter().filter_map(|input| input.err()));
         let found: BTreeSet<Input> = all.into_iter().flatten().collect();
-        // A byte that is read at an unknown offset may be any of its array.
+        // A byte that is read at a variable offset may be any byte of its array.
         for &input in &found {
             if let Input::Byte(array, _) = input
                 && let Some(conditions) = walked.get(&array)
@@ -76,7 +76,7 @@ impl Sampler {
         }
     }
 
-    /// The packet that leaves under a model.
+    /// Returns the packet that leaves under a model.
     pub fn seen(&self, pool: &TermPool, model: &Model) -> Seen {
         let mut evaluator = Evaluator::new(pool, model);
         let length = evaluator.value(self.length);
@@ -85,8 +85,8 @@ impl Sampler {
         Seen { length, bytes }
     }
 
-    /// A model with values for all unknowns, if it is one of the conditions still: those that it
-    /// leaves out have the least that they can have.
+    /// Gives each unknown without a value the least value of its domain; returns the model
+    /// unchanged if the conditions would no longer hold.
     pub fn complete(&self, pool: &TermPool, model: Model) -> Model {
         let mut complete = model.clone();
         for input in self.free.iter().chain(self.bound.iter().map(|(input, _)| input)) {
@@ -99,7 +99,8 @@ impl Sampler {
         if holds(pool, &complete, &self.conditions) { complete } else { model }
     }
 
-    /// Another model of the conditions, as far from this one as single changes lead.
+    /// Returns another model of the conditions, as different from this one as single changes can
+    /// make it.
     pub fn vary(&mut self, pool: &TermPool, model: &Model) -> Model {
         let mut varied = model.clone();
         for index in 0..self.free.len() {
@@ -122,7 +123,7 @@ impl Sampler {
         varied
     }
 
-    /// Changes bytes where they are read at unknown offsets: as many as can be at once.
+    /// Changes bytes that are read at variable offsets, as many as possible at once.
     fn walk(&mut self, pool: &TermPool, model: &mut Model) {
         let mut parts = vec![(0, self.walked.len())];
         let mut tried = 0;
@@ -164,7 +165,7 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
     conditions.iter().all(|&condition| evaluator.value(condition) == 1)
 }
 
-/// What terms depend on: inputs, and arrays that are read at unknown offsets.
+/// Returns the inputs of terms, and the arrays that are read at variable offsets.
 fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {

@@ -1,6 +1,7 @@
-//! What lies around packets that leave: how far the program has moved their start, and how long their
-//! metadata is. Read off packets that leave, then proved, as lengths are: each question finds a packet
-//! outside of what was seen so far, or there is none.
+//! Headroom and metadata of packets that leave: the distance by which the program has moved their
+//! start, and the length of their metadata. Both ranges come from packets that leave, and are then
+//! proved, as lengths are: each query finds a packet outside the range seen so far, or shows that
+//! there is none.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
@@ -8,16 +9,16 @@ use super::samples::Sampler;
 use slowpath_bpf::lift::{MAX_METADATA, Receive, Surroundings, TailRoom};
 use slowpath_smt::{Model, TermId};
 
-/// No start of a packet moves farther, in bytes.
+/// Maximum distance by which the start of a packet moves, in bytes.
 const FAR: u64 = 1 << 17;
-/// Most questions for one end of a range before it is halved.
+/// Maximum number of queries for one end of a range before the range is halved.
 const STEPS: u32 = 4;
 
-/// What lies around packets that leave, if they arrived like `arrived` and none that leaves is shorter
-/// than `least` bytes. What cannot be told in time is anything.
+/// Finds the headroom and metadata of packets that leave, if they arrived like `arrived` and none
+/// that leaves is shorter than `least` bytes. Ranges that are not found in time are unlimited.
 ///
-/// The room in front of them is what there was, less what their start was moved by: which of them had
-/// how much is not looked at.
+/// The headroom is the initial headroom less the distance by which the start moved. Both ranges
+/// count independently: their correlation in single packets is ignored.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -26,7 +27,7 @@ pub(super) fn find(
 ) -> Result<Surroundings, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
     let far = pool.constant(64, FAR);
-    // A number without a sign.
+    // The sum is not negative.
     let moved = pool.add(proof.departure.start, far);
     let metadata = proof.departure.metadata;
     let mut left = Surroundings::ANY;
@@ -34,7 +35,7 @@ pub(super) fn find(
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
         let (low, high) = arrived.head;
         let most = match arrived.tail {
-            // What is longer than a page is not in one, and leaves nothing of it.
+            // Packet and headroom share a buffer; a packet longer than the buffer sets no limit.
             TailRoom::Buffer(bytes) => bytes.checked_sub(least).map_or(u64::MAX, u64::from),
             TailRoom::Bytes(..) | TailRoom::Cut => u64::MAX,
         };
@@ -50,7 +51,8 @@ pub(super) fn find(
     Ok(left)
 }
 
-/// The least and greatest value of a term, none of which is above `most`, unless that cannot be told.
+/// Returns the minimum and maximum of a term if no value exceeds `most`; `None` if that is not
+/// known.
 fn range(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -73,7 +75,7 @@ fn range(
     let (least, greatest) = (domain.lo().min(most), domain.hi().min(most));
     let lowest = seen.iter().copied().min().unwrap_or(greatest).clamp(least, greatest);
     let highest = seen.iter().copied().max().unwrap_or(least).clamp(least, greatest);
-    // The least one, then, counted from the other end, the greatest.
+    // The lower end, then the upper end, counted down from `most`.
     let mut low = LowerEnd { proved: least, seen: lowest };
     low.narrow(|below| {
         let pool = &mut proof.unrolled.executor.pool;
@@ -96,20 +98,20 @@ fn range(
 
 /// The lower end of a range.
 struct LowerEnd {
-    /// Nothing is below.
+    /// Proved lower bound.
     proved: u64,
-    /// The least that was seen.
+    /// Least value seen.
     seen: u64,
 }
 
 impl LowerEnd {
-    /// The number that is asked about next, whether there is anything up to it; `None` if all is known.
+    /// Returns the next number up to which an example is asked for; `None` if the end is known.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// Asks for examples up to some number, until all is known or none can be told any more.
+    /// Asks for examples up to some number, until the end is known or a query is undecided.
     fn narrow(
         &mut self,
         mut example: impl FnMut(u64) -> Result<Example, FactsError>,

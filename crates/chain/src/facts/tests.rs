@@ -48,7 +48,7 @@ fn field(offset: u16, bytes: u8) -> Field {
     Field { offset, bytes }
 }
 
-/// The numbers of the lines that contain these texts, each after the one before.
+/// Returns the numbers of the lines that contain these texts, each after the one before.
 fn lines(texts: &[&str]) -> Vec<u32> {
     let source = include_str!("../../tests/objects/facts.bpf.c");
     let mut numbered = (1..).zip(source.lines());
@@ -75,16 +75,16 @@ fn a_firewall_establishes_headers_and_says_where() {
     assert_eq!(facts.bits.len(), 2 + 1 + 1 + 8);
     assert!(facts.values.is_empty() && facts.equal.is_empty(), "{facts:?}");
     let checks = lines(&["ip->version != 6", "memcpy(ip, &moved_ip"]);
-    // Where the room in front is any, more stores have to be told apart from byte 14.
+    // With any headroom, more stores may hit byte 14.
     assert!(explained(&mut found, &Fact::Bits(14)).starts_with(&checks));
     let page = FactsOptions { lift: LiftOptions::default(), ..FactsOptions::default() };
     let Leaving::Packets(mut in_page) = leaving_with("firewall", &any(), &[PASS], &page) else {
         panic!("packets pass");
     };
     assert_eq!(explained(&mut in_page, &Fact::Bits(14)), checks);
-    // The compiler says that the length is compared there, too.
+    // The compiler gives this line for the comparison of the length, too.
     let length = lines(&["ip->nexthdr != IPPROTO_TCP"]);
-    // Not every device has room in front: that the header was added is checked.
+    // Not every device has headroom, so the program checks that the header was added.
     let added = lines(&["ip->nexthdr != IPPROTO_TCP", "bpf_xdp_adjust_head"]);
     assert_eq!(explained(&mut found, &Fact::MinLength), added);
     assert_eq!(explained(&mut in_page, &Fact::MinLength), length);
@@ -152,7 +152,7 @@ fn what_arrives_is_kept_where_nothing_is_written() {
     let mut expected = arriving.clone();
     expected.bits.insert(20, KnownBits { mask: 0xf0, value: 0 });
     expected.bits.insert(21, KnownBits::all(9));
-    // What the values have in common is a fact of its own.
+    // Bits that all values share are a fact of their own.
     expected.bits.insert(30, KnownBits { mask: 0xfc, value: 0 });
     expected.values.insert(field(20, 1), BTreeSet::from([7, 8]));
     assert_eq!(found.facts, expected);
@@ -175,7 +175,7 @@ fn a_program_that_lets_nothing_through_says_where_packets_end() {
         (end.result, source.map(|source| source.line))
     };
     assert_eq!(never.ends.iter().map(end).collect::<Vec<_>>(), [(Some(DROP), Some(line))]);
-    // The same when only the solver sees it.
+    // The same if only the solver finds out.
     let mut arriving = any();
     arriving.values.insert(field(12, 2), BTreeSet::from([0x0800]));
     let Leaving::Never(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
@@ -195,7 +195,7 @@ fn nothing_is_a_fact_when_there_is_no_time() {
     assert!(left.is_err());
 }
 
-/// Whether Z3 finds a packet that refutes the facts of a discovery.
+/// Asks Z3 whether a packet refutes the facts of a discovery.
 fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     let Discovery { facts, proof, .. } = found;
     let candidates = Candidates {
@@ -205,7 +205,7 @@ fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     };
     let pool = &mut proof.unrolled.executor.pool;
     let mut wrong = proof.packet.wrong(pool, &candidates);
-    // The least length has to be asked about without taking it for granted.
+    // The query about the minimum length must not assume it.
     wrong.push(proof.packet.shorter(pool, facts.min_length));
     wrong.push(proof.packet.longer(pool, facts.max_length));
     let none = pool.bool(false);
@@ -245,7 +245,8 @@ fn z3_refutes_no_fact() {
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
 }
 
-/// What arrives at the members of a chain of programs of the object.
+/// Returns the knowledge about packets that arrive at each member of a chain of programs of the
+/// object.
 fn along(text: &str) -> Vec<Reached> {
     let chain = crate::Chain::parse(text).expect("it is a chain");
     let object = object();
@@ -307,8 +308,8 @@ edges:
     assert!(matches!(reached[2].over[..], [(1, Leaving::Never(_))]));
 }
 
-/// Runs the packet of a model in the interpreter: what it returns, and whether exactly the packet
-/// leaves that the terms say.
+/// Runs the packet of a model in the interpreter. Returns the result, and whether the packet that
+/// leaves is the one in the terms.
 fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
     use slowpath_exec::concrete::{Environment, run};
     let Proof { unrolled, packet, .. } = &found.proof;

@@ -1,5 +1,5 @@
-//! Why a fact holds: the branches that every packet that leaves takes and without which it would not
-//! follow, and the instructions that wrote the bytes.
+//! Reasons for a fact: the branches that every packet that leaves takes and that the fact follows
+//! from, and the instructions that wrote the bytes.
 
 use super::error::FactsError;
 use super::fact::Fact;
@@ -9,15 +9,15 @@ use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, T
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
-/// Questions for making a reason smaller.
+/// Maximum number of queries for minimising a reason.
 const MINIMISE_BUDGET: usize = 40;
 
-/// An instruction, and where it comes from.
+/// An instruction, and its source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The number of the instruction in the program.
+    /// Number of the instruction in the program.
     pub insn: u32,
-    /// Its source line, if known.
+    /// Source line, if known.
     pub source: Option<SourceLocation>,
 }
 
@@ -28,7 +28,7 @@ impl PartialOrd for Place {
 }
 
 impl Ord for Place {
-    /// By instruction: those of one program.
+    /// Compares by instruction; both places must be in one program.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.insn.cmp(&other.insn)
     }
@@ -40,8 +40,8 @@ impl Place {
         Place { insn, source }
     }
 
-    /// The branch at the end of a block. Where the compiler says no line for it, as of branches that
-    /// it merges, that of what is compared there.
+    /// Returns the branch at the end of a block. If the compiler gives no line for it, as for
+    /// merged branches, the line is that of the instruction before it, such as the comparison.
     pub(super) fn of_branch(program: &Program, block: &Block) -> Place {
         let insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
         let mut before = block.insns.iter().rev().map(|insn| Place::of(program, insn.0));
@@ -50,19 +50,19 @@ impl Place {
     }
 }
 
-/// What establishes a fact.
+/// Parts of a program that establish a fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Established {
-    /// Branches that it follows from, in the order of the program.
+    /// Branches that the fact follows from, in the order of the program.
     pub branches: Vec<Place>,
-    /// Instructions that wrote the bytes that it is about.
+    /// Instructions that wrote the bytes of the fact.
     pub stores: Vec<Place>,
-    /// Whether it depends on what holds of packets that arrive.
+    /// True if the fact depends on facts about packets that arrive.
     pub arrived: bool,
 }
 
 impl Established {
-    /// The source lines of all of it, each once, in the order of the program.
+    /// Returns all source lines, without duplicates, in the order of the program.
     pub fn lines(&self) -> Vec<SourceLocation> {
         let mut places: Vec<&Place> = self.branches.iter().chain(&self.stores).collect();
         places.sort_unstable();
@@ -76,7 +76,7 @@ impl Established {
     }
 }
 
-/// Why a fact holds.
+/// Finds the reason for a fact.
 pub(super) fn explain(
     proof: &mut Proof,
     facts: &PacketFacts,
@@ -125,7 +125,7 @@ pub(super) fn explain(
             let (writers, initial) =
                 gated.paths.writers(executor, &gated.state, proof.region, at)?;
             stores.extend(writers);
-            // Bits that are known of it are constants, so that no condition tells.
+            // Known bits of arriving packets are constants, so that no condition mentions them.
             established.arrived |= initial && established.branches.is_empty();
         }
     }
@@ -134,7 +134,7 @@ pub(super) fn explain(
     Ok(established)
 }
 
-/// Where these helpers are called, on the ways of packets.
+/// Returns the calls of these helpers on the paths of packets.
 pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Established {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
@@ -151,13 +151,13 @@ pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Established {
     Established { stores, ..Established::default() }
 }
 
-/// Why no packet leaves.
+/// Finds the reason why no packet leaves.
 pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Established, FactsError> {
     let conditions = proof.conditions();
     reasons(proof, &conditions, core)
 }
 
-/// The branches behind conditions that exclude each other.
+/// Returns the branches behind conditions that contradict each other.
 fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],

@@ -1,4 +1,4 @@
-//! When a candidate does not hold of the packet that leaves, as a term.
+//! Conditions under which a packet that leaves violates a candidate, as terms.
 
 use super::candidates::Candidates;
 use slowpath_ir::{Field, KnownBits};
@@ -8,28 +8,28 @@ use std::collections::BTreeSet;
 /// The packet that leaves, as terms.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
-    /// 32 bits.
+    /// Length, 32 bits.
     pub length: TermId,
-    /// Its first bytes, those it is too short for included.
+    /// First bytes, including bytes behind the end of short packets.
     pub bytes: Vec<TermId>,
-    /// No packet that leaves is shorter, in bytes.
+    /// Minimum length of packets that leave, in bytes.
     pub min_length: u16,
 }
 
 impl Packet {
-    /// Whether it is shorter than so many bytes.
+    /// Returns the condition that the packet is shorter than `length` bytes.
     pub fn shorter(&self, pool: &mut TermPool, length: u16) -> TermId {
         let length = pool.constant(pool.width(self.length), length.into());
         pool.ult(self.length, length)
     }
 
-    /// Whether it is longer than so many bytes.
+    /// Returns the condition that the packet is longer than `length` bytes.
     pub fn longer(&self, pool: &mut TermPool, length: u16) -> TermId {
         let length = pool.constant(pool.width(self.length), length.into());
         pool.ult(length, self.length)
     }
 
-    /// Whether it has a byte at an offset, and a condition holds.
+    /// Restricts a condition to packets that have a byte at an offset.
     fn there(&self, pool: &mut TermPool, offset: usize, condition: TermId) -> TermId {
         let offset = u16::try_from(offset).unwrap_or(u16::MAX);
         if offset < self.min_length {
@@ -45,7 +45,7 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Whether bits of a byte are others.
+    /// Returns the condition that known bits of a byte have another value.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());
@@ -56,7 +56,7 @@ impl Packet {
         Some(self.there(pool, offset.into(), wrong))
     }
 
-    /// Whether a field has none of these values.
+    /// Returns the condition that a field has none of these values.
     pub fn wrong_values(
         &self,
         pool: &mut TermPool,
@@ -74,7 +74,7 @@ impl Packet {
         Some(self.there(pool, field.end() - 1, wrong))
     }
 
-    /// Whether two fields differ.
+    /// Returns the condition that two fields differ.
     pub fn wrong_equal(
         &self,
         pool: &mut TermPool,
@@ -86,7 +86,7 @@ impl Packet {
         Some(self.there(pool, first.end().max(second.end()) - 1, wrong))
     }
 
-    /// When each candidate is wrong.
+    /// Returns the condition that violates each candidate.
     pub fn wrong(&self, pool: &mut TermPool, candidates: &Candidates) -> Vec<TermId> {
         let mut wrong = Vec::new();
         for (&offset, &bits) in &candidates.bits {
@@ -98,7 +98,7 @@ impl Packet {
         for &pair in &candidates.equal {
             wrong.push(self.wrong_equal(pool, pair));
         }
-        // What is about bytes that nobody looks at is never proved.
+        // Candidates about bytes without a term are never proved.
         let always = pool.bool(true);
         wrong.into_iter().map(|term| term.unwrap_or(always)).collect()
     }

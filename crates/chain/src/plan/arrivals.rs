@@ -1,5 +1,5 @@
-//! What arrives where: all paths as a tree of their beginnings, so that what they have in common is
-//! looked at once.
+//! Packets that arrive at each node. All paths form a tree of their beginnings, so that common
+//! beginnings are analysed once.
 
 use super::key::Key;
 use super::parallel;
@@ -14,61 +14,62 @@ use slowpath_stop::Stop;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Of the time for what arrives, each question has at most one of so many parts of what is left.
+/// Maximum share of the remaining time for one program, as a divisor: 4 means a quarter.
 const PARTS: u32 = 4;
 
-/// A node, as packets arrive there that have come the same way.
+/// A node, for packets that arrive there on the same path.
 pub(super) struct Point {
-    /// Where they come from, unless from outside.
+    /// Previous point; `None` for packets from outside.
     pub before: Option<usize>,
-    /// With which results they have left the program there.
+    /// Results with which the packets left the previous program.
     pub on: Vec<Action>,
-    /// What they went through from there.
+    /// Network between the previous point and this one.
     pub network: Network,
-    /// The number of the node.
+    /// Number of the node.
     pub node: usize,
-    /// What the node can tell them by.
+    /// Ingress by which the node tells the packets apart.
     pub ingress: String,
-    /// How many nodes they have passed.
+    /// Number of nodes that the packets have passed.
     pub depth: usize,
-    /// The part of all traffic that comes this way, if it gets here, of `ALL_TRAFFIC`.
+    /// Share of all traffic on this path, in parts of `ALL_TRAFFIC`, if it gets here.
     pub share: u64,
-    /// What is known of them.
+    /// Knowledge about the packets.
     pub arriving: Arriving,
 }
 
 impl Point {
-    /// What is taken to hold of packets that arrive: of any packet, where only `neighbours` count.
+    /// Returns the facts that are used about arriving packets; with `neighbours`, those about any
+    /// packet.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
     }
 }
 
-/// What is known of packets that arrive.
+/// Knowledge about packets that arrive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arriving {
-    /// What holds of all of them; `None` if there are none.
+    /// Facts about all of them; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// If the program right before lets none through, what becomes of them there.
+    /// Ends of packets in the previous program, if it passes none on.
     pub never: Option<Vec<String>>,
-    /// Why more may hold of them, one sentence for each program.
+    /// Reasons why more facts may hold, one sentence for each program.
     pub unknown: Vec<String>,
-    /// Conditions that this depends on, one sentence each.
+    /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Whether there was no time to find out.
+    /// True if the time was too short to find all facts.
     pub late: bool,
 }
 
-/// The beginnings of all paths.
+/// Beginnings of all paths.
 pub(super) struct Arrivals {
     pub points: Vec<Point>,
-    /// For each path its points.
+    /// Points of each path.
     pub paths: Vec<Vec<usize>>,
 }
 
 impl Arrivals {
-    /// The tree, about which nothing is known yet.
+    /// Builds the tree, without knowledge about packets.
     pub fn of(topology: &Topology) -> Arrivals {
         let mut points = Vec::<Point>::new();
         let mut behind: Vec<Vec<usize>> = Vec::new();
@@ -109,7 +110,8 @@ impl Arrivals {
         Arrivals { points, paths }
     }
 
-    /// Finds out what arrives everywhere, by the time that `stop` says so; the most traffic first.
+    /// Finds the packets that arrive at all points, those with the most traffic first, until `stop`
+    /// ends the work.
     pub fn find(
         &mut self,
         topology: &Topology,
@@ -159,8 +161,8 @@ impl Arrivals {
         }
     }
 
-    /// What is known of packets at a point, of which `left` has left the program before, if there is
-    /// one.
+    /// Returns the knowledge about packets at a point. `left` is the knowledge about packets that
+    /// leave the previous program, if there is one.
     fn arriving(
         &self,
         (topology, programs): (&Topology, &[Linked]),

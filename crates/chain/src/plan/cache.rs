@@ -1,8 +1,9 @@
-//! Results on disk, from one plan to the next: a file each, named by what the result rests on.
+//! Results on disk, from one plan to the next: a file for each result, named by a digest of its
+//! inputs.
 //!
-//! A file says what it should contain: its first line has the digest of what follows. One that does
-//! not is as if it were not there. Files are put into place in one step, so that nobody reads half of
-//! one; each can be deleted at any time. What was used longest ago goes in the end (`pruning`).
+//! The first line of a file has the digest of the rest; a damaged file is ignored. Files are
+//! renamed into place, so that other processes see complete files only. Each file can be deleted at
+//! any time; `pruning` deletes those that were used longest ago.
 
 use super::key::Key;
 use super::pruning;
@@ -16,30 +17,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// What every file begins with.
+/// Beginning of every file.
 const MAGIC: &str = "slowpath plan 1 ";
 
-/// Where results are kept, if anywhere, and how often that helped.
+/// Folder with results, if there is one, and numbers of results found there and computed.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
-    /// What all results rest on: which slowpath it is that computes them.
+    /// Identity of the slowpath that computes the results; all results depend on it.
     build: String,
     found: AtomicU64,
     computed: AtomicU64,
-    /// Numbers files that are not in place yet.
+    /// Number of the next temporary file.
     serial: AtomicU64,
     notes: Mutex<Vec<String>>,
 }
 
-/// The programs of a topology when it was planned last.
+/// Programs of a topology when it was last planned.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct LastPlan {
-    /// The digests of their objects, by name.
+    /// Digests of their objects, by name.
     pub programs: BTreeMap<String, String>,
 }
 
 impl Cache {
-    /// Results in a folder, which need not be there; `None` keeps nothing.
+    /// Creates a cache in a folder, which need not exist; with `None`, nothing is stored.
     pub fn new(folder: Option<PathBuf>, build: String) -> Cache {
         Cache {
             folder,
@@ -51,13 +52,13 @@ impl Cache {
         }
     }
 
-    /// The key of a result of some kind that rests on some values.
+    /// Returns the key of a result of some kind that depends on `rests_on`.
     pub fn key(&self, kind: &str, rests_on: &impl Serialize) -> Key {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// A result with bytes beside it, from the folder, or computed; then it is kept, if `compute`
-    /// says that it is complete.
+    /// Returns a result and its bytes, from the folder or from `compute`. Stores a computed result
+    /// if `compute` says that it is complete.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -75,7 +76,7 @@ impl Cache {
         (result, bytes)
     }
 
-    /// Makes room, if anything was computed, and kept.
+    /// Deletes old results, if any result was computed.
     pub fn prune(&self) {
         let computed = self.computed.load(Ordering::Relaxed) > 0;
         if let (Some(folder), true) = (&self.folder, computed) {
@@ -83,12 +84,12 @@ impl Cache {
         }
     }
 
-    /// How many results were found, and how many computed.
+    /// Returns the number of results that were found, and of those that were computed.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
     }
 
-    /// What there is to say about the folder, one sentence each, in order.
+    /// Returns notes about the folder, one sentence each, sorted.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         notes.sort();
@@ -96,12 +97,12 @@ impl Cache {
         notes
     }
 
-    /// The programs when this topology was planned last, if that is known.
+    /// Returns the programs of this topology when it was last planned, if known.
     pub fn last(&self, topology: &str) -> Option<LastPlan> {
         self.read(Key::of(&("last", topology))).map(|(last, _)| last)
     }
 
-    /// Keeps the programs for the next plan.
+    /// Stores the programs for the next plan.
     pub fn keep_last(&self, topology: &str, last: &LastPlan) {
         self.write(Key::of(&("last", topology)), last, None);
     }
@@ -149,20 +150,21 @@ impl Cache {
     }
 }
 
-/// Puts a file in its place in one step.
+/// Writes a file and renames it into place.
 fn put(file: &Path, data: &[u8], serial: u64) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let fresh = folder.join(format!(".{}.{serial}.new", std::process::id()));
     let written = fs::write(&fresh, data).and_then(|()| fs::rename(&fresh, file));
     if written.is_err() {
-        // Whatever there is of it is of no use.
+        // An incomplete file is useless.
         let _ = fs::remove_file(&fresh);
     }
     written
 }
 
-/// A result as a file: a line with a digest, then JSON in a line, then the bytes, if there are any.
+/// Encodes a result as a file: a line with a digest, a line of JSON, then the bytes, if there are
+/// any.
 fn encode<T: Serialize>(result: &T, bytes: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut content = serde_json::to_vec(&(result, bytes.is_some())).ok()?;
     content.push(b'\n');
@@ -183,7 +185,7 @@ fn decode<T: DeserializeOwned>(data: &[u8]) -> Option<(T, Option<Vec<u8>>)> {
     Some((result, has_bytes.then(|| bytes.to_vec())))
 }
 
-/// The first line, and what follows.
+/// Returns the first line, and the rest.
 fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = data.iter().position(|&byte| byte == b'\n')?;
     Some((&data[..end], &data[end + 1..]))

@@ -1,19 +1,20 @@
-//! Which classes of packets share a variant: of a limited number of variants, those that gain most.
+//! Chooses the classes of packets that share a variant, so that a limited number of variants gains
+//! most.
 //!
-//! Few classes are tried in all ways. More are merged greedily, the two groups whose merging loses
-//! least first; of these, pairs that are alike are looked at first, because what a variant gains takes
-//! a rewriting and a proof to find out.
+//! Few classes are grouped in all possible ways. More classes are merged greedily, the two groups
+//! first whose merging loses least. Only the most similar pairs are looked at, because the gain of
+//! a variant takes a rewriting and a proof to find out.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// As many classes are tried in all ways.
+/// Maximum number of classes that are grouped in all possible ways.
 const ALL: usize = 3;
-/// Pairs of groups whose merging is looked at, of all.
+/// Number of pairs of groups whose merging is looked at.
 const LOOKS: usize = 4;
 
-/// What a variant is worth: what it gains; where that is the same, how much smaller it is.
-/// In whole numbers, so that it does not matter in which order they are added.
+/// Value of a variant: its gain; if that is equal, the number of instructions that it is smaller.
+/// Integers, so that sums do not depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
     pub gain: i128,
@@ -33,7 +34,7 @@ impl Worth {
 /// Groups of classes, each in ascending order.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// What is worth what, asked once for each group.
+/// Values of groups, each computed once.
 struct Values<F> {
     known: HashMap<Vec<usize>, Worth>,
     ask: F,
@@ -54,9 +55,9 @@ impl<F: FnMut(&[usize]) -> Worth> Values<F> {
     }
 }
 
-/// Groups of `classes` that get a variant each, at most `limit`; what is in none stays as it is.
-/// `worth` says what a variant for all classes of a group is worth, `alike` how much two groups have
-/// in common.
+/// Chooses groups of `classes` that get a variant each, at most `limit`; classes in no group keep
+/// the original. `worth` is the value of a variant for all classes of a group, `alike` the
+/// similarity of two groups.
 pub(super) fn choose(
     classes: usize,
     limit: usize,
@@ -71,7 +72,7 @@ pub(super) fn choose(
         let mut best = (Worth::default(), Groups::new());
         every(0, classes, limit, &mut Groups::new(), &mut |groups| {
             let worth = values.all(groups);
-            // Of equal ones, that with the fewest variants.
+            // Of equal values, the one with the fewest variants.
             if worth > best.0 || (worth == best.0 && groups.len() < best.1.len()) {
                 best = (worth, groups.clone());
             }
@@ -105,8 +106,8 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Calls `look` with each choice of at most `limit` groups out of the classes from `next` on, beside
-/// those that there are.
+/// Calls `look` with each way to add the classes from `next` on to `groups`, or to new groups, or
+/// to none; there are at most `limit` groups.
 fn every(
     next: usize,
     classes: usize,
@@ -131,7 +132,7 @@ fn every(
     }
 }
 
-/// The two groups whose merging loses least, of those that are most alike, and what it loses.
+/// Returns the two groups whose merging loses least, among the most similar pairs, and the loss.
 fn best_merging<F: FnMut(&[usize]) -> Worth>(
     groups: &Groups,
     values: &mut Values<F>,
@@ -163,9 +164,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The most that any groups are worth: all partitions, of all subsets.
+    /// Returns the maximum value of all groupings: all partitions of all subsets.
     fn best(classes: usize, limit: usize, worth: &dyn Fn(&[usize]) -> i128) -> i128 {
-        // Each class in a group or in none, written as a number with `limit + 1` as its base.
+        // Each class is in a group or in none: a number with base `limit + 1`.
         let choices = (limit + 1).pow(classes as u32);
         let value = |choice: usize| {
             let group_of = |class: usize| choice / (limit + 1).pow(class as u32) % (limit + 1);
@@ -199,7 +200,7 @@ mod tests {
             gains in proptest::collection::vec(0..100_i32, 4..7),
             facts in proptest::collection::vec(0..64_u32, 6),
         ) {
-            // As it is with facts: a variant can use what all of its classes have in common.
+            // As with facts, a variant can use what all of its classes have in common.
             let classes = gains.len();
             let worth = |group: &[usize]| {
                 let common = group.iter().fold(u32::MAX, |all, &class| all & facts[class]);
@@ -223,7 +224,7 @@ mod tests {
             let singles: Vec<i128> = (0..classes).map(|class| worth(&[class])).collect();
             let single = singles.iter().copied().fold(0, i128::max);
             prop_assert!(found <= most && found >= whole && found >= single, "{found} {most}");
-            // Where each class may have its own, nothing is lost.
+            // If each class may have its own variant, nothing is lost.
             if limit >= classes {
                 prop_assert_eq!(found, most);
             }

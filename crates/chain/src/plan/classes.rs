@@ -1,22 +1,22 @@
-//! Packets that a node can tell apart: by their ingress. What holds of all that come in there, over
-//! whichever path.
+//! Classes of packets that a node can tell apart, by their ingress. The facts of a class hold for
+//! all packets of an ingress, whatever their path.
 
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;
 
-/// Packets of which the same is known, of all that arrive at a node.
+/// Packets with the same facts, among those that arrive at a node.
 pub(super) struct Class {
-    /// Where they come in.
+    /// Ingresses of the packets.
     pub ingresses: Vec<String>,
-    /// The part of all traffic that they are, of `ALL_TRAFFIC`.
+    /// Share of all traffic, in parts of `ALL_TRAFFIC`.
     pub share: u64,
-    /// What holds of them.
+    /// Facts about the packets.
     pub facts: PacketFacts,
-    /// The points at which they arrive.
+    /// Points at which the packets arrive.
     pub points: Vec<usize>,
 }
 
-/// The classes of packets that arrive at a node, those with most traffic first.
+/// Returns the classes of packets that arrive at a node, those with the most traffic first.
 pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
     let mut found = Vec::<Class>::new();
     for (number, point) in points.iter().enumerate().filter(|(_, point)| point.node == node) {
@@ -50,7 +50,7 @@ pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
     merged
 }
 
-/// What holds of packets of any of these classes, of which there are some.
+/// Returns the facts about packets of all these classes; `None` if there are no classes.
 pub(super) fn joined(classes: &[Class], group: &[usize]) -> Option<PacketFacts> {
     let facts = group.iter().map(|&class| classes[class].facts.clone());
     facts.reduce(|all, facts| all.join(&facts))

@@ -1,14 +1,14 @@
-//! A topology as it is written down, in YAML. Nothing is checked yet but its shape.
+//! Descriptions of topologies as written in YAML; only their shape is checked.
 
 use crate::written::WrittenNetwork;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-/// A description.
+/// Description of a topology.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Described {
-    /// The version of its format, that of chains.
+    /// Version of the format, the same as for chains.
     pub schema: Spanned<u32>,
     pub programs: Vec<DescribedProgram>,
     pub nodes: Vec<DescribedNode>,
@@ -20,56 +20,55 @@ pub(super) struct Described {
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedProgram {
     pub name: Spanned<String>,
-    /// The file with it, relative to the description.
+    /// File with the object, relative to the description.
     pub object: String,
-    /// Which of the object's; the only XDP program where it is not said.
+    /// Name in the object; `None` for the only XDP program.
     #[serde(default)]
     pub program: Option<String>,
 }
 
-/// A place in the network that packets pass.
+/// A node of the network.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedNode {
     pub name: Spanned<String>,
-    /// The name of the program that runs there; none where packets are only forwarded.
+    /// Name of the program that runs there; `None` if the node only forwards packets.
     #[serde(default)]
     pub program: Option<Spanned<String>>,
 }
 
-/// A way through the network.
+/// A path through the network.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedPath {
     #[serde(default)]
     pub name: Option<Spanned<String>>,
-    /// Of the traffic, in any unit.
+    /// Share of the traffic, in any unit.
     #[serde(default)]
     pub share: Option<Spanned<f64>>,
     pub hops: Vec<DescribedHop>,
 }
 
-/// A node on a path, and what is between it and the next one.
+/// A node on a path, and the network between it and the next node.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DescribedHop {
     pub node: Spanned<String>,
-    /// What its program returns for packets that go on.
+    /// Results of its program with which packets go on.
     #[serde(default)]
     pub on: Option<Vec<Spanned<String>>>,
-    /// What the way to the next node may change: as of the network of a chain's edge.
+    /// Changes that the network to the next node may make, as for a chain's edge.
     #[serde(default)]
     pub changes: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub bytes: Option<Vec<Spanned<(u16, u16)>>>,
-    /// What the node can tell packets by that come over this path; the node before where it is not
-    /// said.
+    /// Ingress by which the node recognises packets on this path; `None` for the previous node.
     #[serde(default)]
     pub ingress: Option<Spanned<String>>,
 }
 
 impl DescribedHop {
-    /// What may change behind it.
+    /// Returns the network to the next node.
     pub fn network(&self) -> WrittenNetwork {
         WrittenNetwork {
             changes: self.changes.clone().unwrap_or_default(),

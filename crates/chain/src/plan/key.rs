@@ -1,4 +1,4 @@
-//! What a result rests on, as a number that nothing else has: SHA-256 (FIPS 180-4).
+//! Keys of results: SHA-256 digests (FIPS 180-4) of everything that a result depends on.
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -8,22 +8,21 @@ use sha2::{Digest, Sha256};
 pub(super) struct Key([u8; 32]);
 
 impl Key {
-    /// Of a value, by all that is in it.
+    /// Returns the digest of a value, by its JSON text.
     pub fn of(value: &impl Serialize) -> Key {
-        // Values here are plain data, which always are JSON; were one not, it would have no result
-        // in common with others.
+        // Plain data can always be written as JSON; any other value would get a key of its own.
         match serde_json::to_vec(value) {
             Ok(text) => Key::bytes(&text),
             Err(error) => Key::bytes(format!("{:p} {error}", &raw const *value).as_bytes()),
         }
     }
 
-    /// Of bytes.
+    /// Returns the digest of bytes.
     pub fn bytes(bytes: &[u8]) -> Key {
         Key(Sha256::digest(bytes).into())
     }
 
-    /// In hexadecimal.
+    /// Returns the digest in hexadecimal.
     pub fn text(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,4 +1,4 @@
-//! The lines of a program that establish facts, as data that can be kept.
+//! Source lines of a program that establish facts, as data that can be stored.
 
 use super::stored::StoredFacts;
 use crate::facts::{Discovery, Fact, listed};
@@ -9,19 +9,19 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// The lines of a program that establish what holds of packets that leave it.
+/// Source lines of a program that establish the facts about packets that leave it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
-    /// What holds of them; `None` if nothing does.
+    /// The facts; `None` if there are none.
     facts: Option<StoredFacts>,
-    /// For each fact, in the order in which they are listed. No program has a name: it can have
-    /// several.
+    /// Lines for each fact, in the order of [`listed`]. The name of the program is missing, because
+    /// a program can have several.
     lines: Vec<Vec<LineReport>>,
 }
 
 impl Lines {
-    /// Asks for the lines of all facts that were found, as far as there is time.
+    /// Finds the lines of all facts, as far as time permits.
     pub fn of(found: &mut Discovery, program: &BpfProgram, stop: &Stop) -> Lines {
         let facts = found.facts.clone();
         let mut lines = BTreeMap::new();
@@ -33,7 +33,7 @@ impl Lines {
         }
     }
 
-    /// The lines of each fact, of the program that is called so.
+    /// Returns the lines of each fact, with the name of the program.
     pub fn named(self, name: &str) -> BTreeMap<Fact, Vec<LineReport>> {
         let facts = self.facts.as_ref().map(PacketFacts::from);
         let facts = facts.as_ref().map_or_else(Vec::new, listed);

@@ -1,10 +1,11 @@
-//! Results that several places of a plan need, each computed once, by whichever thread comes first.
+//! Results that several parts of a plan need, each computed once, by the first thread that needs
+//! it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Results by what they rest on.
+/// Results by key.
 pub(super) struct Memo<K, V> {
     known: Mutex<HashMap<K, Arc<OnceLock<V>>>>,
 }
@@ -16,7 +17,7 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// The result for a key; others that want it meanwhile wait.
+    /// Returns the result for a key; other threads wait while it is computed.
     pub fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let place = Arc::clone(known.entry(key).or_default());

@@ -1,29 +1,29 @@
-//! How a topology is planned.
+//! Options for planning a topology.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_specialise::Mode;
 use std::path::PathBuf;
 
-/// How a topology is planned.
+/// Options for planning a topology.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// How programs are rewritten.
+    /// Mode of rewriting.
     pub mode: Mode,
-    /// Whether a program is rewritten for what the one program directly before it establishes,
-    /// whatever arrives there; else for all of the path.
+    /// True to rewrite a program for the facts that the program directly before it establishes for
+    /// any packet; false to use the facts of the whole path.
     pub neighbours: bool,
-    /// How many rewritten variants of a program there may be at a node.
+    /// Maximum number of variants of a program at a node.
     pub variants: usize,
-    /// What is known of maps and helpers, and the kernel's types.
+    /// Knowledge about maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
-    /// How many threads work.
+    /// Number of threads.
     pub threads: usize,
-    /// Where results are kept from one plan to the next, if anywhere.
+    /// Folder for results that the next plan can use, if there is one.
     pub cache: Option<PathBuf>,
-    /// Tells this slowpath, and what is in `lift`, from others, whose results are not used: that is
-    /// what results rest on besides programs, facts and mode.
+    /// Identity of this slowpath and of the contents of `lift`; results with another identity are
+    /// not used. Results depend on it, on programs, facts and mode.
     pub build: String,
-    /// Tells this topology from others.
+    /// Identity of this topology.
     pub topology: String,
 }
 

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Stack of a thread: long chains of merged states are followed recursively.
+/// Stack size of a thread: long chains of merged states are followed recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Does `work` for each of the items, the first ones first, and gives what comes out in their order.
-/// The caller's thread is one of `threads`; where there can be no further ones, it does all.
+/// Runs `work` on each item, in order, and returns the results in the same order. The caller's
+/// thread is one of `threads`; it does all the work if no other thread can be started.
 pub(super) fn each<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

@@ -1,38 +1,38 @@
-//! What is kept on disk does not grow for ever: results that nobody has used for long go, and of more
-//! than there is room for, those first that were used longest ago.
+//! Limits the size of the results on disk. Results that have not been used for long are deleted,
+//! and, if there are still too many, those that were used longest ago.
 //!
-//! Other processes may read, write and delete there at the same time: each file is whole or not there,
-//! and one that is gone is computed anew. Whatever fails is left for the next time. Only files that
-//! are named like results are touched.
+//! Other processes may read, write and delete files at the same time: each file is complete or
+//! missing, and a missing result is computed again. Failures are left for the next time. Only files
+//! with names like results are touched.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How much is kept.
+/// Limits of the results on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Of all files together.
+    /// Total size of all files.
     pub bytes: u64,
-    /// Since a file was used.
+    /// Time since the last use of a file.
     pub age: Duration,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the documentation says.
+/// Limits as documented.
 pub(super) const LIMITS: Limits = Limits { bytes: 256 << 20, age: DAY.saturating_mul(90) };
 
-/// Notes that a file is used, to a day.
+/// Records the use of a file, with the precision of a day.
 pub(super) fn used(file: &File, now: SystemTime) {
     let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
     if !file.metadata().is_ok_and(fresh) {
-        // Where that is not allowed, it counts as not used.
+        // If this is not allowed, the file counts as unused.
         let _ = file.set_times(FileTimes::new().set_modified(now));
     }
 }
 
-/// Deletes what is too old or too much.
+/// Deletes files that are too old or too many.
 pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     let mut kept = Vec::new();
     for place in entries(folder).filter(|place| is_hexadecimal(place, 2)) {
@@ -64,7 +64,7 @@ pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     }
 }
 
-/// How long ago that was; no time if it is still to come.
+/// Returns the time since `at`; zero if that is in the future.
 fn since(at: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(at).unwrap_or_default()
 }
@@ -87,7 +87,7 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Whether a file is one that was not put into its place: of a process that was ended.
+/// Returns true if a file was never renamed into place, because its process was killed.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

@@ -1,4 +1,4 @@
-//! What a plan comes to: its document, and the order of its hot spots.
+//! The report of a plan, and the order of its hot spots.
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
@@ -12,29 +12,29 @@ use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Digits behind the point of shares and gains, of which more would be noise.
+/// Precision of shares and gains, nine decimal places; more would be noise.
 const DIGITS: f64 = 1e9;
 
-/// A part of all traffic as a number up to 1, or that times a number of instructions.
+/// Converts a part of all traffic, or its product with a number of instructions, to a fraction.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
 
-/// A variant with what it gains.
+/// A variant with its gain.
 pub(super) struct Ranked {
-    /// All but its facts.
+    /// Report about the variant, without facts.
     pub spot: HotSpot,
     pub gain: Option<i128>,
     pub node: usize,
-    /// Where its packets arrive.
+    /// Points at which its packets arrive.
     pub points: Vec<usize>,
-    /// What holds of them.
+    /// Facts about its packets.
     pub facts: PacketFacts,
-    /// The object with it.
+    /// Object with the variant.
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
-/// What is reported about the node with this number, whose program is `linked`.
+/// Reports about the node with this number, whose program is `linked`.
 pub(super) fn node(
     topology: &Topology,
     arrivals: &Arrivals,
@@ -105,14 +105,13 @@ pub(super) fn node(
     (ranked, as_is.collect())
 }
 
-/// Puts variants in the order of what they gain; where that is the same or not known, of the traffic
-/// that they are for, then of the topology.
+/// Sorts variants by gain; if that is equal or not known, by traffic, then by node.
 pub(super) fn rank(ranked: &mut [Ranked]) {
     let share = |one: &Ranked| (one.spot.share * DIGITS) as u64;
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
 }
 
-/// What is reported about paths.
+/// Reports about all paths.
 pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport> {
     let path = |(path, points): (&super::topology::NetworkPath, &Vec<usize>)| PathReport {
         name: path.name.clone(),
@@ -123,7 +122,8 @@ pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport>
     topology.paths.iter().zip(&arrivals.paths).map(path).collect()
 }
 
-/// Why packets of a path never get to a point, if the program right before it is why.
+/// Returns the reason why packets of a path never reach a point, if it is the program directly
+/// before the point.
 fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
     let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
         return None;
@@ -144,23 +144,23 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// What is said about points, each sentence once.
+/// Returns the sentences about points, without duplicates.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 
-/// The greatest of costs, if all are known.
+/// Returns the maximum of costs, if all of them are known.
 fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
     let known = costs.map(|cost| {
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
         Some((*instructions, *exact))
     });
-    // Of equal ones, one that is exact makes all of it exact.
+    // Of equal costs, one that is exact makes the maximum exact.
     let (instructions, exact) = known.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     Some(CostReport { instructions, exact })
 }
 
-/// What a variant is called: no other of its node has its first ingress.
+/// Returns the name of a variant; no other variant of its node has its first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

@@ -1,5 +1,5 @@
-//! Which lines establish what holds of the packets that a variant is for: of each fact, those of the
-//! programs in front of it behind which it was first known, as far back as that is.
+//! Source lines that establish the facts about packets of a variant. The lines of a fact are in the
+//! program after which the fact was first known, however far back that is.
 
 use super::arrivals::Arrivals;
 use super::relevance::{Passed, passed};
@@ -12,7 +12,7 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// The lines that establish what holds of packets at some points of one node.
+/// Returns the lines that establish facts about packets at some points of one node.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),
@@ -42,8 +42,8 @@ pub(super) fn established(
     established
 }
 
-/// The lines of the facts behind a program that make up one that holds of packets further on, where
-/// less may be known, or not in one piece.
+/// Returns the lines for a fact about later packets. After the program, the fact may be known only
+/// in parts; then these are the lines of the parts.
 fn parts<'a>(
     fact: &Fact,
     lines: &'a BTreeMap<Fact, Vec<LineReport>>,

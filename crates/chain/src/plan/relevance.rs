@@ -1,5 +1,5 @@
-//! Which programs in front a rewritten program rests on: those that establish what it relies on. A
-//! program that only lets through what was known before is none of them.
+//! Earlier programs that a rewritten program depends on: those that establish the facts that it
+//! relies on. A program that only passes on packets with known facts is not one of them.
 
 use super::arrivals::Point;
 use super::results::Rewrite;
@@ -11,7 +11,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Whether one of `facts` follows from others.
+/// Returns whether one of `facts` follows from others.
 fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     match fact {
         Fact::MinLength => others.min_length >= facts.min_length,
@@ -27,12 +27,12 @@ fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
             constant || others.values.get(field).is_some_and(|known| known.is_subset(values))
         }),
         Fact::Equal(first, second) => others.equal.contains(&(*first, *second)),
-        // Between nodes, packets are received anew.
+        // Each node receives packets anew.
         Fact::HeadRoom | Fact::Metadata => false,
     }
 }
 
-/// What a rewritten program relies on, of the facts that it was rewritten for.
+/// Returns the facts that a rewritten program relies on, of those that it was rewritten for.
 fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     let used: BTreeSet<u16> = rewrite.bytes.iter().copied().collect();
     let touches = |field: &Field| {
@@ -50,22 +50,23 @@ fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     relied
 }
 
-/// A program that packets went through, at a node.
+/// A program that packets passed, at a node.
 pub(super) struct Passed<'a> {
-    /// The number of the node.
+    /// Number of the node.
     pub node: usize,
-    /// The number of the program; none if packets go through unseen.
+    /// Number of the program; `None` if the node only forwards packets.
     pub program: Option<usize>,
-    /// What holds of packets that arrive there.
+    /// Facts about packets that arrive at the program.
     pub arriving: Cow<'a, PacketFacts>,
-    /// With which results they leave.
+    /// Results with which the packets leave it.
     pub on: &'a [Action],
-    /// The facts that the program establishes, of those that are looked at: they did not hold before.
+    /// Facts that the program establishes, of those that the search is about: they did not hold
+    /// before.
     pub establishes: Vec<Fact>,
 }
 
-/// What packets went through before they came to a point, backwards: of `facts`, those that are `open`
-/// are looked at.
+/// Returns the programs that packets passed before a point, the last one first. The search is about
+/// those of `facts` that are `open`.
 pub(super) fn passed<'a>(
     (points, mut at): (&'a [Point], usize),
     topology: &Topology,
@@ -88,15 +89,15 @@ pub(super) fn passed<'a>(
     passed
 }
 
-/// The nodes in front of some points, by their numbers.
+/// Nodes before some points, by number.
 pub(super) struct InFront {
-    /// Those whose programs establish something that is relied on.
+    /// Nodes whose programs establish a fact that is relied on.
     pub relevant: BTreeSet<usize>,
-    /// The others.
+    /// Other nodes.
     pub irrelevant: BTreeSet<usize>,
 }
 
-/// Tells the nodes in front of some points of one node apart, whose program was rewritten for facts.
+/// Classifies the nodes before some points of one node, whose program was rewritten for `facts`.
 pub(super) fn in_front(
     (points, of): (&[Point], &[usize]),
     topology: &Topology,
@@ -121,7 +122,7 @@ pub(super) fn in_front(
     InFront { relevant, irrelevant }
 }
 
-/// How many facts two programs' facts have in common, which variants of both could use.
+/// Returns the number of facts that two sets share, which a variant for both could use.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));
@@ -131,7 +132,7 @@ pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
         + lengths
 }
 
-/// Whether anything is known that does not hold of any packet.
+/// Returns whether facts say more than those about any packet.
 pub(super) fn says_something(facts: &PacketFacts) -> bool {
     let any = any_packet();
     facts.says_more_than_length()
@@ -139,8 +140,8 @@ pub(super) fn says_something(facts: &PacketFacts) -> bool {
         || facts.max_length < any.max_length
 }
 
-/// How many of a program's instructions are left, in 8-byte slots: those in front, where the original
-/// stands behind them.
+/// Returns the number of instructions of a program after rewriting, in 8-byte slots, without an
+/// original behind a guard.
 pub(super) fn left_of(linked: &Linked, rewrite: Option<&Rewrite>) -> usize {
     rewrite.map_or(linked.program.insns.len(), |rewrite| {
         rewrite.guard.as_ref().map_or(rewrite.instructions, |guard| guard.instructions)

@@ -1,108 +1,110 @@
-//! What is reported about a topology: a document, which others display.
+//! Reports about a topology, as documents for display.
 
 use crate::report::{FactReport, GuardReport};
 use serde::Serialize;
 
-/// About a topology.
+/// Report about a topology.
 #[derive(Debug, Default, Serialize)]
 pub struct PlanReport {
-    /// Wall-clock time of all in seconds.
+    /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// Why it ended early, if it did.
+    /// Reason why the work ended early; null if it did not.
     pub stopped: Option<String>,
-    /// Questions to the solver, but for those of results that were kept from before.
+    /// Number of solver queries, without those of results from an earlier plan.
     pub queries: u64,
-    /// Results that were kept from an earlier plan.
+    /// Number of results from an earlier plan.
     pub kept: u64,
-    /// Results that were computed.
+    /// Number of results that were computed.
     pub computed: u64,
-    /// The programs whose objects are others than when this topology was planned last, by name.
+    /// Names of the programs whose objects changed since this topology was last planned.
     pub changed: Vec<String>,
-    /// In the order of the description.
+    /// Reports about paths, in the order of the description.
     pub paths: Vec<PathReport>,
-    /// Variants of programs, those that gain most first.
+    /// Variants of programs, those with the greatest gain first.
     pub hot_spots: Vec<HotSpot>,
-    /// Programs that stay as they were, for some of their traffic; most traffic first.
+    /// Programs that stay as they were for some of their traffic; most traffic first.
     pub as_is: Vec<AsIs>,
-    /// The nodes for which there was no time.
+    /// Nodes that were skipped for lack of time.
     pub not_looked_at: Vec<String>,
-    /// The nodes on no path.
+    /// Nodes that are on no path.
     pub unused: Vec<String>,
-    /// What else there is to say, one sentence each.
+    /// Further notes, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// About a path.
+/// Report about a path.
 #[derive(Debug, Default, Serialize)]
 pub struct PathReport {
-    /// Its name, or its number, from 1.
+    /// Name of the path, or its number, from 1.
     pub name: String,
-    /// The part of all traffic that it has.
+    /// Share of all traffic, from 0 to 1.
     pub share: f64,
-    /// The nodes on it.
+    /// Nodes on the path.
     pub nodes: Vec<String>,
-    /// If some of them are never reached, which is the first of them and why, in a sentence.
+    /// First node that is never reached, with the reason, in a sentence; null if all are reached.
     pub never: Option<String>,
 }
 
 /// A variant of a program.
 #[derive(Debug, Default, Serialize)]
 pub struct HotSpot {
-    /// The node that it is for.
+    /// Node that runs the variant.
     pub node: String,
-    /// The program, by its name in the topology.
+    /// Name of the program in the topology.
     pub program: String,
-    /// What it is called: `all`, or its ingresses.
+    /// Name of the variant: `all`, or its ingresses.
     pub variant: String,
-    /// The ingresses that it is for.
+    /// Ingresses that the variant is for.
     pub ingresses: Vec<String>,
-    /// The part of all traffic that it is for.
+    /// Share of all traffic that the variant is for, from 0 to 1.
     pub share: f64,
-    /// How many instructions the original has, in 8-byte slots.
+    /// Number of instructions of the original, in 8-byte slots.
     pub instructions_before: usize,
-    /// How many it has, the original behind a guard included.
+    /// Number of instructions of the variant, with the original behind a guard.
     pub instructions_after: usize,
-    /// What it checks itself before it relies on it; null if it does not.
+    /// Checks that the variant makes before it relies on facts; null if it makes none.
     pub guard: Option<GuardReport>,
-    /// How many instructions the original executes at most, on the packets that this is for.
+    /// Maximum number of instructions that the original executes for packets of the variant; null
+    /// if not known.
     pub cost_before: Option<CostReport>,
-    /// How many the variant executes at most, on these packets.
+    /// Maximum number of instructions that the variant executes for these packets; null if not
+    /// known.
     pub cost_after: Option<CostReport>,
-    /// The sum over its ingresses of their share times the instructions that their slowest packet is
-    /// spared; null where that is not known.
+    /// Sum, over the ingresses, of their share times the instructions that their slowest packet
+    /// saves; null if not known.
     pub gain: Option<f64>,
-    /// What holds of every packet that it is for.
+    /// Facts about every packet of the variant.
     pub facts: Vec<FactReport>,
-    /// The nodes whose programs establish what it relies on.
+    /// Nodes whose programs establish the facts that the variant relies on.
     pub rests_on: Vec<String>,
-    /// The other nodes in front of it: what is known of their programs is not used.
+    /// Other nodes before this one; facts about their programs are not used.
     pub irrelevant: Vec<String>,
-    /// Conditions that all of it depends on, one sentence each.
+    /// Conditions that the results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// What else there is to say, one sentence each.
+    /// Further remarks, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// How many instructions are executed at most.
+/// Maximum number of executed instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CostReport {
-    /// No packet takes more.
+    /// Upper bound for all packets.
     pub instructions: u64,
-    /// Whether some packet takes as many.
+    /// True if some packet executes as many.
     pub exact: bool,
 }
 
 /// A program that stays as it was.
 #[derive(Debug, Default, Serialize)]
 pub struct AsIs {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The program, by its name in the topology.
+    /// Name of the program in the topology.
     pub program: String,
-    /// The ingresses for which it does.
+    /// Ingresses for which the program stays as it was.
     pub ingresses: Vec<String>,
-    /// The part of all traffic that this is.
+    /// Share of all traffic at these ingresses, from 0 to 1.
     pub share: f64,
-    /// Why, one sentence each.
+    /// Reasons, one sentence each.
     pub why: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! What is computed for a plan: what leaves a program, what it is rewritten to, what it costs at most.
-//! Each once, however many paths and nodes need it, and from the cache if it is there.
+//! Results for a plan: packets that leave a program, rewritten programs, and maximum costs. Each is
+//! computed once, however many paths and nodes need it, or read from the cache.
 //!
-//! A result depends on the program's content and the facts that arrive, not on where that is: a node
-//! that changes nothing of what is known is no part of it. What was not finished in its time is not
-//! kept for the next plan.
+//! A result depends on the program's content and the facts that arrive, not on the node; nodes that
+//! do not change the facts do not matter. Results that were not finished in time are not stored for
+//! the next plan.
 
 use super::cache::Cache;
 use super::key::Key;
@@ -27,58 +27,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Of the time that there was: work that took less had no limit in its way, whatever parts of the
-/// time its own parts had.
+/// Divisor of the available time: time limits had no effect on work that took less than this part,
+/// whatever shares its steps had.
 const UNHURRIED: u32 = 8;
 
-/// What leaves a program.
+/// Knowledge about packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Left {
     pub packets: LeftPackets,
-    /// Conditions that this depends on, one sentence each.
+    /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Why there may be more to know.
+    /// Reason why there may be more facts.
     pub early: Option<String>,
 }
 
-/// What holds of packets that leave.
+/// Packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum LeftPackets {
     Facts(StoredFacts),
-    /// There are none: what becomes of packets instead, and where that is decided.
+    /// No packet leaves; ends of packets instead, and the branches that decide them.
     Never(Vec<String>),
-    /// Nothing is known, and why.
+    /// Nothing is known, for this reason.
     Unknown(String),
 }
 
-/// What a program was rewritten to.
+/// Result of rewriting a program.
 #[derive(Clone, Default)]
 pub(super) struct Made {
     pub about: Option<Rewrite>,
-    /// What else there is to say, one sentence each: why it stays as it was.
+    /// Further remarks, one sentence each, such as why the program stays as it was.
     pub remarks: Vec<String>,
-    /// The object with it, and the program as it is there.
+    /// Object with the rewritten program, and the program linked from it.
     pub object: Option<(Arc<Vec<u8>>, Arc<Linked>)>,
 }
 
-/// About a rewritten program.
+/// Properties of a rewritten program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rewrite {
-    /// How many instructions it has, in 8-byte slots.
+    /// Number of instructions, in 8-byte slots.
     pub instructions: usize,
-    /// What it checks itself before it relies on it; null if it does not.
+    /// Checks that the program makes before it relies on facts; null if it makes none.
     pub guard: Option<GuardReport>,
-    /// The bytes that it relies on, by their offsets.
+    /// Offsets of the packet bytes that the program relies on.
     pub bytes: Vec<u16>,
-    /// Whether it relies on the length of packets.
+    /// True if the program relies on the length of packets.
     pub length: bool,
-    /// What its proof relies on, one sentence each.
+    /// Assumptions of the proof, one sentence each.
     pub assumptions: Vec<String>,
 }
 
-/// The same as it is kept.
+/// Stored form of [`Made`], without the object.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeptMade {
@@ -86,7 +86,7 @@ struct KeptMade {
     remarks: Vec<String>,
 }
 
-/// Where results are computed.
+/// Results of a plan, each computed once.
 pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,
@@ -112,7 +112,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Questions to the solver so far, but for those of results that were in the cache.
+    /// Returns the number of solver queries so far, without those of results from the cache.
     pub fn queries(&self) -> u64 {
         self.queries.load(Ordering::Relaxed)
     }
@@ -121,12 +121,13 @@ impl<'a> Results<'a> {
         self.queries.fetch_add(queries, Ordering::Relaxed);
     }
 
-    /// What tells the question what leaves a program from others.
+    /// Returns the key of `Results::left` for these arguments.
     pub fn left_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
         self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
-    /// What leaves a program with some results, if facts hold of what arrives.
+    /// Returns the packets that leave a program with the results `on`, if the facts `arriving`
+    /// hold.
     pub fn left(
         &self,
         linked: &Linked,
@@ -172,8 +173,8 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Which lines of a program establish what holds of packets that leave it with some results, if
-    /// facts hold of what arrives.
+    /// Returns the source lines of a program that establish the facts about packets that leave it
+    /// with the results `on`, if the facts `arriving` hold.
     pub fn lines(
         &self,
         linked: &Linked,
@@ -199,7 +200,7 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// What a program is rewritten to for packets of which facts hold.
+    /// Rewrites a program for packets with the given facts.
     pub fn made(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> Made {
         let guarded = self.options.mode == Mode::Guard;
         let key = self.cache.key("made", &(linked.key, StoredFacts::from(facts), guarded));
@@ -247,15 +248,17 @@ impl<'a> Results<'a> {
             length: made.length,
             assumptions: proof.assumptions,
         });
-        // Rewritten for all facts at once, or given up.
+        // Complete if it was rewritten for all facts at once, or if time was not the reason to give
+        // up facts.
         let complete = done.remarks.is_empty() || clock.unhurried(stop);
         (KeptMade { about, remarks }, bytes, complete)
     }
 
-    /// How many instructions a program executes at most for packets of which facts hold.
+    /// Returns the maximum number of instructions that a program executes for packets with the
+    /// given facts.
     ///
     /// # Errors
-    /// When that is not known, and why.
+    /// The reason why it is not known.
     pub fn cost(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> Result<Cost, String> {
         let key = self.cache.key("cost", &(linked.key, StoredFacts::from(facts)));
         self.costs.get(key, || {
@@ -272,12 +275,11 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The numbers of results.
 fn numbers(on: &[Action]) -> Vec<u32> {
     on.iter().map(|action| action.number()).collect()
 }
 
-/// How much of its time some work took.
+/// Measures the part of the available time that some work takes.
 struct Clock {
     started: Instant,
     given: Option<Duration>,
@@ -288,14 +290,14 @@ impl Clock {
         Clock { started: Instant::now(), given: stop.left() }
     }
 
-    /// Whether more time would have changed nothing.
+    /// Returns true if more time would have changed nothing.
     fn unhurried(&self, stop: &Stop) -> bool {
         let took = self.started.elapsed();
         stop.reason().is_none() && self.given.is_none_or(|given| took < given / UNHURRIED)
     }
 }
 
-/// Offsets of the bytes that a rewritten program relies on, ascending.
+/// Returns the offsets of the bytes that a rewritten program relies on, ascending.
 fn bytes_of(made: &Specialised) -> Vec<u16> {
     let mut bytes: BTreeSet<u16> = made.bytes.iter().copied().collect();
     for field in &made.fields {

@@ -1,4 +1,4 @@
-//! Facts as data that can be kept.
+//! Facts as data that can be stored.
 
 use serde::{Deserialize, Serialize};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -13,7 +13,7 @@ pub(super) struct StoredFacts {
     bits: Vec<(u16, u8, u8)>,
     /// Offset, bytes, values.
     values: Vec<(u16, u8, Vec<u64>)>,
-    /// Offset and bytes of either.
+    /// Offset and bytes of both fields.
     equal: Vec<((u16, u8), (u16, u8))>,
 }
 

@@ -1,30 +1,30 @@
-//! A program that is planned for: linked, and told from others by its content.
+//! A program that is planned for: linked, and identified by its content.
 
 use super::key::Key;
 use crate::{ChainError, Loaded};
 use slowpath_bpf::{BpfProgram, Btf, Object};
 use std::sync::Arc;
 
-/// A program of a topology, read.
+/// A program of a topology, read from its file.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The object, and which of its programs is meant.
+    /// Object, and number of the program in it.
     pub loaded: Loaded,
-    /// The digest of the object's file, in hexadecimal: what is known of one program is known of all
-    /// with the same content.
+    /// Digest of the object's file, in hexadecimal; programs with the same content share all
+    /// results.
     pub digest: String,
 }
 
-/// A program, linked.
+/// A linked program.
 pub(super) struct Linked {
     pub object: Arc<Object>,
     pub program: BpfProgram,
-    /// Tells it from programs with another content.
+    /// Key of the program's content.
     pub key: Key,
 }
 
 impl Linked {
-    /// The program of a subject, which the description names in a line.
+    /// Links the program of a subject; the description has its name in this line.
     pub fn of(
         subject: &Subject,
         kernel: Option<&Btf>,
@@ -33,13 +33,13 @@ impl Linked {
         let Loaded { object, program: number } = &subject.loaded;
         let program = object.link(*number, kernel);
         let program = program.map_err(|error| ChainError::at(line, format!("{name}: {error}")))?;
-        // What the types of the kernel do to it shows there.
+        // The linked code shows the effect of the kernel's types.
         let code = format!("{:?} {:?}", program.insns, program.kfuncs);
         let key = Key::of(&("program", &subject.digest, number, code));
         Ok(Linked { object: Arc::clone(object), program, key })
     }
 
-    /// A program that this one was rewritten to.
+    /// Links the rewritten version of this program.
     pub fn rewritten(&self, bytes: &[u8], kernel: Option<&Btf>) -> Option<Linked> {
         let object = Object::parse(bytes).ok()?;
         let name = &self.program.name;

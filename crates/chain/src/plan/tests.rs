@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A firewall whose packets arrive at a load balancer on three ways: as they are, with their mark
-/// changed on the way, and together with others that no firewall has seen.
+/// A firewall whose packets reach a load balancer on three paths: unchanged, with their mark
+/// changed on the way, and together with packets that have not passed a firewall.
 const THREE_WAYS: &str = "schema: 1
 programs:
 - {name: firewall, object: firewall.bpf.o}
@@ -48,12 +48,12 @@ fn planned(text: &str, options: &PlanOptions) -> Planned {
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
 }
 
-/// The variants at a node.
+/// Returns the variants at a node.
 fn spots<'a>(planned: &'a Planned, node: &str) -> Vec<&'a HotSpot> {
     planned.report.hot_spots.iter().filter(|spot| spot.node == node).collect()
 }
 
-/// Whether facts follow from others.
+/// Returns whether facts follow from others.
 fn follow(facts: &PacketFacts, from: &PacketFacts) -> bool {
     facts.join(from) == *facts
 }
@@ -69,10 +69,11 @@ fn what_holds_of_a_class_holds_of_all_that_comes_in_there() {
     let cache = Cache::new(None, String::new());
     let results = Results::new(&options, &cache);
     let mut arrivals = Arrivals::of(&topology);
-    // The edge, from outside, is one beginning of three paths.
+    // The edge, from outside, is the common beginning of three paths.
     assert_eq!(arrivals.points.len(), 1 + 1 + 2 + 2 + 2);
     arrivals.find(&topology, &programs, &results, (false, 2), &Stop::never());
-    // The firewall for any packet, the counter for any and for those of the firewall.
+    // Computed: the firewall for any packet, the counter for any packet and for those of the
+    // firewall.
     assert_eq!(cache.counts(), (0, 3));
     let server = classes(&arrivals.points, 3);
     let ingresses: Vec<_> = server.iter().map(|class| class.ingresses.join(" ")).collect();
@@ -84,7 +85,7 @@ fn what_holds_of_a_class_holds_of_all_that_comes_in_there() {
             assert!(follow(&class.facts, arriving), "{:?}", class.ingresses);
         }
     }
-    // Only one of both ways to the meter leads over the firewall.
+    // Only one of the two paths to the meter passes the firewall.
     assert!(!server[2].facts.says_more_than_length());
     for group in [vec![0, 1], vec![0, 2], vec![0, 1, 2]] {
         let all = joined(&server, &group).expect("some classes");
@@ -145,7 +146,7 @@ fn neighbours_are_all_that_counts_if_asked_for() {
         (vec!["edge".to_owned()], vec!["meter".to_owned(), "tor".to_owned()])
     );
     assert!(server(true, &whole).is_none());
-    // What is between is no neighbour.
+    // Without the meter, the firewall is the neighbour; a node without a program does not count.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
     assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
 }
@@ -168,7 +169,7 @@ fn lines_are_those_of_the_program_behind_which_a_fact_was_first_known() {
     assert!(named(&direct, "firewall") > 1);
     let line = &direct[0].established[0];
     assert!(line.file.ends_with("firewall.bpf.c") && line.line > 0 && !line.text.is_empty());
-    // What is in between lets through what it gets.
+    // The counter in between passes on all packets.
     assert_eq!(path(&format!("{firewall}, {counter}")), direct);
 }
 

@@ -1,4 +1,4 @@
-//! A topology: programs, the nodes that they run on, and the paths of the traffic over these.
+//! A topology: programs, the nodes that they run on, and the paths of the traffic over the nodes.
 
 use super::described::{Described, DescribedHop, DescribedPath};
 use crate::name::{NAME, is_name};
@@ -9,10 +9,10 @@ use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
 use slowpath::Network;
 
-/// Where packets come from that have passed no node before.
+/// Name for the source of packets that have not passed any node.
 pub const OUTSIDE: &str = "outside";
 
-/// All traffic: shares are in parts of it, so that sums of them are exact.
+/// All traffic; shares are integer parts of it, so that their sums are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
 const TOPOLOGY: Kind = Kind {
     name: "a topology",
@@ -20,73 +20,72 @@ const TOPOLOGY: Kind = Kind {
     other: "a chain, for other commands than `slowpath chain plan`",
 };
 
-/// Most names that a message lists.
+/// Maximum number of names that a message lists.
 const LISTED: usize = 20;
 
-/// A topology, checked: each path has nodes, and none of them twice.
+/// A checked topology: each path has nodes, and no node twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// The programs, as they are written down.
+    /// Programs, in the order of the description.
     pub programs: Vec<PlacedProgram>,
-    /// The nodes.
+    /// Nodes, in the order of the description.
     pub nodes: Vec<PlacedNode>,
-    /// The paths.
+    /// Paths, in the order of the description.
     pub paths: Vec<NetworkPath>,
 }
 
 /// A program, which can run on several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
-    /// What it is called here.
+    /// Name in the topology.
     pub name: String,
-    /// The file with it, relative to the description.
+    /// File with the object, relative to the description.
     pub object: String,
-    /// Its name in the object; the only XDP program where it is not said.
+    /// Name in the object; `None` for the only XDP program.
     pub program: Option<String>,
-    /// The line of the description that names it.
+    /// Line of the description.
     pub line: u64,
 }
 
-/// A place that packets pass.
+/// A node of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedNode {
-    /// What it is called.
+    /// Name of the node.
     pub name: String,
-    /// The number of the program that runs there; none where packets are only forwarded.
+    /// Number of the program that runs there; `None` if the node only forwards packets.
     pub program: Option<usize>,
 }
 
-/// A way through the network.
+/// A path through the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkPath {
-    /// What it is called, by its number where it has no name.
+    /// Name of the path, or its number if it has no name.
     pub name: String,
-    /// The part of all traffic that takes it, in parts of [`ALL_TRAFFIC`], as nearly as that goes.
+    /// Share of all traffic, rounded to parts of [`ALL_TRAFFIC`].
     pub share: u64,
-    /// Its nodes, in the order in which packets pass them.
+    /// Nodes, in the order in which packets pass them.
     pub hops: Vec<Hop>,
 }
 
 /// A node on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The number of the node.
+    /// Number of the node.
     pub node: usize,
-    /// What its program returns for packets that go on; empty where there is no program, or no
-    /// further node.
+    /// Results of its program with which packets go on; empty without a program or a next node.
     pub on: Vec<Action>,
-    /// What packets go through to the next node.
+    /// Network to the next node.
     pub network: Network,
-    /// What the node can tell packets by that come here over this path.
+    /// Ingress by which the node recognises packets on this path.
     pub ingress: String,
 }
 
 impl Topology {
-    /// Reads a description.
+    /// Reads the description of a topology.
     ///
     /// # Errors
-    /// When it is no YAML of that shape, names something that is not there, has a path without nodes
-    /// or with one of them twice, or one without a share of the traffic.
+    /// If the text is not YAML of this shape, a name is unknown, a path has no nodes or one of them
+    /// twice, or a path has no share of the traffic.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let described: Described = read(text, &TOPOLOGY)?;
         if described.schema.value != SCHEMA {
@@ -129,7 +128,7 @@ impl Topology {
         if topology.paths.is_empty() {
             return Err(ChainError::Whole("there are no paths".to_owned()));
         }
-        // Divided first: the sum of all may be more than there is a number for.
+        // Divide first: the sum of all shares may be too large for a number.
         let most = shares.iter().copied().fold(0.0, f64::max);
         let sum: f64 = shares.iter().map(|share| share / most).sum();
         for (path, share) in topology.paths.iter_mut().zip(shares) {
@@ -181,7 +180,7 @@ impl Topology {
         Ok(NetworkPath { name, share: 0, hops })
     }
 
-    /// The actions with which packets go on.
+    /// Reads the actions with which packets go on.
     fn actions(
         &self,
         hop: &DescribedHop,
@@ -214,7 +213,7 @@ impl Topology {
     }
 }
 
-/// The share of a path, in its unit.
+/// Returns the share of a path, in the unit of the description.
 fn share(path: &Spanned<DescribedPath>) -> Result<f64, ChainError> {
     let written = path.value.share.as_ref();
     let share = written.map_or(1.0, |share| share.value);
@@ -225,7 +224,7 @@ fn share(path: &Spanned<DescribedPath>) -> Result<f64, ChainError> {
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
-/// An action with which a packet gets to another node.
+/// Reads an action with which a packet goes on to another node.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
         None => format!("{:?} is no action: {}", name.value, Action::names()),
@@ -237,7 +236,7 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// The line in which a hop says what may change behind it.
+/// Returns the line in which a hop states the changes behind it.
 fn changing(hop: &DescribedHop) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);
@@ -245,7 +244,7 @@ fn changing(hop: &DescribedHop) -> Option<u64> {
     said.then(|| changes.chain(bytes).next().unwrap_or_else(|| line(&hop.node)))
 }
 
-/// The name of an ingress.
+/// Reads the name of an ingress.
 fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());
@@ -254,7 +253,7 @@ fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Names of one kind, each once.
+/// Distinct names of one kind.
 struct Names {
     kind: &'static str,
     known: Vec<(String, u64)>,

@@ -1,4 +1,4 @@
-//! The variants of a node's program: for which ingresses there is one, and what it gains.
+//! Variants of a node's program: the ingresses that get one, and their gain.
 
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};
@@ -9,31 +9,32 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Of the time for a node, each piece of work has at most one of so many parts of what is left.
+/// Maximum share of a node's remaining time for one piece of work, as a divisor: 4 means a quarter.
 const PARTS: u32 = 4;
 
 /// A rewritten program for some classes of packets.
 pub(super) struct Variant {
-    /// The classes, by their numbers, ascending.
+    /// Numbers of the classes, ascending.
     pub classes: Vec<usize>,
-    /// What holds of all their packets.
+    /// Facts about all packets of the classes.
     pub facts: PacketFacts,
     pub made: Made,
-    /// For each class, how many instructions its packets take at most, before and after.
+    /// Maximum number of executed instructions for each class, before and after.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 
-/// What becomes of the program of a node.
+/// Decision about the program of a node.
 pub(super) struct NodePlan {
     pub variants: Vec<Variant>,
-    /// Classes for which it stays as it was, each with the reasons.
+    /// Classes that keep the original, each with the reasons.
     pub as_is: Vec<(usize, Vec<String>)>,
 }
 
-/// What is gained by a variant for one class, in instructions; `None` where that is not known.
+/// Returns the gain of a variant for one class, in instructions; `None` if it is not known.
 pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) -> Option<i128> {
     match (before, after) {
-        // What is only known to be no more may be less: then nothing is sure to be gained.
+        // An inexact cost is only an upper bound; the original may execute less, so the gain is not
+        // certain.
         (Ok(before), Ok(after)) if before.exact => {
             Some(i128::from(before.instructions) - i128::from(after.instructions))
         }
@@ -41,7 +42,7 @@ pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) 
     }
 }
 
-/// Finds the variants that gain most, at most `limit` of them, by the time that `stop` says so.
+/// Finds the variants that gain most, at most `limit` of them, until `stop` ends the work.
 pub(super) fn variants(
     linked: &Linked,
     classes: &[Class],
@@ -85,7 +86,7 @@ fn part(stop: &Stop) -> Stop {
     stop.within(stop.left().map(|left| left / PARTS))
 }
 
-/// The variant for some classes, if there is one.
+/// Returns the variant for some classes, if there is one.
 fn variant(
     linked: &Linked,
     classes: &[Class],
@@ -104,7 +105,7 @@ fn variant(
     Some(Variant { classes: group.to_vec(), facts, made, costs })
 }
 
-/// What a variant for some classes is worth.
+/// Returns the value of a variant for some classes.
 fn worth(
     linked: &Linked,
     classes: &[Class],

@@ -1,4 +1,4 @@
-//! What is reported about a program: what is known of its packets, and what becomes of it.
+//! Reports about a program: facts about its packets, and changes of its instructions.
 
 use super::words::{explain_all, list, list_around, why_never};
 use super::{
@@ -20,8 +20,8 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ProgramReport {
-    /// What is known of the packets that arrive at a program: of a chain, the program with this
-    /// number; all of them linked.
+    /// Reports the facts about packets that arrive at the program with number `number` in a chain.
+    /// `programs` are all programs of the chain, linked.
     pub(crate) fn of(
         (chain, number, programs): (&Chain, usize, &[BpfProgram]),
         loaded: &[Loaded],
@@ -84,7 +84,8 @@ impl ProgramReport {
         report
     }
 
-    /// The branches that facts decide, and the program without them; nothing is proved.
+    /// Reports the branches that facts decide, and returns the program without them; nothing is
+    /// proved.
     pub(crate) fn decided(
         &mut self,
         object: &Object,
@@ -100,8 +101,8 @@ impl ProgramReport {
                     let maps = !dropped.maps.is_empty();
                     let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
                     match dropped.change {
-                        // Behind a look-up that became comparisons, a branch on what it found is
-                        // decided for no other reason, and not in the program as it is.
+                        // After a look-up that became comparisons, a branch on its result is
+                        // decided for no other reason, and only in the rewritten program.
                         Change::AlwaysTaken | Change::NeverTaken => {
                             frozen.is_none() || packets || dropped.length || dropped.room || maps
                         }
@@ -121,7 +122,7 @@ impl ProgramReport {
         }
     }
 
-    /// The maps whose content was given.
+    /// Adds the maps with given content.
     pub(crate) fn given<'a>(&mut self, given: impl Iterator<Item = &'a Given>) {
         for Given { map, entries, why_not } in given {
             match self.frozen.iter_mut().find(|frozen| frozen.map == *map) {
@@ -137,7 +138,7 @@ impl ProgramReport {
         self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
     }
 
-    /// Notes which of the maps whose content was given are relied on, by their numbers.
+    /// Records which maps with given content the program relies on, by their numbers.
     fn uses<'a>(&mut self, object: &Object, maps: impl IntoIterator<Item = &'a u32>) {
         let names: BTreeSet<String> =
             maps.into_iter().filter_map(|&map| map_name(object, map)).collect();
@@ -146,7 +147,7 @@ impl ProgramReport {
         }
     }
 
-    /// Maps that cannot be frozen, by their numbers, and why.
+    /// Adds maps that cannot be frozen, by their numbers, with the reasons.
     pub(crate) fn refused<'a>(
         &mut self,
         object: &Object,
@@ -159,7 +160,7 @@ impl ProgramReport {
         }
     }
 
-    /// What was rewritten and proved.
+    /// Adds the results of rewriting and proof.
     pub(crate) fn optimized(
         &mut self,
         object: &Object,
@@ -203,7 +204,7 @@ impl ProgramReport {
     }
 }
 
-/// What became of the instructions of a program, which the chain calls so.
+/// Reports the changes of a program's instructions. The program is called `name` in the chain.
 pub(crate) fn dropped_reports(
     name: &str,
     object: &Object,

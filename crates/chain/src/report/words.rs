@@ -1,4 +1,4 @@
-//! Facts, and why there are none, as documents have them: in words, with lines.
+//! Facts, and reasons why there are none, in words and with source lines, for documents.
 
 use super::{FactReport, FactText, LineReport, line};
 use crate::Action;
@@ -9,7 +9,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// The lines that establish each fact, as far as there is time to ask.
+/// Finds the lines that establish each fact, as far as time permits.
 pub(crate) fn explain_all(
     found: &mut Discovery,
     facts: &PacketFacts,
@@ -18,7 +18,7 @@ pub(crate) fn explain_all(
     established: &mut BTreeMap<Fact, Vec<LineReport>>,
 ) {
     for fact in found.list() {
-        // What other ways do not establish is no fact any more.
+        // Facts that other paths do not establish are lost.
         let left = match &fact {
             Fact::Bits(offset) => facts.bits.contains_key(offset),
             Fact::Values(field) => facts.values.contains_key(field),
@@ -49,7 +49,7 @@ pub(crate) fn explain_all(
     }
 }
 
-/// Facts in words, bytes that lie together and are established by the same lines as one.
+/// Returns facts in words; adjacent bytes that the same lines establish become one fact.
 pub(crate) fn list(
     facts: &PacketFacts,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -99,8 +99,8 @@ pub(crate) fn list(
     list.into_iter().map(|one| one.among(facts.min_length)).collect()
 }
 
-/// What lies around packets, where that is neither anything nor what packets have that were just
-/// received.
+/// Returns the headroom and metadata of packets in words, unless they are those of any packet, or
+/// of a packet just received.
 pub(super) fn list_around(
     around: Surroundings,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -119,7 +119,7 @@ pub(super) fn list_around(
     list
 }
 
-/// Why no packet gets to a program from another one, in a sentence.
+/// Returns the reason why no packet gets from one program to another, in a sentence.
 pub(super) fn why_never(
     name: &str,
     (from, program): &(String, &BpfProgram),
@@ -131,7 +131,8 @@ pub(super) fn why_never(
     format!("{name} is never reached: {from} returns {on} for no packet{ends}")
 }
 
-/// What becomes of packets that do not go on, and where that is decided, each in a few words.
+/// Returns the ends of packets that do not go on, and the branches that decide them, each in a few
+/// words.
 pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
     let end = |end: &End| {
         let place = end.branch.as_ref()?;
@@ -143,7 +144,7 @@ pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
         let result = end.result.and_then(Action::of).map_or("another result", Action::name);
         Some(format!("{file}:{line} leads to {result}"))
     };
-    // A line with several conditions is one for who reads it.
+    // For the reader, several conditions in one line are one end.
     let mut ends = Vec::new();
     for end in never.ends.iter().filter_map(end) {
         if !ends.contains(&end) {
