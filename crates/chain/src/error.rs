@@ -8,7 +8,7 @@ pub enum ChainError {
     /// An error at a line of the description, counted from 1.
     #[error("line {line}: {what}")]
     Line {
-        /// The line.
+        /// Number of the line, from 1.
         line: u64,
         /// The error, and its remedy.
         what: String,

@@ -42,9 +42,9 @@ pub(crate) enum LicenseError {
          same, or load them one behind the other"
     )]
     Differ {
-        /// A program.
+        /// One of the programs.
         one: String,
-        /// Its license, in words.
+        /// License of `one`, in words.
         first: String,
         /// Another program.
         other: String,

@@ -57,7 +57,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
             format!("`{field}` is of {other}, and this is read as {name}")
         }
         Error::SerdeUnknownField { field, expected, .. } => {
-            // A key can be anything, also several lines.
+            // A key can be any text, even several lines.
             let field = field.escape_debug();
             format!("there is no key `{field}` here; there are {}", expected.join(", "))
         }

@@ -1,5 +1,5 @@
-//! What lies around packets between programs: how much room there is in front of them, and metadata.
-//! It is proved of what a program lets through, and relied on where nothing else can be the case.
+//! Headroom and metadata of packets between programs. They are proved for packets that a program
+//! passes on, and relied on only where nothing else is possible.
 
 use slowpath_bpf::lift::{LiftOptions, Receive, Surroundings};
 use slowpath_bpf::{BpfProgram, Object};
@@ -29,12 +29,12 @@ fn program(object: &Object, name: &str) -> BpfProgram {
     object.link(number.expect("it is there"), None).expect("links")
 }
 
-/// What holds of packets that leave a program where each has a page.
+/// Returns the facts about packets that fit in one page each.
 fn in_page() -> PacketFacts {
     PacketFacts::lengths(14, 3736)
 }
 
-/// A page for each packet, with this around those that arrive.
+/// Returns options for packets in one page each, with this headroom and metadata on arrival.
 fn page(arriving: Option<Surroundings>) -> LiftOptions {
     let receive = Receive::TEST_RUN;
     let options = LiftOptions::default().receiving(receive);
@@ -46,12 +46,12 @@ fn around(head_room: (u16, u16), metadata: (u16, u16)) -> Surroundings {
     Surroundings { head_room, metadata }
 }
 
-/// What is known of packets that a program leaves with a result, if there are any.
+/// Returns the knowledge about packets that a program leaves with a result, if there are any.
 fn leaving(name: &str, arriving: Option<Surroundings>, result: u32) -> Option<Discovery> {
     leaving_of(name, &in_page(), arriving, result)
 }
 
-/// The same where facts hold of those that arrive.
+/// Same as [`leaving`], if facts hold for the packets that arrive.
 fn leaving_of(
     name: &str,
     facts: &PacketFacts,
@@ -68,7 +68,7 @@ fn leaving_of(
     }
 }
 
-/// What lies around packets that a program lets pass.
+/// Returns headroom and metadata of packets that a program lets pass.
 fn behind(name: &str, arriving: Option<Surroundings>) -> Surroundings {
     leaving(name, arriving, PASS).expect("it lets packets pass").surroundings
 }
@@ -81,7 +81,7 @@ fn what_lies_around_packets_is_found_out() {
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
 }
 
-/// No such packet is in one page, and options may say that there are some.
+/// Such packets do not fit in one page, but options may say that they exist.
 #[test]
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
@@ -93,7 +93,7 @@ fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
 fn it_goes_on_from_what_arrives() {
     let arriving = around((40, 216), (0, 8));
     assert_eq!(behind("passes", Some(arriving)), arriving);
-    // Where there was not enough room, packets do not pass.
+    // Packets without enough room do not pass.
     assert_eq!(behind("shifts", Some(arriving)), around((8, 184), (0, 8)));
     assert_eq!(behind("shifts", Some(around((0, 216), (0, 0)))).head_room, (0, 184));
     assert_eq!(behind("marks", Some(around((216, 216), (0, 252)))).metadata, (4, 216));
@@ -107,20 +107,20 @@ fn room_that_others_may_have_used_is_not_there() {
     let anything = Some(Surroundings::ANY);
     assert_eq!(passing("grows", None).byte(12), Some(0xaa));
     assert_eq!(passing("grows", anything).byte(12), None);
-    // Some have room, and some have none.
+    // Some packets have enough headroom, others have none.
     let grown = passing("shifts", anything);
     assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), in_page().min_length + 32));
     assert!(leaving("shifts", None, DROP).is_none());
     assert!(leaving("shifts", anything, DROP).is_some());
 }
 
-/// A chain of programs, each behind the one before on `XDP_PASS`, with this about each edge, where
-/// each packet has a page.
+/// Rewrites a chain of programs, each after the previous one on `XDP_PASS`, with `edge` added to
+/// each edge. Each packet is in one page.
 fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
     rewritten_for(names, edge, mode, "native-page")
 }
 
-/// The same for packets that arrive otherwise.
+/// Same as [`rewritten`], for packets that arrive in another way.
 fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewritten {
     let device = |number: usize| if edge.is_empty() { 0 } else { number };
     let programs = names.iter().enumerate().map(|(number, name)| {
@@ -143,19 +143,19 @@ fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewri
     rewrite(&chain, &loaded, &options, &Stop::never(), |_| ()).expect("is rewritten")
 }
 
-/// What is reported of the last program of a chain on one device, without guards.
+/// Returns the report about the last program of a chain on one device, without guards.
 fn last(names: &[&str]) -> ProgramReport {
     rewritten(names, "", Mode::Trust).report.programs.pop().expect("there is one")
 }
 
-/// What its calls of helpers are known to return.
+/// Returns the known return values of its helper calls.
 fn returns(program: &ProgramReport) -> Vec<(&str, Option<i64>)> {
     program.results.iter().map(|known| (known.helper.as_str(), known.returns)).collect()
 }
 
 const MOVES: [(&str, Option<i64>); 1] = [("bpf_xdp_adjust_head", Some(0))];
 
-/// Whether a branch goes for what lies around packets, and the rest is proved.
+/// Returns true if a branch was removed because of headroom or metadata, and the program is proved.
 fn relies(program: &ProgramReport) -> bool {
     program.dropped.iter().any(|dropped| dropped.room) && program.proved == Some(true)
 }
@@ -169,7 +169,7 @@ fn calls_that_cannot_fail_are_known() {
         (&["shifts_some", "takes_185"], false),
         (&["shifts", "passes", "takes_184"], true),
         (&["shifts", "passes", "takes_185"], false),
-        // Metadata takes its part of the room.
+        // Metadata takes a part of the headroom.
         (&["marks", "takes_208"], true),
         (&["marks", "takes_209"], false),
         (&["passes", "takes_216"], true),
@@ -201,7 +201,7 @@ fn what_is_known_of_room_and_metadata_is_told() {
 #[test]
 fn ends_move_inwards_where_packets_are_long_enough() {
     let trimmed = last(&["passes", "trims"]);
-    // No device delivers a packet that ends behind the place where its tail may end.
+    // No device delivers a packet that ends behind the limit of its tailroom.
     assert_eq!(returns(&trimmed), [MOVES[0], ("bpf_xdp_adjust_tail", Some(0))]);
     assert_eq!(trimmed.proved, Some(true), "{trimmed:#?}");
 }
@@ -216,7 +216,7 @@ fn nothing_is_relied_on_that_a_guard_does_not_check() {
     }
 }
 
-/// That the packet is long enough, a program with a guard knows as well.
+/// A program with a guard also knows that the packet is long enough.
 #[test]
 fn packets_are_cut_off_behind_a_guard_as_well() {
     let (object, facts) = (object(), PacketFacts::lengths(64, 1500));
@@ -242,7 +242,7 @@ fn another_device_has_all_of_the_room() {
     }
 }
 
-/// Nothing tells how much room any device leaves; what a program has made of it itself is known.
+/// The headroom of an arbitrary device is not known; headroom that a program has made itself is.
 #[test]
 fn any_device_may_have_no_room() {
     for names in [&["passes", "takes_216"][..], &["shifts", "takes_184"]] {
@@ -301,7 +301,8 @@ fn metadata_of_others_is_looked_at() {
     }
 }
 
-/// The programs one behind the other, the second one as it is and rewritten for what arrives.
+/// Runs both programs one after the other, the second one as it is and rewritten for the packets
+/// that arrive.
 #[test]
 fn the_kernel_agrees_about_room_that_was_used() {
     let kernel = match Kernel::available() {
@@ -324,7 +325,7 @@ fn the_kernel_agrees_about_room_that_was_used() {
     ] {
         let (facts, surroundings) = (in_page(), behind(first, None));
         let [upstream, downstream] = [first, second].map(|name| program(&object, name));
-        // Of packets that are longer than a page has room for, ends do not move.
+        // The ends of packets that are too long for a page do not move.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
         let known = Known { receive: Receive::PAGE.with_around(surroundings), ..Known::of(facts) };

@@ -1,5 +1,5 @@
-//! Pairs of programs whose effect is in calls of helpers, of `tests/objects/calls.bpf.c`: what they
-//! print and tell user space is compared, and what is not compared is never proved.
+//! Pairs of programs that differ in helper calls, in `tests/objects/calls.bpf.c`. Their output and
+//! their messages to user space are compared; effects that are not compared are never proved.
 
 use crate::pairs;
 
@@ -9,7 +9,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Programs whose names begin so, proved to do the same as those whose names they go on with.
+/// Proves that programs named `KIND_NAME_MORE` do the same as programs named `NAME`.
 fn proofs(kind: &str) -> Vec<(String, Proof)> {
     let object = pairs::object("calls");
     let programs = pairs::programs(&object);
@@ -43,14 +43,15 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// A difference that the solver finds and no run confirms: the sentence about it.
+/// Returns the sentence about a difference that the solver finds and no run confirms.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"
     )
 }
 
-/// The sentences of all proofs of a kind, by the names of the variants; none is proved or refuted.
+/// Returns the sentences of all proofs of a kind, by the names of the variants. No variant may be
+/// proved or refuted.
 fn reasons(kind: &str) -> BTreeMap<String, Vec<String>> {
     let open = |(name, proof): (String, Proof)| {
         assert!(!proof.proved && proof.counterexample.is_none(), "{name}: {proof:#?}");

@@ -1,4 +1,4 @@
-//! Facts about packets that leave a program hold for packets that do: in the concrete interpreter and
+//! Facts about packets that leave a program hold for real packets: in the concrete interpreter and
 //! in the running kernel.
 
 use proptest::prelude::Rng;
@@ -28,7 +28,7 @@ fn random(seed: u64) -> TestRng {
     TestRunner::new_with_rng(Config::default(), rng).new_rng()
 }
 
-/// What is known of packets that arrive: some bytes and bits, one field of two values.
+/// Returns facts about packets that arrive: some bytes and bits, and one field of two values.
 fn arriving(rng: &mut TestRng) -> PacketFacts {
     let mut facts = PacketFacts::lengths(LENGTHS.0, LENGTHS.1);
     for _ in 0..rng.next_u32() % 12 {
@@ -44,7 +44,7 @@ fn arriving(rng: &mut TestRng) -> PacketFacts {
     facts
 }
 
-/// A packet of which the facts hold.
+/// Returns a packet for which the facts hold.
 fn packet(rng: &mut TestRng, facts: &PacketFacts) -> Vec<u8> {
     let spread = u32::from(facts.max_length - facts.min_length) + 1;
     let length = u32::from(facts.min_length) + rng.next_u32() % spread;
@@ -72,8 +72,8 @@ fn packet(rng: &mut TestRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// What a program returns for a packet in the interpreter, and the packet that leaves; `fill` is what
-/// all other memory holds.
+/// Runs a program on a packet in the interpreter. Returns its result, and the packet that leaves;
+/// all other memory holds `fill`.
 fn interpret(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<(u32, Vec<u8>)> {
     let program = &lifted.program;
     let mut environment = Environment::with_fill(program, fill);
@@ -108,7 +108,7 @@ fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Leav
     facts_after(object, &linked, arriving, &RESULTS, &options, &stop).ok()
 }
 
-/// Checks what leaves against what was found, and counts it.
+/// Checks a packet that leaves against the facts; returns false if it does not go on.
 fn check(leaving: &Leaving, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
     if !RESULTS.contains(&result) {
         return false;
@@ -226,7 +226,7 @@ fn examples_are_understood_whole() {
                 Leaving::Packets(found) => {
                     let work = found.work;
                     eprintln!("{name}: {work:?}");
-                    // Candidates die together, not one by one.
+                    // One query refutes many candidates together.
                     assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
                     analysed += 1;
                 }

@@ -1,4 +1,4 @@
-//! Fields with a few values, from the program that establishes them to the one that relies on them.
+//! Facts about fields with few values: one program establishes them, the next one relies on them.
 
 use crate::assemble;
 
@@ -15,12 +15,13 @@ use slowpath_specialise::Mode;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the protocol of IPv4 is.
+/// Field with the protocol of IPv4.
 const PROTOCOL: Field = Field { offset: 23, bytes: 1 };
 const TCP: u64 = 6;
 const UDP: u64 = 17;
 
-/// Lets IPv4 go on as `text` says, with the protocol in `r5`, and drops anything else.
+/// Returns a program that treats IPv4 as in `text`, with the protocol in `r5`, and drops other
+/// packets.
 fn program(text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -39,12 +40,12 @@ fn program(text: &str) -> String {
     )
 }
 
-/// Lets TCP and UDP pass.
+/// Returns a program that lets TCP and UDP pass.
 fn filter() -> String {
     program("if r5 == 6 goto pass\nif r5 != 17 goto drop\npass:\nr0 = 2\nexit")
 }
 
-/// Drops what is neither, and does something else with either.
+/// Returns a program that treats TCP and UDP differently, and drops other packets.
 fn balancer() -> String {
     program(
         "if r5 == 6 goto tcp
@@ -60,7 +61,7 @@ fn balancer() -> String {
     )
 }
 
-/// An object without maps, for programs that have none.
+/// Returns an object without maps, for programs that use none.
 fn object() -> Object {
     let program = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
     Object::parse(&program.object()).expect("it is one")

@@ -1,5 +1,6 @@
-//! Programs rewritten for frozen content of maps: random ones do in the kernel what they did, with
-//! that content and, behind a guard, with any other; they are proved to; and faults are found.
+//! Programs rewritten for frozen content of maps. Random programs do the same in the kernel, with
+//! that content and, behind a guard, with any other; they are proved; faults in rewriting are
+//! found.
 
 use crate::assemble;
 mod configured;
@@ -24,14 +25,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Random programs.
+/// Number of random programs.
 const SEEDS: u64 = 400;
-/// Packets for each of them.
+/// Number of packets for each of them.
 const PACKETS: usize = 60;
 
 type Contents = BTreeMap<u32, MapContent>;
 
-/// A program rewritten for content of maps, with its object.
+/// Rewrites a program for the content of maps; returns it with its object.
 fn made(
     object: &Object,
     program: &BpfProgram,
@@ -63,7 +64,7 @@ fn load(kernel: &Kernel, object: &Object, program: &BpfProgram) -> InKernel {
     kernel.load(&object, 0).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Makes the content of a program's maps what it is to be.
+/// Sets the content of a loaded program's maps.
 fn fill(object: &Object, loaded: &InKernel, contents: &Contents) {
     for (&number, content) in contents {
         let Some(map) = loaded.map(&object.maps[number as usize].name) else { continue };
@@ -164,7 +165,7 @@ fn random_programs_are_proved() {
     assert!(proved > 20, "{proved}");
 }
 
-/// An example, with the content beside it.
+/// Returns an example and its map content.
 fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain");
     let read = |end: &str| std::fs::read(path.join(format!("{name}.{end}"))).expect("a file");
@@ -178,7 +179,7 @@ fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     (object, program, contents.remove(0))
 }
 
-/// Each fault with an example that it shows in, and whether that has a guard.
+/// Each fault, with an example in which it shows, and the mode of rewriting.
 const FAULTS: [(Fault, &str, Mode); 5] = [
     (Fault::OneEntryOnly, "backends", Mode::Trust),
     (Fault::EntryForgotten, "rules", Mode::Trust),
@@ -206,7 +207,7 @@ fn faults_are_found() {
     }
 }
 
-/// What is right with one content is not proved with another one.
+/// A program that is correct with one content is not proved with another.
 #[test]
 fn other_content_refutes_it() {
     let (object, program, contents) = example("rules");
@@ -216,7 +217,7 @@ fn other_content_refutes_it() {
     value[0] = 1;
     let other = proof(&program, &(frozen.clone(), made.clone()), Mode::Trust);
     assert!(!other.proved && other.counterexample.is_some(), "{other:#?}");
-    // With any content, even more so.
+    // With unknown content, the proof fails as well.
     frozen.contents.clear();
     let any = proof(&program, &(frozen, made), Mode::Trust);
     assert!(!any.proved && any.counterexample.is_some(), "{any:#?}");

@@ -1,4 +1,4 @@
-//! Chains of programs: all tests as one program, which links once.
+//! Tests of chains of programs, in one binary, so that it is linked only once.
 
 #[path = "../../specialise/tests/support/assemble.rs"]
 mod assemble;

@@ -1,6 +1,6 @@
-//! Faults put into the passes on purpose, and what finds them: the proof, or, where a fault shows in
-//! no result, the kernel's verifier. The table says which; programs rewritten without the fault pass
-//! both.
+//! Faults injected into the passes, and the check that finds each of them. This is the proof or,
+//! for faults without effect on results, the kernel's verifier; the table says which. Programs
+//! rewritten without the fault pass both.
 
 use crate::assemble;
 use crate::random;
@@ -27,40 +27,40 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Random programs.
+/// Number of random programs.
 const SEEDS: u64 = 24;
-/// Packets for each of them with a fault.
+/// Number of packets for each of them with a fault.
 const PACKETS: usize = 40;
-/// Longest search for one proof: what is not proved by then is not.
+/// Time limit of one proof; a program that is not proved by then counts as not proved.
 const SECONDS: Duration = Duration::from_secs(2);
-/// The same for random programs.
+/// Time limit of one proof of a random program.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// What the proof says.
+/// Result of the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// A packet for which the two programs differ.
+    /// A packet is found on which the two programs differ.
     Refuted,
-    /// Not proved, for a reason that says this.
+    /// Not proved, for a reason that contains this text.
     NotProved(&'static str),
-    /// It does the same.
+    /// The programs are proved to do the same.
     Proved,
 }
 
-/// What the kernel says.
+/// Result in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InKernel {
-    /// Its verifier refuses the program.
+    /// The verifier rejects the program.
     Refused,
-    /// The two programs differ for a packet.
+    /// The two programs differ on a packet.
     Differs,
-    /// They do not, for all packets that were tried.
+    /// The two programs agree on all packets that were tried.
     Agrees,
 }
 
 type Case = (Fault, Scene, Verdict, InKernel);
 
-/// Each fault with a program that it shows in, and what finds it.
+/// Returns each fault, with a program in which it shows, and the results that find it.
 fn cases() -> Vec<Case> {
     use InKernel::{Differs, Refused};
     use Verdict::{NotProved, Proved, Refuted};
@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
         (Fault::CopyOfAnother, scenes::loads(), Refuted, Refused),
         (Fault::OtherWay, scenes::parser(), Refuted, Differs),
         (Fault::LengthTooLong, scenes::short(), Refuted, Differs),
-        // Nothing but the verifier has to know what was checked.
+        // Only the verifier needs to know the bounds that were checked.
         (Fault::NothingTaught, scenes::long(), Proved, Refused),
         (Fault::StaleCopy, scenes::copy(), Refuted, Differs),
         (Fault::ShortImmediate, scenes::wide(), Refuted, Differs),
@@ -96,7 +96,7 @@ fn cases() -> Vec<Case> {
         (Fault::ValuesOfOneWay, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::OtherValuesLeft, scenes::protocols(), Refuted, Differs),
         (Fault::SwapForgotten, scenes::swapped(), Refuted, Differs),
-        // Of a field with few values, the last one.
+        // The dropped comparison is the last one of a field with few values.
         (Fault::ComparisonDropped, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::OtherValue, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::ComparisonDropped, guarded(), Refuted, Differs),
@@ -110,7 +110,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// An object without maps, for programs that have none.
+/// Returns an object without maps, for programs that use none.
 fn object() -> Object {
     let program = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
     Object::parse(&program.object()).expect("it is one")
@@ -118,7 +118,7 @@ fn object() -> Object {
 
 fn made(object: &Object, scene: &Scene) -> (BpfProgram, Specialised) {
     let program = assemble::program(&scene.text);
-    // Room is known where each packet has a page.
+    // Headroom is known if each packet is in one page.
     let known = Known { facts: &scene.facts, frozen: None, receive: Receive::PAGE };
     let made = specialise_for(object, &program, known, scene.mode, &Stop::never());
     (program, made.expect("it has a graph"))
@@ -143,7 +143,7 @@ fn proof(
     }
 }
 
-/// Whether a proof says so.
+/// Returns true if a proof has this result.
 fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
     match (proof, verdict) {
         (Ok(proof), Verdict::Proved) => proof.proved && proof.counterexample.is_none(),
@@ -156,7 +156,8 @@ fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
     }
 }
 
-/// Packets of which facts hold, and, for programs with a guard, ones that differ in a bit.
+/// Returns packets for which the facts hold and, for programs with a guard, packets that differ in
+/// one bit.
 fn packets(scene: &Scene) -> Vec<Vec<u8>> {
     let facts = &scene.facts;
     let mut rng = TestRunner::deterministic().new_rng();
@@ -259,7 +260,7 @@ fn example(name: &str) -> Object {
     Object::parse(&bytes).expect("it is one")
 }
 
-/// What holds for packets that the firewall lets through.
+/// Returns the facts about packets that the firewall passes on.
 fn behind_the_firewall() -> PacketFacts {
     let object = example("firewall");
     let program = object.link(0, None).expect("links");
@@ -271,7 +272,7 @@ fn behind_the_firewall() -> PacketFacts {
     }
 }
 
-/// The faults that show in a load balancer behind a firewall are found there as well.
+/// Faults that show in a load balancer behind a firewall are found there as well.
 #[test]
 fn faults_in_the_load_balancer_are_found() {
     let (object, facts) = (example("load_balancer"), behind_the_firewall());
@@ -298,17 +299,17 @@ fn faults_in_the_load_balancer_are_found() {
                 found.insert(fault);
                 continue;
             }
-            // What is checked of the packet's length is no difference: all packets are long enough.
+            // A wrong check of the length makes no difference, because all packets are long enough.
             let refused =
                 kernel.as_ref().is_none_or(|k| k.load_rewritten(&object, &mutant.program).is_err());
             assert!(refused, "{mode:?} {fault:?}");
         }
     }
-    // What else there is it has no place for.
+    // The load balancer has no code in which the other faults show.
     assert!(found.len() >= 15, "{found:?}");
 }
 
-/// In random programs, faults that the kernel tells from the original are never proved to do the same.
+/// Faults in random programs that make a difference in the kernel are never proved equivalent.
 #[test]
 fn faults_that_the_kernel_tells_apart_are_not_proved() {
     let kernel = match Kernel::available() {
@@ -324,13 +325,14 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
         let mut rng = random(seed);
         let facts = facts(&mut rng);
         let first = kernel.load(&object, 0).expect("it is accepted");
-        // Each fault in every fourth program, in either mode. Merging may go round with its fault.
+        // Each fault is tried in every fourth program, in one mode. `MergedWithOne` may make the
+        // pass loop forever.
         let some = faults.iter().enumerate().filter(|&(number, &fault)| {
             number as u64 % 4 == seed % 4 && fault != Fault::MergedWithOne
         });
         let mode = if seed % 8 < 4 { Mode::Trust } else { Mode::Guard };
         for (_, &fault) in some {
-            // A faulty pass may go on for long.
+            // A faulty pass may run for a long time.
             let make = || {
                 let stop = Stop::new(Limits { time: Some(SHORT), ..Limits::default() });
                 specialise(&object, &program, &facts, mode, &stop)
@@ -359,7 +361,7 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
     Oracle::Kernel.compared(compared, "packets in random programs rewritten with a fault");
 }
 
-/// What is given out, whatever the fault, is proved.
+/// Only proved programs are returned, whatever the fault.
 #[test]
 fn faulty_programs_are_not_given_out() {
     let (object, options, stop) = (object(), LiftOptions::default(), Stop::never());
@@ -367,7 +369,7 @@ fn faulty_programs_are_not_given_out() {
         let program = assemble::program(&scene.text);
         let optimized =
             with(fault, || optimize(&object, &program, &scene.facts, scene.mode, &options, &stop));
-        // What cannot even be lifted is an error.
+        // A program that cannot even be lifted is an error.
         let Ok(optimized) = optimized else { continue };
         if verdict != Verdict::Proved {
             assert!(!optimized.remarks.is_empty(), "{fault:?}: it is said why");

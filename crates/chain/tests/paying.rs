@@ -1,6 +1,6 @@
-//! Guards that pay: no packet that arrives and takes the slowest path is held up by what a rewritten
-//! program checks. What they execute is counted here by going through all pairs of paths, as the proof
-//! does, which has nothing in common with the search that chooses.
+//! Guards that pay: the checks of a rewritten program do not make the slowest packet that arrives
+//! slower. The test counts instructions over all pairs of paths, as the proof does; the search that
+//! chooses the checks works in another way.
 
 use crate::random;
 
@@ -16,9 +16,9 @@ use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Random programs, unless `SLOWPATH_OPTIMIZED` says how many.
+/// Number of random programs, unless `SLOWPATH_OPTIMIZED` sets it.
 const PROGRAMS: u64 = 60;
-/// Longest search for a program.
+/// Time limit for one program.
 const TIME: Duration = Duration::from_secs(2);
 
 fn program(name: &str) -> (Object, BpfProgram) {
@@ -28,14 +28,14 @@ fn program(name: &str) -> (Object, BpfProgram) {
     (object, program)
 }
 
-/// Packets of 60 bytes at least, some of which are known.
+/// Returns facts about packets of at least 60 bytes, some of which are known.
 fn known(bytes: impl IntoIterator<Item = (u16, u8)>) -> PacketFacts {
     let mut facts = PacketFacts::lengths(60, 1500);
     facts.bits.extend(bytes.into_iter().map(|(at, byte)| (at, KnownBits::all(byte))));
     facts
 }
 
-/// The same, where byte 23 has one of four values.
+/// Adds a fact: byte 23 has one of four values.
 fn few_values(mut facts: PacketFacts) -> PacketFacts {
     facts.values.insert(Field { offset: 23, bytes: 1 }, BTreeSet::from([6, 17, 58, 132]));
     facts
@@ -51,7 +51,7 @@ fn optimized(
     optimize_for((object, program), (facts, None), how, &options, stop).expect("it is analysed")
 }
 
-/// What packets that arrive execute before and after.
+/// Returns the numbers of instructions that packets that arrive execute before and after.
 fn executed(
     (object, program): &(Object, BpfProgram),
     made: &Specialised,

@@ -1,5 +1,5 @@
-//! Random programs, rewritten for random facts: what is given out is proved, and agrees with the
-//! original in the kernel; what is not proved stays as it was, and it is said why.
+//! Random programs, rewritten for random facts. Rewritten programs are proved, and agree with the
+//! original in the kernel; unproved ones stay as they were, with a reason.
 
 use crate::random;
 
@@ -19,32 +19,32 @@ use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Programs, unless `SLOWPATH_OPTIMIZED` says how many; the first one, unless 0, is in
-/// `SLOWPATH_FIRST_SEED`.
+/// Number of programs, unless `SLOWPATH_OPTIMIZED` sets it. `SLOWPATH_FIRST_SEED` sets the number
+/// of the first one [default: 0].
 const PROGRAMS: u64 = 120;
-/// Sequences of calls, unless `SLOWPATH_OPTIMIZED` says how many.
+/// Number of call sequences, unless `SLOWPATH_OPTIMIZED` sets it.
 const SEQUENCES: u64 = 60;
-/// Packets for each program and mode.
+/// Number of packets for each program and mode.
 const PACKETS: usize = 40;
-/// Pairs of paths that are tried of a program and mode.
+/// Number of pairs of paths that are tried for each program and mode.
 const COVERS: usize = 6;
-/// So many of them are kept at most.
+/// Maximum number of test inputs in a proof.
 const MOST: u64 = 512;
-/// Longest search for a program and mode.
+/// Time limit for each program and mode.
 const TIME: Duration = Duration::from_secs(1);
-/// What became of programs.
+/// Numbers of programs by result.
 #[derive(Debug, Default)]
 struct Tally {
     rewritten: usize,
-    /// For fewer facts than there were.
+    /// Rewritten for fewer facts than known.
     fewer: usize,
     nothing: usize,
     unproved: usize,
     errors: usize,
     packets: usize,
-    /// Packets with map content of their own, each for a pair of paths.
+    /// Packets with their own map content, one for each pair of paths.
     covers: usize,
-    /// Such with content that the kernel's maps do not take.
+    /// Such packets with content that the kernel's maps do not accept.
     not_installed: usize,
     reasons: BTreeMap<String, usize>,
 }
@@ -79,12 +79,12 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     tally.rewritten += 1;
     tally.fewer += usize::from(!made.remarks.is_empty());
     assert!(proof.covers.len() as u64 <= proof.pairs.min(MOST), "{seed} {mode:?}");
-    // For fewer facts than there were, there are more packets.
+    // If only some of the facts are used, the proof covers more packets.
     for cover in proof.covers.iter().filter(|_| mode == Mode::Trust && made.remarks.is_empty()) {
         assert!(facts.hold(&cover.packet), "{seed}: {cover:?}");
     }
     let Some(kernel) = kernel else { return };
-    // The kernel runs no shorter ones.
+    // The kernel does not run shorter packets.
     let covers = proof.covers.iter().filter(|cover| cover.packet.len() >= 14);
     for cover in covers.take(COVERS) {
         let witness = json!({ "maps": cover.maps });
@@ -93,7 +93,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
         let installed = [&first, &second].map(|loaded| {
             let mut own = witness.clone();
             let maps = own["maps"].as_object_mut().expect("maps");
-            // One that is not used any more is not there.
+            // A map that is no longer used does not exist.
             maps.retain(|name, _| loaded.map(name).is_some());
             install(loaded, &own)
         });
@@ -118,7 +118,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {mode:?}");
 }
 
-/// Checks programs by number.
+/// Checks programs by number, in both modes.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let setting = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let first: u64 = setting("SLOWPATH_FIRST_SEED").unwrap_or(0);
@@ -145,7 +145,7 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
 
 #[test]
 fn programs_that_are_given_out_are_proved_and_agree() {
-    // What is random differs from run to run.
+    // Random values differ between runs.
     let programs = Programs::new(Features { random: false, ..Features::default() }, 8);
     let object = |seed| programs.of_seed(seed).object();
     check_all(PROGRAMS, object, "packets in optimized programs");
@@ -153,7 +153,7 @@ fn programs_that_are_given_out_are_proved_and_agree() {
 
 #[test]
 fn sequences_of_calls_that_are_given_out_are_proved_and_agree() {
-    // Which element makes room is up to the kernel.
+    // The kernel chooses the element that is evicted.
     let sequences = Sequences::new(Abilities { evictions: false, ..Abilities::default() });
     let object = |seed| sequences.of_seed(seed).object();
     check_all(SEQUENCES, object, "packets in optimized sequences of calls");

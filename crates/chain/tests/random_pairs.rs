@@ -1,6 +1,6 @@
-//! Random programs: each does what it does itself; and one in which an instruction was changed is
-//! never proved to do the same as before where the concrete interpreter, or the running kernel, tells
-//! the two apart on one of many random packets.
+//! Random programs: each is proved equivalent to itself. A program with one changed instruction is
+//! never proved if the concrete interpreter, or the running kernel, shows a difference on one of
+//! many random packets.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -36,7 +36,7 @@ fn compare(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Option
     prove(object, original, other, &facts, &LiftOptions::default(), &stop).ok()
 }
 
-/// The same instruction but for something that matters, if it has that.
+/// Changes an instruction in a way that matters, if there is one.
 fn changed(insn: Insn, choice: u32) -> Option<Insn> {
     let other = |value: i32| match choice % 3 {
         0 => value.wrapping_add(1),
@@ -76,13 +76,13 @@ fn changed(insn: Insn, choice: u32) -> Option<Insn> {
         Insn::Load { size, signed, dst, base, offset } => {
             Insn::Load { size, signed, dst, base, offset: offset ^ 1 }
         }
-        // Removed: a jump to the next instruction.
+        // Replaces the instruction by a jump to the next one.
         Insn::Store { .. } | Insn::Atomic { .. } => Insn::Jump { offset: 0, long: false },
         _ => return None,
     })
 }
 
-/// The object of a program in which one instruction was changed.
+/// Returns the object of a program with one changed instruction.
 fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     let mut insns: Vec<Insn> = program.functions().concat();
     let before = encode(&insns);
@@ -98,7 +98,7 @@ fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     Some(object)
 }
 
-/// What a run leaves: result, places of the packet, the packet, maps.
+/// Final state of a run: result, offsets of the packet's start, end and metadata, packet, maps.
 type End = (u32, [u64; 3], Vec<u8>, BTreeMap<(String, u64), u8>);
 
 fn end(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<End> {
@@ -223,7 +223,7 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
         else {
             continue;
         };
-        // Its verifier need not accept what was changed.
+        // The verifier may reject the changed program.
         let (Ok(first), Ok(loaded)) = (kernel.load(&object, 0), kernel.load(&second, 0)) else {
             continue;
         };
@@ -237,7 +237,7 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
         assert!(!(differs && proof.proved), "seed {seed}: {program}\n{other:?}");
         shown += usize::from(differs);
         compared += packets.len();
-        // The kernel has zeros around packets.
+        // The kernel has zeros around the packet.
         if let Some(found) = proof.counterexample.filter(|found| found.room.is_empty()) {
             let digits = found.packet.as_bytes().chunks(2);
             let digits = digits.map(|pair| std::str::from_utf8(pair).expect("digits"));

@@ -1,5 +1,5 @@
-//! Where a program has runs that are not looked at, nothing is known of what it lets through and
-//! nothing is proved; and what it runs with that its object does not say, is said.
+//! A program with runs that are not analysed: nothing is known of the packets that it passes on,
+//! and nothing is proved. Settings of a program outside its object appear in the assumptions.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -24,7 +24,7 @@ fn program(object: &Object, name: &str) -> BpfProgram {
     object.link(number.expect("it is there"), None).expect("links")
 }
 
-/// What holds of packets that a program lets pass, or why that is not known.
+/// Returns the facts about packets that a program lets pass, or the reason why they are not known.
 fn passing(name: &str) -> Result<PacketFacts, String> {
     let object = object();
     let program = program(&object, name);
@@ -70,7 +70,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     let object = object();
     let program = program(&object, "first_fragment");
     let mut facts = any_packet();
-    // Shorter ones have no such byte, and go against nothing.
+    // Shorter packets have no such byte, so they do not violate the facts.
     facts.min_length = 14;
     facts.bits.insert(12, KnownBits::all(8));
     facts.values.insert(Field { offset: 12, bytes: 1 }, BTreeSet::from([6, 7]));
@@ -81,7 +81,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     assert!(made.remarks.iter().any(|remark| remark.contains("there is no packet")), "{made:?}");
 }
 
-/// What is reported of a program in front of another one, and of that, where packets have 8 in byte 12.
+/// Returns the reports about two programs, one after the other, for packets with 8 in byte 12.
 fn reported(first: &str, second: &str) -> [slowpath_chain::report::ProgramReport; 2] {
     let text = format!(
         "schema: 1\nprograms:\n- {{name: a, object: o, program: {first}}}\n\

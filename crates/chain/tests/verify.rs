@@ -1,5 +1,5 @@
-//! Two finished objects compared: pairs that are known, and mutants of compiled programs, of which none
-//! is called equal that does something else in the kernel.
+//! Comparison of two finished objects: known pairs, and mutants of compiled programs. A mutant that
+//! differs in the kernel is never reported as equal.
 
 use crate::pairs;
 use crate::random;
@@ -21,14 +21,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Mutants, unless `SLOWPATH_MUTANTS` says another number.
+/// Number of mutants, unless `SLOWPATH_MUTANTS` sets it.
 const MUTANTS: usize = 16;
-/// Packets through each that is called equal.
+/// Number of packets for each mutant that is reported as equal.
 const PACKETS: usize = 400;
-/// Longest proof.
+/// Time limit of one proof.
 const SECONDS: Duration = Duration::from_secs(2);
 
-/// An object of the one program, as it is written to a file and read again.
+/// Writes an object with this program only, and reads it again.
 fn finished(object: &Object, program: &BpfProgram) -> Option<Loaded> {
     let bytes = object.write(&[program]).ok()?;
     let object = Object::parse(&bytes).ok()?;
@@ -41,7 +41,7 @@ fn verified(first: &Loaded, second: &Loaded, facts: &PacketFacts) -> Option<Veri
     verify([first, second], &Place::from(facts.clone()), None, &stop).ok()
 }
 
-/// Facts of the pairs: TCP over IPv6, of at least 100 bytes.
+/// Returns the facts about the pairs: TCP over IPv6, in packets of at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -75,17 +75,18 @@ fn pairs_of_finished_objects_are_told_apart() {
     assert!(shown * 10 >= differ.len() * 7, "{differ:?}");
 }
 
-/// A program of which one field of one instruction is another.
+/// Changes one field of one instruction.
 fn mutant(program: &BpfProgram, rng: &mut TestRng) -> Option<BpfProgram> {
     let slot = below(rng, program.insns.len());
     let insn = program.insns[slot];
-    // What is linked is more than its bytes.
+    // These instructions depend on relocations, not only on their bytes.
     if matches!(insn, Insn::LoadImm64 { .. } | Insn::SecondSlot) {
         return None;
     }
     let mut code = encode(&[insn]);
     match below(rng, 5) {
-        // The opcode; destination or source; the offset; the immediate, by a bit or by one.
+        // Flips a bit of the opcode, of a register, of the offset or of the immediate, or adds one
+        // to the immediate.
         0 => code[0] ^= 1 << below(rng, 8),
         1 => code[1] ^= 1 << below(rng, 8),
         2 => code[2] ^= 1 << below(rng, 4),
@@ -126,7 +127,7 @@ fn no_mutant_is_called_equal_that_differs_in_the_kernel() {
         let Some(made) = mutant(&program, &mut rng) else { continue };
         let both = [&program, &made].map(|one| finished(object, one));
         let [Some(first), Some(second)] = both else { continue };
-        // What has no meaning, no proof is about.
+        // A program that cannot be lifted cannot be compared.
         let Some(report) = verified(&first, &second, &any_packet()) else { continue };
         match report.outcome {
             Outcome::Undecided => open += 1,

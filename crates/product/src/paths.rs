@@ -199,7 +199,7 @@ impl PathEnumerator {
                 }
                 let block = match at.next {
                     Destination::Block(block) => block,
-                    // No run takes it.
+                    // No run takes this edge.
                     Destination::Never => break,
                     Destination::Exit(_) => {
                         let Prefix {

@@ -1,11 +1,12 @@
-//! Maps that several programs have: pinned by one name, said to be one, or neither.
+//! Maps of several programs: pinned under one name, listed as shared, or separate.
 
 use super::*;
 use crate::frozen::{read_contents, start_maps, unwritten};
 use slowpath_bpf::maps::PIN_BY_NAME;
 use std::path::Path;
 
-/// Programs of an object that counts in map `counters`, each with an object of its own.
+/// Returns programs of an object that counts in map `counters`, each in its own changed copy of the
+/// object.
 fn loaded(changes: &[fn(&mut MapDef)]) -> Vec<Loaded> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain/counter.bpf.o");
     let object =
@@ -42,7 +43,7 @@ fn chain(devices: &[&str], more: &str) -> Chain {
     Chain::parse(&(text + more)).expect("a chain")
 }
 
-/// The numbers of members whose first maps are one.
+/// Returns the members of the largest group of maps that are one map.
 fn one(chain: &Chain, loaded: &[Loaded], any: bool) -> Vec<usize> {
     let groups = chain.groups_across(loaded, any).expect("they are alike");
     let with = |group: usize| {

@@ -1,4 +1,4 @@
-//! What objects say becomes edges.
+//! Edges of a dispatcher from the configuration in objects.
 
 use super::*;
 use slowpath_bpf::Object;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 const OBJECT: &[u8] = include_bytes!("../../../bpf/tests/data/run_config.bpf.o");
 
-/// A chain of programs of the object, called as they are there or with a digit behind.
+/// Returns a chain of programs of the object. Each has its name in the object, optionally with a
+/// digit appended.
 fn chain(names: &[&str], more: &str) -> Result<Chain, ChainError> {
     let object = Arc::new(Object::parse(OBJECT).expect("an object"));
     let mut text = "schema: 1\nprograms:\n".to_owned();

@@ -39,7 +39,7 @@ pub(super) enum Example {
     Unknown,
 }
 
-/// All runs that leave, and the solver.
+/// All runs that end with a wanted result, and the solver.
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,

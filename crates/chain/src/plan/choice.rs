@@ -72,7 +72,7 @@ pub(super) fn choose(
         let mut best = (Worth::default(), Groups::new());
         every(0, classes, limit, &mut Groups::new(), &mut |groups| {
             let worth = values.all(groups);
-            // Of equal values, the one with the fewest variants.
+            // The fewest variants win if the values are equal.
             if worth > best.0 || (worth == best.0 && groups.len() < best.1.len()) {
                 best = (worth, groups.clone());
             }

@@ -74,7 +74,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 fn remove(file: &Path) {
-    // Another process may have done it.
+    // Another process may have deleted the file already.
     let _ = fs::remove_file(file);
 }
 

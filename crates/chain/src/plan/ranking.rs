@@ -155,7 +155,7 @@ fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
         Some((*instructions, *exact))
     });
-    // Of equal costs, one that is exact makes the maximum exact.
+    // One exact cost among equal ones makes the maximum exact.
     let (instructions, exact) = known.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     Some(CostReport { instructions, exact })
 }

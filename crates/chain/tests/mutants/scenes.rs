@@ -1,4 +1,4 @@
-//! Small programs, each with packets for which a pass has something to do.
+//! Small programs, each with packets for which one pass can change the program.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_specialise::Mode;
@@ -12,13 +12,14 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The same, but behind a guard.
+    /// Uses a guard.
     pub fn guarded(self) -> Scene {
         Scene { mode: Mode::Guard, ..self }
     }
 }
 
-/// Packet and its end in `r2` and `r3`; `r4` is so many bytes behind the packet's start, and checked.
+/// Returns a program with the packet's start and end in `r2` and `r3`, and a checked pointer in
+/// `r4`, `bytes` bytes behind the start.
 fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -33,7 +34,7 @@ fn checked(bytes: u16, text: &str) -> String {
     )
 }
 
-/// A program for packets of at least so many bytes, some of which are known.
+/// Returns a program for packets of at least `min_length` bytes, some of which are known.
 fn scene(text: String, min_length: u16, bytes: &[(u16, u8)]) -> Scene {
     let mut facts = PacketFacts::lengths(min_length, 100);
     facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
@@ -71,7 +72,7 @@ pub fn parser() -> Scene {
     scene(format!("r9 = 2\n{}", checked(34, text)), 34, &[(12, 0x86), (13, 0xdd), (20, 6)])
 }
 
-/// Tells two protocols apart; packets have one of them.
+/// Distinguishes two protocols; packets have one of them.
 pub fn protocols() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -90,7 +91,7 @@ pub fn protocols() -> Scene {
     scene
 }
 
-/// Compares a field with a number, and then without its bytes swapped.
+/// Compares a field with a number, first with its bytes swapped and then without.
 pub fn swapped() -> Scene {
     let text = "
         r5 = *(u16 *)(r2 +20)
@@ -110,7 +111,7 @@ pub fn short() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 33, &[])
 }
 
-/// The same with packets that are long enough.
+/// Reads a byte of packets that are long enough for its bounds check.
 pub fn long() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 34, &[])
 }
@@ -161,7 +162,7 @@ pub fn writer() -> Scene {
     scene(checked(14, "*(u8 *)(r2 +0) = 1\nr0 = 2\nexit"), 14, &[])
 }
 
-/// Gives a helper (`bpf_csum_diff`) what is on the stack.
+/// Passes a value on the stack to a helper (`bpf_csum_diff`).
 pub fn argument() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -177,7 +178,7 @@ pub fn argument() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads what it wrote to the stack in two pieces.
+/// Reads from the stack a value that it wrote in two pieces.
 pub fn spill() -> Scene {
     let text = "
         r5 = *(u64 *)(r2 +20)
@@ -189,7 +190,7 @@ pub fn spill() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Two ways meet with different numbers.
+/// Joins two paths with different numbers.
 pub fn meeting() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -203,7 +204,7 @@ pub fn meeting() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Two ways meet before a branch that both of them decide.
+/// Joins two paths before a branch that both of them decide.
 pub fn diamond() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -222,7 +223,7 @@ pub fn diamond() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// A jump to a block of one instruction, and on from there.
+/// Jumps to a block of one instruction.
 pub fn steps() -> Scene {
     let text = "
         *(u8 *)(r2 +0) = 7
@@ -238,7 +239,7 @@ pub fn steps() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Adds up so many bytes as a known byte says.
+/// Adds 2 as many times as a known byte says.
 pub fn rounds() -> Scene {
     let text = "
         r7 = *(u8 *)(r2 +20)
@@ -256,7 +257,7 @@ pub fn rounds() -> Scene {
     scene(checked(34, text), 34, &[(20, 3)])
 }
 
-/// Two bounds checks of packets that pass both, just.
+/// Makes two bounds checks, which all packets just pass.
 pub fn checks() -> Scene {
     let text = "
         r0 = *(u8 *)(r2 +13)
@@ -268,7 +269,7 @@ pub fn checks() -> Scene {
     scene(checked(14, text), 34, &[])
 }
 
-/// Two bounds checks, the second of which goes one byte further, as all packets do.
+/// Makes two bounds checks, the second of which goes one byte further; all packets pass.
 pub fn further() -> Scene {
     let text = "
         r5 = r2
@@ -291,7 +292,7 @@ pub fn overwritten() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// A helper (`bpf_xdp_load_bytes`) writes to the stack.
+/// Lets a helper (`bpf_xdp_load_bytes`) write to the stack.
 pub fn received() -> Scene {
     let text = "
         *(u64 *)(r10 -8) = 0
@@ -305,14 +306,15 @@ pub fn received() -> Scene {
     scene(text.to_owned(), 14, &[])
 }
 
-/// A helper (`bpf_xdp_adjust_head`) takes the first bytes away.
+/// Lets a helper (`bpf_xdp_adjust_head`) remove the first bytes.
 pub fn moved() -> Scene {
     let text = checked(14, "r0 = *(u8 *)(r2 +12)\nexit");
     let text = format!("r6 = r1\nr2 = 20\ncall 44\n{}", text.replace("(r1 ", "(r6 "));
     scene(text, 54, &[(12, 0x86)])
 }
 
-/// A helper (`bpf_xdp_adjust_head`) moves the start outwards, by a byte more than there is room.
+/// Lets a helper (`bpf_xdp_adjust_head`) move the start outwards, by one byte more than the
+/// headroom.
 pub fn outwards() -> Scene {
     let text = "
         r2 = -217

@@ -1,21 +1,21 @@
-//! Programs of an object in pairs, by their names: `KIND_NAME_MORE` is to be compared with `NAME`.
+//! Pairs of programs of an object, by name: `KIND_NAME_MORE` is compared with `NAME`.
 
 use slowpath_bpf::{BpfProgram, Object};
 use std::path::Path;
 
-/// The object of this name in `tests/objects`.
+/// Returns the object of this name in `tests/objects`.
 pub fn object(name: &str) -> Object {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects");
     let bytes = std::fs::read(folder.join(format!("{name}.bpf.o"))).expect("the object exists");
     Object::parse(&bytes).expect("it is one")
 }
 
-/// Its programs.
+/// Returns all programs of an object.
 pub fn programs(object: &Object) -> Vec<BpfProgram> {
     (0..object.programs.len()).map(|n| object.link(n, None).expect("links")).collect()
 }
 
-/// The programs of a kind, each behind the one that it is to be compared with.
+/// Returns the programs of a kind, each after the program that it is compared with.
 pub fn pairs<'a>(programs: &'a [BpfProgram], kind: &str) -> Vec<(&'a BpfProgram, &'a BpfProgram)> {
     let kind = format!("{kind}_");
     let variants = programs.iter().filter_map(|variant| {

@@ -1,4 +1,4 @@
-//! Random facts about packets, and packets of which they hold.
+//! Random facts about packets, and random packets for which they hold.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -8,7 +8,7 @@ use slowpath_specialise::Mode;
 /// Lengths of packets, in bytes.
 const LENGTHS: (u16, u16) = (14, 130);
 
-/// Random numbers, by a seed.
+/// Returns a random number generator with this seed.
 pub fn random(seed: u64) -> TestRng {
     let mut bytes = [3; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -26,7 +26,7 @@ fn bytes(rng: &mut TestRng, length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
-/// Facts that hold for some packet.
+/// Returns facts that hold for some packet.
 pub fn facts(rng: &mut TestRng) -> PacketFacts {
     let least = u32::from(LENGTHS.0) + rng.next_u32() % 80;
     let mut facts = PacketFacts::lengths(least as u16, LENGTHS.1);
@@ -43,7 +43,7 @@ pub fn facts(rng: &mut TestRng) -> PacketFacts {
     facts
 }
 
-/// Some fields of which nothing is known yet get a few values each.
+/// Gives a few values each to some fields of which nothing is known yet.
 fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
     let mut offset = 0;
     while offset < LENGTHS.1 {
@@ -60,7 +60,7 @@ fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
     }
 }
 
-/// A packet of which facts hold; or, of each third one behind a guard, perhaps not.
+/// Returns a packet for which the facts hold. Behind a guard, every third packet is arbitrary.
 pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
     if mode == Mode::Guard && below(rng, 3) == 0 {
         let length = usize::from(LENGTHS.0) + below(rng, 110);
@@ -81,7 +81,7 @@ pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
             place.copy_from_slice(&value[8 - usize::from(field.bytes)..]);
         }
     }
-    // One bit more or less is what a guard has to see.
+    // A guard must notice a single changed bit.
     if mode == Mode::Guard && below(rng, 3) == 0 {
         let place = below(rng, length);
         packet[place] ^= 1 << below(rng, 8);
