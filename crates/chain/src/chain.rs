@@ -91,8 +91,8 @@ impl Chain {
     /// Reads the description of a chain.
     ///
     /// # Errors
-    /// If the text is not YAML of this shape, a name is unknown, packets do not arrive at exactly
-    /// one program, or a program runs after itself.
+    /// If the text is not YAML of this shape, or names something unknown. If packets do not arrive
+    /// at exactly one program, or a program runs after itself.
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
         let written = Written::parse(text)?;
         if written.schema.value != SCHEMA {

@@ -51,8 +51,9 @@ impl Chain {
         self.join(name, loaded, Some(BTreeSet::from([member])), compiled, known)
     }
 
-    /// Returns the conditions under which the programs in `compiled`, by number, do to packets on
-    /// the way to the programs `to` what their BPF programs do; one sentence each.
+    /// Returns the conditions under which compiled programs do what their BPF programs do, one
+    /// sentence each. They are about the programs in `compiled`, by number, that packets pass on
+    /// the way to the programs `to`.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].

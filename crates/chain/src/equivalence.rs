@@ -1,16 +1,16 @@
-//! Translation validation of a specialised program: proves that it does what the original does, for
-//! all packets with the given facts and all contents of maps.
+//! Translation validation: proves that a specialised program does what the original does, for all
+//! packets with the given facts and all contents of maps.
 //!
-//! The proof goes path by path (`one_by_one`), over every satisfiable path of the original and
-//! every path of the specialised program that some packet of it takes. For each pair of paths, the
-//! solver shows that both leave the same state. The state is the result, the packet with its start
-//! and end, the metadata in front of it, the context, the content of all maps, and the helper calls
-//! with their arguments, in order. The proof does not use how the specialised program was made. It
-//! lists undecided parts; it reports a difference only after both programs have been run on it
-//! (`replay`).
+//! The proof goes path by path (`one_by_one`): over every satisfiable path of the original, and
+//! every path of the specialised program that packets of this path take. For each pair of paths,
+//! the solver shows that both leave the same state. The state is the result, the packet with its
+//! start and end, the metadata in front of it, and the context. It also has the content of all
+//! maps, and the helper calls with their arguments, in order. The proof does not use how the
+//! specialised program was made. It lists undecided parts; it reports a difference only after both
+//! programs have been run on it (`replay`).
 //!
-//! If there are many paths, or one is hard to decide, all paths are compared together (`together`);
-//! this work depends on the size of the programs. If that proves nothing, the proof goes on path by
+//! If there are many paths, or one is hard to decide, all paths are compared together (`together`).
+//! This work depends on the size of the programs. If that proves nothing, the proof goes on path by
 //! path.
 //!
 //! Both programs are executed over the same terms (`pair`): values that both compute alike are the

@@ -180,8 +180,8 @@ impl FrozenMaps {
 }
 
 impl FrozenMaps {
-    /// Returns the content that a rewritten program may rely on: all of it if the mode is trust or
-    /// a guard checks the generation, otherwise none.
+    /// Returns the content that a rewritten program may rely on. This is all of it if the mode is
+    /// trust or a guard checks the generation, otherwise none.
     pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
         let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
         match mode == Mode::Trust || checked {

@@ -1,7 +1,7 @@
 //! Chains of programs: after one program, another runs on the same packet, depending on the result.
 //!
 //! [`Chain::parse`] reads the description. [`Chain::combine`] combines the objects into one file,
-//! which is analysed like any other: a packet on one of its paths passes all programs along the
+//! which is analysed like any other. A packet on one of its paths passes all programs along the
 //! way. [`facts`] finds facts about every packet that a program passes on. [`equivalence::prove`]
 //! shows that a specialised program does what the original does.
 //!

@@ -1,7 +1,7 @@
 //! Rewrites programs for facts about arriving packets, and proves that they do the same.
 //!
 //! Without a proof, a rewritten program is not used. The program is then rewritten for fewer facts:
-//! first without those that decide no branch, then without any about bytes; in the end, it stays as
+//! first without those that decide no branch, then without any about bytes. In the end, it stays as
 //! it was. It also stays if its guard costs more than it saves (`weighing`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove_guard_like, prove_like};

@@ -2,8 +2,8 @@
 //! variants pay.
 //!
 //! [`Topology::parse`] reads the description. [`plan`] finds the packets that arrive at each node
-//! over all paths ([`arrivals`]), rewrites programs for them ([`results`]), chooses variants by
-//! ingress ([`choice`]), and ranks them by gain ([`ranking`]). Results depend on the content of
+//! over all paths ([`arrivals`]), and rewrites programs for them ([`results`]). It chooses variants
+//! by ingress ([`choice`]), and ranks them by gain ([`ranking`]). Results depend on the content of
 //! programs and on facts, not on the place in the network. So they serve all nodes and, from a
 //! cache on disk, all later plans.
 //!

@@ -82,8 +82,8 @@ pub struct Rewritten {
     pub report: ChainReport,
     /// Object for each rewritten program, in the order of the members.
     pub objects: Vec<Option<Vec<u8>>>,
-    /// Packets and map contents to try each rewritten program on, in the order of the members: one
-    /// for each pair of paths, up to a limit.
+    /// Packets and map contents to try each rewritten program on, in the order of the members. A
+    /// program has one for each pair of paths, up to a limit.
     pub covers: Vec<Vec<Cover>>,
     /// Object with the fused program, if the programs were fused and the result is proved.
     pub fused: Option<Vec<u8>>,

@@ -3,7 +3,7 @@
 //! instructions for the checks.
 //!
 //! The measure is the number of instructions that the slowest packet executes (`cost`). It is
-//! computed only if the proof has not already shown that the guard pays: the proof goes through all
+//! computed only if the proof has not already shown that the guard pays. The proof goes through all
 //! pairs of paths, and records the instructions that they execute.
 
 use crate::cost::greatest;

@@ -1,5 +1,5 @@
 //! Programs rewritten for frozen content of maps. Random programs do the same in the kernel, with
-//! that content and, behind a guard, with any other; they are proved; faults in rewriting are
+//! that content and, behind a guard, with any other. They are proved, and faults in rewriting are
 //! found.
 
 use crate::assemble;

@@ -1,6 +1,6 @@
 //! Random programs: each is proved equivalent to itself. A program with one changed instruction is
-//! never proved if the concrete interpreter, or the running kernel, shows a difference on one of
-//! many random packets.
+//! never proved if a random packet shows a difference, in the concrete interpreter or in the
+//! running kernel.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -1,5 +1,5 @@
 //! Lockstep execution of two programs on the same packets. Runs that reach the same pair of blocks
-//! are joined, so the work grows with the size of the programs, not with the number of their paths.
+//! are joined, so the work grows with the size of the programs, not with their number of paths.
 //!
 //! A pair of runs has a position in each program. Both runs continue until each is before a block
 //! with several predecessors, at a branch on a term, or at its end. Branches on the same condition

@@ -97,7 +97,7 @@ impl Multiplications {
     }
 }
 
-/// Replaces values by the constants that other conditions fix them to: the path of one program may
+/// Replaces values by the constants that other conditions fix them to. The path of one program may
 /// fix a value that the other program does not test.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
@@ -157,8 +157,8 @@ fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     found
 }
 
-/// Recognises a slice of a product with a reciprocal of 32 bits, or of 33 bits (as for `x / 7`:
-/// half the sum of `x` and the high word of the product).
+/// Recognises a slice of a product with a reciprocal of 32 or 33 bits. With 33 bits, as for `x /
+/// 7`, it is a slice of half the sum of `x` and the high word of the product.
 fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     let Node::Extract { src, lo } = *pool.node(term) else { return None };
     if let Some((dividend, reciprocal)) = scaled(pool, src) {

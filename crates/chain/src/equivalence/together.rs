@@ -109,8 +109,8 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Returns two terms with those of their conditions under which they are equal in all runs;
-    /// `None` if they differ, or if that is not known.
+    /// Returns a pair of terms with the conditions that it needs to be equal in all runs. Returns
+    /// `None` if the terms differ, or if that is not known.
     ///
     /// Runs have many known conditions, mostly without use here: the first query leaves them out.
     fn equal_under(&mut self, runs: &Path, pair: &Alone) -> Result<Option<Alone>, SolverError> {

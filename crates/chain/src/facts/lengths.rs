@@ -74,8 +74,8 @@ fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// Guesses the minimum and maximum length from the conditions that all paths put on the packet as
-/// received, and from the number of bytes that the packet grows.
+/// Guesses the minimum and maximum length: from the conditions of all paths on the packet as
+/// received, and from the number of bytes that it grows.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

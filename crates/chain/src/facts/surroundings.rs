@@ -1,6 +1,6 @@
 //! Headroom and metadata of packets that leave: the distance by which the program has moved their
 //! start, and the length of their metadata. Both ranges come from packets that leave, and are then
-//! proved, as lengths are: each query finds a packet outside the range seen so far, or shows that
+//! proved, as lengths are. Each query finds a packet outside the range seen so far, or shows that
 //! there is none.
 
 use super::error::FactsError;

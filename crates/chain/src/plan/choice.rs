@@ -106,8 +106,8 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Calls `look` with each way to add the classes from `next` on to `groups`, or to new groups, or
-/// to none; there are at most `limit` groups.
+/// Calls `look` with each way to distribute the classes from `next` on. Each class goes to one of
+/// `groups`, to a new group, or to none; there are at most `limit` groups.
 fn every(
     next: usize,
     classes: usize,

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub struct PlanOptions {
     /// Mode of rewriting.
     pub mode: Mode,
-    /// True to rewrite a program for the facts that the program directly before it establishes for
-    /// any packet; false to use the facts of the whole path.
+    /// True to rewrite a program for facts from the program directly before it, whatever packets
+    /// arrive there. False to use facts from the whole path.
     pub neighbours: bool,
     /// Maximum number of variants of a program at a node.
     pub variants: usize,

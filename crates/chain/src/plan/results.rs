@@ -1,7 +1,7 @@
 //! Results for a plan: packets that leave a program, rewritten programs, and maximum costs. Each is
 //! computed once, however many paths and nodes need it, or read from the cache.
 //!
-//! A result depends on the program's content and the facts that arrive, not on the node; nodes that
+//! A result depends on the program's content and the facts that arrive, not on the node. Nodes that
 //! do not change the facts do not matter. Results that were not finished in time are not stored for
 //! the next plan.
 

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A firewall whose packets reach a load balancer on three paths: unchanged, with their mark
-/// changed on the way, and together with packets that have not passed a firewall.
+/// A firewall whose packets reach a load balancer on three paths. They arrive unchanged, with their
+/// mark changed on the way, and together with packets that have not passed a firewall.
 const THREE_WAYS: &str = "schema: 1
 programs:
 - {name: firewall, object: firewall.bpf.o}

@@ -84,8 +84,8 @@ impl Topology {
     /// Reads the description of a topology.
     ///
     /// # Errors
-    /// If the text is not YAML of this shape, a name is unknown, a path has no nodes or one of them
-    /// twice, or a path has no share of the traffic.
+    /// If the text is not YAML of this shape, or names something unknown. If a path has no nodes, a
+    /// node twice, or no share of the traffic.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let described: Described = read(text, &TOPOLOGY)?;
         if described.schema.value != SCHEMA {
