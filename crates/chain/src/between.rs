@@ -37,7 +37,8 @@ impl Between<'_> {
         let mut rests_on: Vec<Vec<String>> =
             (0..reached.len()).map(|member| self.maps_in_front(member)).collect();
         if !checked && rests_on.iter().any(|maps| !maps.is_empty()) {
-            // Later steps need time as well. Facts that are not found in time count as dependent.
+            // Later steps need time as well. Facts that are not found in time count as dependent on
+            // content.
             let within = stop.within(stop.left().map(|left| left / 2));
             let anyhow = self.along(false, &within);
             let same = |member: usize| {

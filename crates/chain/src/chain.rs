@@ -294,7 +294,7 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Returns the programs in topological order (Kahn 1962), without those on a cycle or behind
+    /// Returns the programs in topological order (Kahn 1962), without those on a cycle or after
     /// one.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];

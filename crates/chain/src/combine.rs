@@ -143,8 +143,8 @@ impl Chain {
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Returns the group of each shared map, by the number of its member and its own number there.
-    /// `shared_maps` and pins of one name on one device make groups.
+    /// Returns the group of each shared map, by the number of its member and its number in that
+    /// object. Both `shared_maps` and equal pin names on one device make groups.
     ///
     /// # Errors
     /// If a map does not exist or differs from one that it is shared with.
@@ -155,8 +155,8 @@ impl Chain {
         self.groups_across(loaded, false)
     }
 
-    /// Same as [`Chain::groups`]; with `any`, pins of one name on any devices make a group. Two
-    /// devices may have one file system for pins, which is not known.
+    /// Same as [`Chain::groups`]; with `any`, equal pin names on different devices make a group as
+    /// well. Two devices may share one file system for pins.
     ///
     /// # Errors
     /// As [`Chain::groups`].
@@ -273,7 +273,7 @@ impl Chain {
     }
 }
 
-/// Beginning of the message about maps pinned by one name that differ.
+/// Reason in the message about different maps that are pinned by one name.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
 /// Adds a map to a group, with all maps of the group that it was in.
@@ -283,7 +283,7 @@ fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group
     }
 }
 
-/// Returns a group without maps.
+/// Returns the number of an unused group.
 fn unused(groups: &HashMap<(usize, usize), usize>) -> usize {
     groups.values().max().map_or(0, |last| last + 1)
 }

@@ -131,7 +131,7 @@ pub fn prove_together(
     prove_with(subject, original, (specialised, None), options, stop)
 }
 
-/// Subject of a proof.
+/// Object and packets that a proof is about.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     object: &'a Object,

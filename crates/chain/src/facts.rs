@@ -96,7 +96,7 @@ pub struct Never {
     pub assumptions: Vec<String>,
 }
 
-/// Amount of work.
+/// Effort of the search for facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Number of solver queries.
@@ -118,7 +118,7 @@ pub struct Discovery {
     pub assumptions: Vec<String>,
     /// Reason why the search ended early, if it did; there may be more facts then.
     pub stopped: Option<String>,
-    /// Amount of work.
+    /// Effort of the search.
     pub work: Work,
     proof: Proof,
 }
@@ -159,8 +159,8 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether headroom, and whether metadata, says more than that a packet was received, into
-/// a page or any other buffer.
+/// Returns whether headroom, and whether metadata, differs from that of a packet just received,
+/// into a page or any other buffer.
 pub(crate) fn told(around: Surroundings) -> (bool, bool) {
     let plain = [Surroundings::ANY, Receive::PAGE.around()];
     let head_room = plain.iter().all(|plain| plain.head_room != around.head_room);

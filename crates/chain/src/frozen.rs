@@ -129,7 +129,7 @@ pub(crate) struct Given {
     pub why_not: Option<String>,
 }
 
-/// Knowledge about its maps that a program can rely on.
+/// Frozen maps that a program can rely on.
 #[derive(Clone, Debug)]
 pub struct FrozenMaps {
     /// Object of the program, with the additional maps.

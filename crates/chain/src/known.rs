@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A map of a program of a chain: number of the program, and name of the map in its object.
 pub type MapOf = (usize, String);
 
-/// Knowledge about the start of all runs that results are about.
+/// Facts about arriving packets, and content of maps, to which results are limited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
     /// Facts about packets that arrive at the first program.

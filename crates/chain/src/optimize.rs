@@ -16,7 +16,7 @@ use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
 
-/// A rewritten program, and the knowledge about it.
+/// Result of rewriting a program, with the proof.
 #[derive(Debug)]
 pub struct Optimized {
     /// The program, with its changes and their reasons; `None` if it stays as it was.

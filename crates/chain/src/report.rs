@@ -41,7 +41,7 @@ pub struct FusedReport {
     /// True if the program without duplicate work is proved to do what the fused one does; null if
     /// nothing was left out.
     pub proved: Option<bool>,
-    /// Work for this proof; null if nothing was left out.
+    /// Statistics of this proof; null if nothing was left out.
     pub proof: Option<ProofReport>,
     /// Further remarks, one sentence each.
     pub remarks: Vec<String>,
@@ -81,7 +81,7 @@ pub struct ProgramReport {
     pub guard: Option<GuardReport>,
     /// True if the rewritten program is proved to do the same; null if there is none.
     pub proved: Option<bool>,
-    /// Work for the proof; null if there is none.
+    /// Statistics of the proof; null if there is none.
     pub proof: Option<ProofReport>,
     /// Changes of instructions, and the facts that are the reasons.
     pub dropped: Vec<DroppedReport>,
@@ -96,10 +96,10 @@ pub struct ProgramReport {
     pub seconds: f64,
 }
 
-/// A fact about packets.
+/// A fact about packets, with the source lines that establish it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactReport {
-    /// Content of the fact.
+    /// The fact.
     #[serde(flatten)]
     pub fact: FactText,
     /// Source lines that establish the fact.
@@ -131,7 +131,7 @@ impl FactReport {
     }
 }
 
-/// Content of a fact.
+/// A fact about packets, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum FactText {
@@ -247,7 +247,7 @@ pub struct FrozenReport {
     pub why_not: Option<String>,
 }
 
-/// Work for a proof.
+/// Statistics of a proof.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProofReport {
     /// Number of paths of the original that were proved.
@@ -269,7 +269,7 @@ impl From<Proof> for ProofReport {
     }
 }
 
-/// Change of an instruction.
+/// Change to an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DroppedReport {
     /// Slot in the original program.

@@ -27,9 +27,9 @@ const NAMES: [&str; 2] = ["first", "second"];
 pub enum Outcome {
     /// Both do the same, under the conditions.
     Equal,
-    /// The programs do something else with a packet, on which both were run.
+    /// The programs treat some packet differently; both were run on it.
     Differ,
-    /// Neither is proved.
+    /// Neither equality nor a difference is proved.
     Undecided,
 }
 
@@ -46,7 +46,7 @@ pub struct VerifyReport {
     pub shared: Vec<String>,
     /// Packet and map contents on which they differ; null unless they do.
     pub counterexample: Option<Counterexample>,
-    /// Work for the proof.
+    /// Statistics of the proof.
     pub proof: ProofReport,
 }
 

@@ -25,7 +25,7 @@ const TIME: Duration = Duration::from_secs(10);
 /// Maximum number of checks that the program is tried without.
 const TRIES: usize = 16;
 
-/// Subject of the decision.
+/// Program, facts and options that the decision is about.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub object: &'a Object,

@@ -85,7 +85,8 @@ fn number(of: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the parser's message: its first line, which lines of the text follow, without the place.
+/// Returns the first line of the parser's message, without the place; the other lines quote the
+/// text.
 fn error_line(error: &Error) -> String {
     let what = error.to_string();
     let what = what.lines().next().unwrap_or_default();

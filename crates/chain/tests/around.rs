@@ -201,7 +201,7 @@ fn what_is_known_of_room_and_metadata_is_told() {
 #[test]
 fn ends_move_inwards_where_packets_are_long_enough() {
     let trimmed = last(&["passes", "trims"]);
-    // No device delivers a packet that ends behind the limit of its tailroom.
+    // No device delivers a packet that ends after the limit of its tailroom.
     assert_eq!(returns(&trimmed), [MOVES[0], ("bpf_xdp_adjust_tail", Some(0))]);
     assert_eq!(trimmed.proved, Some(true), "{trimmed:#?}");
 }

@@ -78,7 +78,7 @@ struct Prefix {
     instructions: u64,
 }
 
-/// Continuation of a path behind a block.
+/// Continuation of a path after a block.
 enum Continuation {
     On(Box<Prefix>),
     /// No packet continues here.
@@ -89,13 +89,13 @@ enum Continuation {
 /// Source of the terms that a program draws ([`Op::Unknown`]), so that two programs get the same
 /// term for draws that agree.
 pub trait Drawing {
-    /// Returns the terms that the operations of a block draw, in order. Operations behind the last
+    /// Returns the terms that the operations of a block draw, in order. Operations after the last
     /// term, or whose term does not fit, draw new unknowns. `counts` belongs to the path so far,
     /// and is empty at its start.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
     /// Returns the counters of both programs where several paths join, given their counters on each
-    /// path. Behind the join, equal counters mean the same draw again. `None` if no such counters
+    /// path. After the join, equal counters mean the same draw again. `None` if no such counters
     /// are known.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;

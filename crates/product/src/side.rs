@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub struct Side {
     /// The executor of the program.
     pub executor: Executor,
-    /// State behind the prologue.
+    /// State after the prologue.
     pub start: SymbolicState,
     /// Resolves values that execution along one path leaves open.
     pub resolver: Resolver,

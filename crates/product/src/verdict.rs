@@ -14,7 +14,7 @@ pub enum Equivalence {
     Undecided,
     /// The programs differ for a packet, on which both have been run.
     Differs,
-    /// The time ended before the comparison did.
+    /// The comparison was stopped early.
     Stopped,
 }
 

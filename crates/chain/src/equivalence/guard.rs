@@ -83,8 +83,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions that stand for the start of the original, with the context in `r1`: their
-/// result is not that of any program.
+/// Returns instructions that replace the original, with the context in `r1`. They return a special
+/// value, which shows that the original was reached.
 fn arrived() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -112,7 +112,7 @@ fn there(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// Returns the part of a program before the original, with [`arrived`] behind it, and the functions
+/// Returns the part of a program before the original, with [`arrived`] after it, and the functions
 /// that it calls.
 fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
@@ -167,8 +167,8 @@ fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
     BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
-/// Checks that the entry function of the original is there from a slot on, word for word. Also
-/// checks that control gets there without a call or store.
+/// Checks that the program has the unchanged entry function of the original from slot `at` on, and
+/// that control gets there without a call or store.
 ///
 /// # Errors
 /// The reason why not, in words.

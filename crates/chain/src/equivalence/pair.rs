@@ -20,7 +20,7 @@ pub(super) type RegionKey = (bool, String);
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Reliances that add runs and leave none out.
+    /// Reliances that add impossible runs and leave no possible run out.
     pub wider: BTreeSet<RelianceId>,
     /// Reliances that do not matter as long as the packet is as it was received.
     pub of_packet: BTreeSet<RelianceId>,

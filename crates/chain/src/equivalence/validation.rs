@@ -88,7 +88,7 @@ impl<'a, 'b> Validation<'a, 'b> {
     }
 
     /// Returns whether a packet of two paths may rely on something that is not modelled; each such
-    /// reliance is added to the gaps.
+    /// reliance is added to the reasons why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];

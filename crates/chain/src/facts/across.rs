@@ -27,7 +27,7 @@ pub struct Fragments {
     pub behind: bool,
 }
 
-/// Returns the facts about packets behind a network, if `facts` hold before it.
+/// Returns the facts about packets after a network, if `facts` hold before it.
 pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
@@ -39,7 +39,7 @@ pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> P
         left.max_length = left.max_length.max(SHORTEST);
     }
     if fragments.before {
-        // Packets can be longer, with anything behind the first fragment.
+        // Packets can be longer, with anything after the first fragment.
         changed.extend(left.min_length..=u16::MAX);
         left.max_length = any_packet().max_length;
     }

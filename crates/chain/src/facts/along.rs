@@ -27,7 +27,7 @@ pub struct Reached {
     pub facts: Option<PacketFacts>,
     /// Headroom and metadata of these packets.
     pub surroundings: Option<Surroundings>,
-    /// Packets that leave the previous program, for each edge to this program, by its number.
+    /// Packets that leave the previous program, by number of the edge to this program.
     pub over: Vec<(usize, Leaving)>,
     /// Reasons why nothing is known of packets over an edge, by its number.
     pub unknown: Vec<(usize, String)>,

@@ -1,7 +1,7 @@
 //! Facts about arriving packets as terms: known bits are constants wherever the program reads them,
 //! other facts are conditions of every query.
 //!
-//! Nothing is known of bytes behind the end of a packet.
+//! Nothing is known of bytes after the end of a packet.
 
 use slowpath_bpf::lift::Lifted;
 use slowpath_exec::{InitialByte, Start};

@@ -20,7 +20,7 @@ enum Input {
     Byte(ArrayId, u64),
 }
 
-/// Inputs of conditions and packets.
+/// Generator of further packets from a given one.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,

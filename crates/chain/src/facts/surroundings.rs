@@ -17,8 +17,8 @@ const STEPS: u32 = 4;
 /// Finds the headroom and metadata of packets that leave, if they arrived like `arrived` and none
 /// that leaves is shorter than `least` bytes. Ranges that are not found in time are unlimited.
 ///
-/// The headroom is the initial headroom less the distance by which the start moved. Both ranges
-/// count independently: their correlation in single packets is ignored.
+/// The headroom is the initial headroom less the distance by which the start moved. The two ranges
+/// are combined as if they were independent, regardless of the values of single packets.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,

@@ -157,7 +157,7 @@ pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Established, Fa
     reasons(proof, &conditions, core)
 }
 
-/// Returns the branches behind conditions that contradict each other.
+/// Returns the branches that impose conditions that contradict each other.
 fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],

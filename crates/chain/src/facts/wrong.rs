@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) struct Packet {
     /// Length, 32 bits.
     pub length: TermId,
-    /// First bytes, including bytes behind the end of short packets.
+    /// First bytes, including bytes after the end of short packets.
     pub bytes: Vec<TermId>,
     /// Minimum length of packets that leave, in bytes.
     pub min_length: u16,

@@ -23,7 +23,7 @@ const MAGIC: &str = "slowpath plan 1 ";
 /// Folder with results, if there is one, and numbers of results found there and computed.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
-    /// Identity of the slowpath that computes the results; all results depend on it.
+    /// Identity of the version of slowpath that computes the results; all results depend on it.
     build: String,
     found: AtomicU64,
     computed: AtomicU64,

@@ -20,8 +20,8 @@ pub struct PlanOptions {
     pub threads: usize,
     /// Folder for results that the next plan can use, if there is one.
     pub cache: Option<PathBuf>,
-    /// Identity of this slowpath and of the contents of `lift`; results with another identity are
-    /// not used. Results depend on it, on programs, facts and mode.
+    /// Identity of this version of slowpath and of the contents of `lift`; results with another
+    /// identity are not used. Besides it, results depend on programs, facts and mode.
     pub build: String,
     /// Identity of this topology.
     pub topology: String,

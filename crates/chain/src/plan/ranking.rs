@@ -34,7 +34,7 @@ pub(super) struct Ranked {
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
-/// Reports about the node with this number, whose program is `linked`.
+/// Builds the reports about the node with this number, whose program is `linked`.
 pub(super) fn node(
     topology: &Topology,
     arrivals: &Arrivals,
@@ -111,7 +111,7 @@ pub(super) fn rank(ranked: &mut [Ranked]) {
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
 }
 
-/// Reports about all paths.
+/// Builds the reports about all paths.
 pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport> {
     let path = |(path, points): (&super::topology::NetworkPath, &Vec<usize>)| PathReport {
         name: path.name.clone(),

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Divisor of the available time: time limits had no effect on work that took less than this part,
-/// whatever shares its steps had.
+/// Ratio of available to used time above which time limits had no effect, whatever shares of the
+/// time the steps of the work had.
 const UNHURRIED: u32 = 8;
 
 /// Knowledge about packets that leave a program.

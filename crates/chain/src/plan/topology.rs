@@ -236,7 +236,7 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Returns the line in which a hop states the changes behind it.
+/// Returns the line in which a hop states the changes on the way to the next one.
 fn changing(hop: &DescribedHop) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);

@@ -18,7 +18,7 @@ pub(crate) fn explain_all(
     established: &mut BTreeMap<Fact, Vec<LineReport>>,
 ) {
     for fact in found.list() {
-        // Facts that other paths do not establish are lost.
+        // A fact is lost if other paths do not establish it.
         let left = match &fact {
             Fact::Bits(offset) => facts.bits.contains_key(offset),
             Fact::Values(field) => facts.values.contains_key(field),

@@ -19,7 +19,7 @@ impl Scene {
 }
 
 /// Returns a program with the packet's start and end in `r2` and `r3`, and a checked pointer in
-/// `r4`, `bytes` bytes behind the start.
+/// `r4`, `bytes` bytes after the start.
 fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)

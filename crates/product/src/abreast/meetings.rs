@@ -1,7 +1,7 @@
 //! Join points of runs of both programs, and the conditions known there.
 //!
 //! Each incoming path of a join point has a selector: an unknown that is 1 if the path is taken.
-//! Values behind a join point are choices by selectors, whatever the path conditions are. The
+//! Values after a join point are choices by selectors, whatever the path conditions are. The
 //! clauses that tie selectors to path conditions are given to the solver only if it cannot decide
 //! without them.
 

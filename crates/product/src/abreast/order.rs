@@ -1,5 +1,5 @@
 //! Execution order of blocks: all paths to a merge are followed before execution goes past it, and
-//! loops come before the blocks behind them. The order changes only the amount of work.
+//! loops come before the blocks after them. The order changes only the amount of work.
 
 use slowpath_ir::{BlockId, Destination, FlowError, FlowGraph, LoopId, Program};
 

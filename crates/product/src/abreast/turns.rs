@@ -11,7 +11,7 @@ use slowpath_smt::TermId;
 pub(super) enum At {
     /// Before a block.
     Block(BlockId),
-    /// Behind a block that ends in a branch. `terms` holds the condition twice: as computed, and
+    /// After a block that ends in a branch. `terms` holds the condition twice: as computed, and
     /// resolved for the runs that arrive.
     Branch { block: BlockId, terms: [TermId; 2], taken: Destination, fallthrough: Destination },
     /// At the end of the program.
