@@ -1,88 +1,87 @@
-//! What is known of every packet that arrives at a program: facts that hold before its first
-//! instruction, whichever packet it is.
+//! Facts about every packet that arrives at a program; they hold before its first instruction.
 //!
-//! Facts are about single packets and speak of their bytes and length only, so that a few
-//! comparisons at a program's entry can check them. They form a lattice: [`PacketFacts::join`] is
-//! what holds of packets of either kind, [`PacketFacts::meet`] of packets of both.
+//! Each fact concerns one packet and only its bytes and length, so a few comparisons at a program's
+//! entry can check it. Facts form a lattice: [`PacketFacts::join`] keeps what holds for the packets
+//! of either operand, [`PacketFacts::meet`] combines the facts of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Some bits of a byte.
+/// Known bits of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KnownBits {
-    /// The bits that are known; not all are zero.
+    /// Mask of the known bits; not zero.
     pub mask: u8,
-    /// What they are; the others are zero.
+    /// Values of the known bits; the other bits are zero.
     pub value: u8,
 }
 
 impl KnownBits {
-    /// The bits of `mask` in a byte; `None` if the mask is empty.
+    /// Returns the bits of `byte` that `mask` selects; `None` if the mask is empty.
     pub fn of(mask: u8, byte: u8) -> Option<KnownBits> {
         (mask != 0).then_some(KnownBits { mask, value: byte & mask })
     }
 
-    /// All bits.
+    /// Returns a byte with all bits known.
     pub fn all(byte: u8) -> KnownBits {
         KnownBits { mask: u8::MAX, value: byte }
     }
 
-    /// The byte, if all its bits are known.
+    /// Returns the byte if all its bits are known.
     pub fn constant(self) -> Option<u8> {
         (self.mask == u8::MAX).then_some(self.value)
     }
 
-    /// Whether a byte has these bits.
+    /// Returns true if `byte` agrees with the known bits.
     pub fn holds(self, byte: u8) -> bool {
         byte & self.mask == self.value
     }
 
-    /// The bits that are the same in both.
+    /// Returns the bits that are known and equal in both.
     fn join(self, other: KnownBits) -> Option<KnownBits> {
         KnownBits::of(self.mask & other.mask & !(self.value ^ other.value), self.value)
     }
 }
 
-/// Bytes of a packet that lie together.
+/// Adjacent bytes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
-    /// Where they begin, in bytes from the packet's first one.
+    /// Offset in bytes from the packet's first byte.
     pub offset: u16,
-    /// How many they are, 1 to 8.
+    /// Number of bytes, 1 to 8.
     pub bytes: u8,
 }
 
 impl Field {
-    /// The byte behind the last one.
+    /// Returns the offset of the first byte after the field.
     pub fn end(self) -> usize {
         usize::from(self.offset) + usize::from(self.bytes)
     }
 
-    /// The field's number in a packet, in network byte order; `None` if it is not all there.
+    /// Returns the field's value, in network byte order; `None` if the packet is too short.
     pub fn read(self, packet: &[u8]) -> Option<u64> {
         let bytes = packet.get(usize::from(self.offset)..self.end())?;
         Some(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 }
 
-/// What holds for every packet that arrives. Of bytes that a packet is too short for, nothing is
-/// said.
+/// Facts that hold for every arriving packet. Facts about bytes apply only to packets that are long
+/// enough to have these bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketFacts {
-    /// The least length in bytes, without the frame check sequence.
+    /// Smallest length in bytes, without the frame check sequence.
     pub min_length: u16,
-    /// The greatest length in bytes, without the frame check sequence.
+    /// Largest length in bytes, without the frame check sequence.
     pub max_length: u16,
-    /// Bits that always have the same value, by the offset of their byte.
+    /// Bits that are the same in all packets, by the offset of their byte.
     pub bits: BTreeMap<u16, KnownBits>,
-    /// Fields that have one of a few values, in network byte order.
+    /// Fields and their possible values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// Fields of equal length that are equal; the first begins before the second.
+    /// Pairs of equally long fields with equal values; the first begins before the second.
     pub equal: BTreeSet<(Field, Field)>,
 }
 
 impl PacketFacts {
-    /// Only a range of lengths, in bytes.
+    /// Returns facts that give only a range of lengths, in bytes.
     pub fn lengths(min_length: u16, max_length: u16) -> PacketFacts {
         PacketFacts {
             min_length,
@@ -93,12 +92,12 @@ impl PacketFacts {
         }
     }
 
-    /// The byte at an offset, if all its bits are known.
+    /// Returns the byte at an offset if all its bits are known.
     pub fn byte(&self, offset: u16) -> Option<u8> {
         self.bits.get(&offset)?.constant()
     }
 
-    /// The number in a field, in network byte order, if all its bytes are known.
+    /// Returns the number in a field, in network byte order, if all its bytes are known.
     pub fn constant(&self, field: Field) -> Option<u64> {
         let mut number = 0;
         for offset in usize::from(field.offset)..field.end() {
@@ -107,12 +106,12 @@ impl PacketFacts {
         Some(number)
     }
 
-    /// Whether they say more than a range of lengths.
+    /// Returns true if the facts say more than a range of lengths.
     pub fn says_more_than_length(&self) -> bool {
         !(self.bits.is_empty() && self.values.is_empty() && self.equal.is_empty())
     }
 
-    /// Whether they hold for a packet.
+    /// Returns true if the facts hold for a packet.
     pub fn hold(&self, packet: &[u8]) -> bool {
         let length = usize::from(self.min_length)..=usize::from(self.max_length);
         let bits = |(&offset, bits): (&u16, &KnownBits)| {
@@ -131,7 +130,8 @@ impl PacketFacts {
             && self.equal.iter().all(equal)
     }
 
-    /// What holds for packets of which either holds: of arrivals over one of two ways.
+    /// Returns facts that hold for all packets of either operand, such as arrivals over one of two
+    /// edges.
     #[must_use]
     pub fn join(&self, other: &PacketFacts) -> PacketFacts {
         let bits = self
@@ -151,7 +151,8 @@ impl PacketFacts {
         }
     }
 
-    /// What holds for packets of which both hold; `None` if there are none.
+    /// Returns facts that hold for all packets for which both operands hold; `None` if the operands
+    /// contradict each other.
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();

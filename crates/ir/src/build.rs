@@ -1,11 +1,12 @@
-//! Convenience for front ends: appending micro-operations without naming temporaries by hand.
+//! Helpers with which front ends append micro-operations without naming temporaries by hand.
 
 use crate::op::mask;
 use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
 
-/// Appends micro-operations of one instruction to a list, allocating registers for results.
+/// Appends the micro-operations of one instruction to a list and allocates registers for results.
 ///
-/// Widths are the caller's duty; [`Program::validate`](crate::Program::validate) checks them.
+/// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
+/// them.
 pub struct BlockBuilder<'a> {
     regs: &'a mut Vec<RegInfo>,
     ops: &'a mut Vec<OriginOp>,
@@ -13,7 +14,7 @@ pub struct BlockBuilder<'a> {
 }
 
 impl<'a> BlockBuilder<'a> {
-    /// A builder that appends to `ops` on behalf of `insn`.
+    /// Returns a builder that appends operations of the instruction `insn` to `ops`.
     pub fn new(regs: &'a mut Vec<RegInfo>, ops: &'a mut Vec<OriginOp>, insn: InsnIdx) -> Self {
         BlockBuilder { regs, ops, insn }
     }
@@ -35,20 +36,22 @@ impl Emit for BlockBuilder<'_> {
     }
 }
 
-/// Appending micro-operations: what a front end says how to do, and what follows from it.
+/// Interface for appending micro-operations. A front end implements the three required methods; the
+/// other methods build on these.
 ///
-/// Widths are the caller's duty; [`Program::validate`](crate::Program::validate) checks them.
+/// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
+/// them.
 pub trait Emit {
     /// Appends an operation.
     fn push(&mut self, op: Op);
 
-    /// A register of `width` bits for a result.
+    /// Allocates a register of `width` bits for a result.
     fn temp(&mut self, width: u8) -> Reg;
 
-    /// The width of a register in bits.
+    /// Returns the width of a register in bits.
     fn reg_width(&self, reg: Reg) -> u8;
 
-    /// The width of an operand in bits.
+    /// Returns the width of an operand in bits.
     fn width(&self, operand: Operand) -> u8 {
         match operand {
             Operand::Reg(reg) => self.reg_width(reg),
@@ -56,12 +59,12 @@ pub trait Emit {
         }
     }
 
-    /// `dst = src`.
+    /// Appends `dst = src`.
     fn copy(&mut self, dst: Reg, src: impl Into<Operand>) {
         self.push(Op::Copy { dst, src: src.into() });
     }
 
-    /// A new register with `a op b`.
+    /// Appends `a op b` and returns the new register with the result.
     fn binary(&mut self, op: BinaryOp, a: impl Into<Operand>, b: impl Into<Operand>) -> Operand {
         let (a, b) = (a.into(), b.into());
         let width = match op {
@@ -75,7 +78,7 @@ pub trait Emit {
         dst.into()
     }
 
-    /// A new register with `~src`; constants are folded.
+    /// Appends `~src` and returns the new register with the result; folds constants.
     fn not(&mut self, src: impl Into<Operand>) -> Operand {
         let src = src.into();
         if let Operand::Const { value, width } = src {
@@ -86,7 +89,8 @@ pub trait Emit {
         dst.into()
     }
 
-    /// A new register with bits `lo + width - 1 ..= lo` of `src`; constants are folded.
+    /// Appends the extraction of bits `lo + width - 1 ..= lo` of `src` and returns the new register
+    /// with the result; folds constants.
     fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -100,7 +104,8 @@ pub trait Emit {
         }
     }
 
-    /// A new register with `src` extended by zeros to `width`; constants are folded.
+    /// Appends the zero extension of `src` to `width` bits and returns the new register with the
+    /// result; folds constants.
     fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -114,7 +119,8 @@ pub trait Emit {
         }
     }
 
-    /// A new register with `src` extended by its sign to `width`.
+    /// Appends the sign extension of `src` to `width` bits and returns the new register with the
+    /// result.
     fn sign_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         if width == self.width(src) {
@@ -125,7 +131,7 @@ pub trait Emit {
         dst.into()
     }
 
-    /// A new register with `if cond { then } else { other }`.
+    /// Appends `if cond { then } else { other }` and returns the new register with the result.
     fn select(
         &mut self,
         cond: impl Into<Operand>,
@@ -138,38 +144,40 @@ pub trait Emit {
         dst.into()
     }
 
-    /// A new register with an unknown of the environment.
+    /// Appends a read of an unknown of the environment and returns the new register with its value.
     fn input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
-    /// A new register with any value from `min` to `max`, anew each time; `draw` is what it is called.
+    /// Appends a draw of a value from `min` to `max` and returns the new register with the value;
+    /// `draw` is its name in reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });
         dst.into()
     }
 
-    /// A new register with `bytes` bytes at `addr`, little-endian.
+    /// Appends a little-endian load of `bytes` bytes at `addr` and returns the new register with
+    /// the value.
     fn load(&mut self, addr: impl Into<Operand>, bytes: u8) -> Operand {
         let dst = self.temp(8 * bytes);
         self.push(Op::Load { dst, addr: addr.into() });
         dst.into()
     }
 
-    /// Stores `value` at `addr`, little-endian.
+    /// Appends a little-endian store of `value` at `addr`.
     fn store(&mut self, addr: impl Into<Operand>, value: impl Into<Operand>) {
         self.push(Op::Store { addr: addr.into(), value: value.into() });
     }
 
-    /// Makes `bytes` bytes from `addr` on zero.
+    /// Appends an operation that sets `bytes` bytes from `addr` on to zero.
     fn clear(&mut self, addr: impl Into<Operand>, bytes: impl Into<Operand>) {
         self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
     }
 
-    /// Where `cond` is set, the run relies on something.
+    /// Appends a mark that the run relies on the condition `on` if `cond` is set.
     fn rely(&mut self, cond: Operand, on: RelianceId) {
         self.push(Op::Rely { cond, on });
     }

@@ -1,57 +1,58 @@
-//! What a program draws: values that nothing in the program computes, and how reports name
-//! them. Meaning and cost of a program depend on none of it.
+//! Values that a program draws: nothing in the program computes them. This module defines their
+//! names and formats in reports; the meaning and the cost of a program do not depend on these.
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
 
-/// Where the value of an [`Op::Unknown`](crate::Op::Unknown) comes from, and how people write it.
+/// Origin of the value of an [`Op::Unknown`](crate::Op::Unknown), and its format in reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Draw {
-    /// What yields it: a function outside of the program, or an instruction.
+    /// Source of the value: a function outside of the program, or an instruction.
     pub call: String,
-    /// Which of its results it is.
+    /// Name of the result among those of the source.
     pub result: String,
-    /// How people write the value.
+    /// Format of the value.
     pub reading: Reading,
-    /// Whether what the program gives determines it, but the front end does not compute it: no run
-    /// needs to have a value that is drawn, so that a path which depends on it relies on that.
+    /// True if the arguments determine the value but the front end does not compute it, such as a
+    /// checksum. Not every drawn value can then occur, so a path that depends on it relies on the
+    /// value being possible.
     pub computed: bool,
 }
 
-/// How people write a value that was drawn.
+/// Format of a drawn value in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// As a number.
+    /// Unsigned number.
     Number,
-    /// As a signed number of 64 bits, or the error that it stands for.
+    /// Signed 64-bit number, or the error that it stands for.
     Signed,
-    /// As bytes in the order of memory, as many as the register has.
+    /// Bytes in memory order, as many as the register has.
     Bytes,
-    /// As 0, or as the error of this number; what the program sees is the number's negative.
+    /// 0, or the error with this number; the program sees the number negated.
     Error,
-    /// As the time in nanoseconds that a clock shows: what the input holds, and all that the program
-    /// has drawn of this clock up to here, which is how much time went by.
+    /// Time of a clock in nanoseconds. Each draw is the time elapsed since the previous draw; the
+    /// reported time is the input's value plus all draws from this clock so far.
     Time(InputId),
-    /// As the one of these signed numbers that it is the index of, or as the error that it stands for.
+    /// Index into these signed numbers; printed as the number, or as the error that it stands for.
     OneOf(&'static [i64]),
-    /// By the name of the number, from 0.
+    /// Index into these names, from 0.
     Names(&'static [&'static str]),
 }
 
-/// The table of draws while a front end builds it: equal ones are one.
+/// Table of draws for a front end that builds a program; equal draws share one entry.
 #[derive(Clone, Debug, Default)]
 pub struct Draws {
     ids: HashMap<Draw, DrawId>,
 }
 
 impl Draws {
-    /// The number of a draw.
+    /// Returns the number of a draw; adds the draw if it is new.
     pub fn id(&mut self, draw: Draw) -> DrawId {
         let next = DrawId::from(self.ids.len());
         *self.ids.entry(draw).or_insert(next)
     }
 
-    /// All draws, for [`Program::draws`](crate::Program::draws).
+    /// Returns all draws in order, for [`Program::draws`](crate::Program::draws).
     pub fn into_table(self) -> Vec<Draw> {
         let mut all: Vec<(Draw, DrawId)> = self.ids.into_iter().collect();
         all.sort_unstable_by_key(|&(_, id)| id);

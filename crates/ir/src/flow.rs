@@ -1,8 +1,8 @@
 //! The control-flow graph: reachable blocks in reverse postorder and the nesting of loops.
 //!
-//! A loop is a strongly connected part of the graph with a single entry block, its header
-//! (Havlak, "Nesting of reducible and irreducible loops", TOPLAS 1997). Graphs with loops that
-//! have several entries are refused; no compiler that the front ends know emits them.
+//! A loop is a strongly connected part of the graph with a single entry block, its header (Havlak,
+//! "Nesting of reducible and irreducible loops", TOPLAS 1997). Loops with several entries are an
+//! error; none of the compilers that the front ends support emits them.
 
 use crate::{BlockId, Destination, LoopId, Program};
 use thiserror::Error;
@@ -10,11 +10,11 @@ use thiserror::Error;
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The only block through which it is entered.
+    /// The only block through which paths enter the loop.
     pub header: BlockId,
-    /// All its blocks, inner loops included, in reverse postorder.
+    /// All blocks of the loop in reverse postorder, inner loops included.
     pub blocks: Vec<BlockId>,
-    /// The loop around it.
+    /// The enclosing loop, if any.
     pub parent: Option<LoopId>,
 }
 
@@ -80,12 +80,12 @@ impl FlowGraph {
     }
 }
 
-/// What the search for one loop's parts notes about a block; nothing between searches, so that
-/// many small loops in a large program do not cost its size each.
+/// Notes on a block during one search for components. Only the blocks searched are reset, so many
+/// small loops in a large program do not each cost time in the program's size.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,
-    /// From 1, in the order of visits; 0 is not visited.
+    /// Number in the order of visits, from 1; 0 if not visited.
     number: usize,
     low: usize,
     on_stack: bool,
@@ -95,16 +95,16 @@ struct Visit {
 struct Search<'a> {
     program: &'a Program,
     successors: Vec<Vec<usize>>,
-    /// Of reachable blocks only.
+    /// Predecessors that are reachable.
     predecessors: Vec<Vec<usize>>,
-    /// Places in the reverse postorder.
+    /// Positions in the reverse postorder.
     position: Vec<usize>,
     visits: Vec<Visit>,
 }
 
 impl Search<'_> {
-    /// Finds the loops among `blocks` (in reverse postorder) when `cut`, the header of the loop
-    /// around them, is left out as a target.
+    /// Finds the loops among `blocks` (in reverse postorder), ignoring edges to `cut`, the header
+    /// of the enclosing loop.
     fn find_loops(
         &mut self,
         graph: &mut FlowGraph,
@@ -118,8 +118,8 @@ impl Search<'_> {
             if members.len() == 1 && !loops_to_itself {
                 continue;
             }
-            // If there is one entry, all ways into the loop come through it, so that it is the
-            // first in reverse postorder. Whether it is the only one is looked at next.
+            // If the loop has a single entry, every path into the loop passes it, so it comes first
+            // in reverse postorder. The code below checks that no other entry exists.
             members.sort_by_key(|&block| self.position[block]);
             let header = members[0];
             members.iter().for_each(|&block| self.visits[block].allowed = true);
@@ -134,27 +134,27 @@ impl Search<'_> {
                 });
             }
             let id = LoopId::from(graph.loops.len());
-            // Loops inside of this one come later and take their blocks over.
+            // Inner loops are found later and overwrite this entry for their blocks.
             members.iter().for_each(|&block| graph.innermost[block] = Some(id));
             graph.loops.push(Loop {
                 header: BlockId::from(header),
                 blocks: members.iter().map(|&block| BlockId::from(block)).collect(),
                 parent,
             });
-            // Without the edges back to the header, what still goes round is an inner loop.
+            // Cycles that remain without the edges to this header are inner loops.
             self.find_loops(graph, &members, Some(header), Some(id))?;
         }
         Ok(())
     }
 
-    /// Strongly connected components of the graph restricted to `blocks` without the edges into
-    /// `cut` (Tarjan, iterative).
+    /// Returns the strongly connected components of the graph restricted to `blocks`, without edges
+    /// to `cut` (Tarjan, iterative).
     fn components(&mut self, blocks: &[usize], cut: Option<usize>) -> Vec<Vec<usize>> {
         let (visits, successors) = (&mut self.visits, &self.successors);
         blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);
         let (mut stack, mut result, mut counter) = (Vec::new(), Vec::new(), 0);
-        // `cut` is a root as well, but no way leads back to it: a component of its own, and no
-        // loop.
+        // `cut` is also a root, but no edge leads back to it, so it forms a component of its own
+        // and not a loop.
         for &root in blocks {
             if visits[root].number != 0 {
                 continue;
@@ -167,14 +167,16 @@ impl Search<'_> {
                     (*number, *low, *on_stack) = (counter, counter, true);
                     stack.push(block);
                 } else {
-                    // Back from a child. It has left the stack if its component is complete.
+                    // Returned from a child. A child whose component is complete has left the
+                    // stack.
                     let child = successors[block][next - 1];
                     if visits[child].allowed && visits[child].on_stack {
                         visits[block].low = visits[block].low.min(visits[child].low);
                     }
                 }
-                // The next target to go to, or to take `low` from. Tarjan takes the number of a
-                // target on the stack; its `low` is as good, since both are in the same component.
+                // Finds the next target to visit or to take `low` from. Tarjan takes the number of
+                // a target on the stack; its `low` is as good, because both are in the same
+                // component.
                 let rest = successors[block][next..].iter().position(|&target| {
                     let Visit { allowed, number, on_stack, .. } = visits[target];
                     allowed && (number == 0 || on_stack)

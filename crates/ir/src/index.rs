@@ -1,7 +1,7 @@
 //! Indices into the tables of a [`Program`](crate::Program), one type each.
 
-/// Declares the type of an index into a table: 32 bits, so that it costs no more than the number,
-/// and no index into one table is taken for one into another. For every crate that numbers things.
+/// Declares a newtype for indices into one table. The index has 32 bits, and an index into one
+/// table cannot be used for another. All crates of the workspace use it.
 #[macro_export]
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -10,7 +10,7 @@ macro_rules! index_type {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The index as a `usize`, for table look-ups.
+            /// Returns the index as a `usize`, for table look-ups.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -18,7 +18,7 @@ macro_rules! index_type {
 
         impl From<usize> for $name {
             /// # Panics
-            /// When the table has more than 2^32 entries.
+            /// If the table has more than 2^32 entries.
             fn from(value: usize) -> Self {
                 $name(u32::try_from(value).expect("table index fits in 32 bits"))
             }
@@ -43,11 +43,11 @@ index_type!(
     InputId
 );
 index_type!(
-    /// What a value that the program draws is called in reports.
+    /// The name of a drawn value in reports.
     DrawId
 );
 index_type!(
-    /// Something that a run can rely on without it being certain.
+    /// A condition that a run can rely on without being certain of it.
     RelianceId
 );
 index_type!(

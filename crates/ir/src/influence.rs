@@ -1,8 +1,9 @@
-//! Inputs that decide which path a run takes: a forward taint analysis without a solver.
+//! Inputs that decide which path a run takes, found by a forward taint analysis without a solver.
 //!
-//! Registers are followed flow-sensitively, memory flow-insensitively, in words of eight bytes where
-//! the distance from the base of a region is constant. The result over-approximates: an input that is
-//! not in it decides no branch, whatever values the others have.
+//! The analysis is flow-sensitive for registers and flow-insensitive for memory. Memory at a
+//! constant distance from the base of a region is tracked in words of eight bytes. The result
+//! over-approximates: an input outside the result never decides a branch, whatever values the
+//! others have.
 
 use std::collections::HashMap;
 
@@ -11,18 +12,18 @@ use crate::{
     Reg, RegionId, Terminator,
 };
 
-/// Inputs that are followed at the same time: bits of a mask.
+/// Number of inputs per pass, one bit of a mask each.
 const TOGETHER: usize = 64;
-/// Regions from this number on share a bit.
+/// Regions from this number on share one bit.
 const LAST_REGION: usize = 63;
 
-/// Inputs, and the regions whose content they are part of.
+/// Inputs, and the regions that contain their values.
 pub type Sources<'a> = &'a [(InputId, RegionId)];
 
-/// Return those of `sources` that a branch, or a condition that a run relies on, may depend on.
+/// Returns those of `sources` that may influence a branch or a condition that a run relies on.
 ///
-/// Loads from the region of an input count as reads of the input, unless the offset is constant:
-/// there the front end reads the input itself.
+/// A load from an input's region counts as a read of the input, unless the offset is constant: the
+/// front end then reads the input directly.
 pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> {
     let liveness = Liveness::of(program);
     let mut found = Vec::new();
@@ -37,11 +38,11 @@ pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> 
 /// Facts about a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fact {
-    /// Inputs that it depends on.
+    /// Inputs that the value depends on.
     inputs: u64,
-    /// Regions that it may point into.
+    /// Regions that the value may point into.
     regions: u64,
-    /// The region and the constant distance from its base, where the value is such an address.
+    /// Region and constant distance from its base, if the value is such an address.
     place: Option<(RegionId, u64)>,
 }
 
@@ -51,7 +52,7 @@ impl Fact {
         Fact { inputs: self.inputs | other.inputs, regions: self.regions | other.regions, place }
     }
 
-    /// The same, as the result of a computation: no address at a constant distance.
+    /// Returns the fact for a computed result, which is not an address at a constant distance.
     fn computed(self) -> Fact {
         Fact { place: None, ..self }
     }
@@ -60,17 +61,17 @@ impl Fact {
 type State = HashMap<Reg, Fact>;
 
 struct Analysis {
-    /// The bit of each input that is followed.
+    /// The bit of each tracked input.
     bits: HashMap<InputId, u64>,
-    /// Memory at constant distances, by region and word.
+    /// Content of memory at constant distances, by region and word.
     words: HashMap<(u8, u64), Fact>,
     /// Values of stores at other distances, by region.
     anywhere: [Fact; TOGETHER],
-    /// All that a region holds.
+    /// Content of each region, all stores together.
     all: [Fact; TOGETHER],
-    /// Inputs that decide something.
+    /// Inputs that decide a branch or a reliance.
     decisive: u64,
-    /// Set when memory or `decisive` has grown.
+    /// True if memory or `decisive` has grown.
     changed: bool,
 }
 
@@ -78,7 +79,7 @@ fn region_bit(region: RegionId) -> u8 {
     region.index().min(LAST_REGION) as u8
 }
 
-/// The numbers of the bits that are set.
+/// Returns the numbers of the bits that are set.
 fn bits_of(mask: u64) -> impl Iterator<Item = u8> {
     (0..64u8).filter(move |bit| mask >> bit & 1 == 1)
 }
@@ -227,7 +228,7 @@ impl Analysis {
         }
     }
 
-    /// Adds what a store leaves in a word of a region, or anywhere in it.
+    /// Adds the value of a store to a word of a region, or to the whole region.
     fn leave(&mut self, region: u8, word: Option<u64>, value: Fact) {
         let cell = match word {
             Some(word) => self.words.entry((region, word)).or_default(),
@@ -241,7 +242,7 @@ impl Analysis {
     }
 }
 
-/// The words that bytes of a region are in.
+/// Returns the words of a region that an access covers.
 fn words(offset: u64, bytes: u64) -> impl Iterator<Item = u64> {
     (0..bytes).map(move |byte| offset.wrapping_add(byte) >> 3)
 }
@@ -253,7 +254,7 @@ fn fact(state: &State, operand: Operand) -> Fact {
     }
 }
 
-/// Adds a state to what is known where a block begins; whether that has grown.
+/// Adds a state to the state at the start of a block. Returns true if that has grown.
 fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
     let live = liveness.live_in(block);
     let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));

@@ -1,13 +1,14 @@
-//! The program as a front end delivers it: basic blocks of micro-operations on bit-vectors of 1 to
-//! 64 bits, memory regions addressed by pointers, cost classes and source locations.
+//! Programs in the form that front ends deliver: basic blocks of micro-operations on bit-vectors of
+//! 1 to 64 bits, memory regions addressed by pointers, cost classes and source locations.
 //!
-//! This crate knows no instruction set, no device, no price and no solver. A front end (`nfp`,
-//! later `bpf`) builds a [`Program`]; `exec` gives it meaning; a target prices its cost classes.
+//! This crate does not depend on an instruction set, a device, prices or a solver. A front end
+//! (`nfp` or `bpf`) builds a [`Program`], `exec` executes it symbolically, and a target prices its
+//! cost classes.
 //!
-//! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV` (division by zero yields all
-//! ones, remainder by zero the dividend, shifts by the width or more yield zero or the sign).
-//! Memory is little-endian and addressed by pointers: the address of every region is an unknown
-//! [`Input`], so nothing can depend on where a region happens to lie.
+//! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV`: division by zero yields all
+//! ones, remainder by zero yields the dividend, and shifts by the width or more yield zero or
+//! copies of the sign bit. Memory is little-endian and addressed by pointers. The address of every
+//! region is an unknown [`Input`], so no result can depend on the place of a region in memory.
 
 mod arrival;
 mod build;

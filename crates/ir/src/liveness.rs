@@ -1,26 +1,28 @@
-//! Which registers a block's successors still read: keeps merges of paths small.
+//! Liveness: the registers that a block or its successors still read. Merges of paths skip all
+//! other registers.
 //!
-//! Most registers are temporaries that one block writes and reads. Sets are over the others only,
-//! those that some block reads before it writes them (the "global names" of Briggs et al.,
-//! "Practical improvements to the construction and destruction of static single assignment form",
-//! SP&E 1998), so that the size of a program does not count twice.
+//! Most registers are temporaries that one block writes and reads. The sets contain only the other
+//! registers, those that some block reads before it writes them (the "global names" of Briggs et
+//! al., "Practical improvements to the construction and destruction of static single assignment
+//! form", SP&E 1998). With all registers in each set, memory would grow with the square of the
+//! program's size.
 
 use crate::{BlockId, Destination, Operand, Program, Reg, Terminator};
 
 /// Live registers at the start of every block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
-    /// The registers that are live at the start of some block, ascending.
+    /// Registers that are live at the start of at least one block, in ascending order.
     carried: Vec<Reg>,
-    /// Words of a set of them.
+    /// Words per set of these registers.
     words: usize,
-    /// The sets of all blocks, one after the other.
+    /// Sets of all blocks, one after the other.
     live_in: Vec<u64>,
 }
 
 impl Liveness {
-    /// Solves the backward data-flow equations; linear in practice, as programs are mostly
-    /// forward-going.
+    /// Solves the backward data-flow equations. The time is linear in practice, because most edges
+    /// go forward.
     pub fn of(program: &Program) -> Self {
         let mut scan = Scan { seen: vec![Seen::default(); program.regs.len()], block: 0 };
         let mut read_first: Vec<Vec<Reg>> = Vec::with_capacity(program.blocks.len());
@@ -43,8 +45,8 @@ impl Liveness {
         let blocks = program.blocks.len();
         let mut written = vec![0u64; self.words * blocks];
         for (index, block) in program.blocks.iter().enumerate() {
-            // Also those that are read first: they are live before the block, whatever is behind
-            // it.
+            // Includes registers that the block also reads first: these are live at its start
+            // anyway.
             let set = &mut written[index * self.words..][..self.words];
             for reg in block.ops.iter().filter_map(|origin| origin.op.dst()) {
                 insert(set, number[reg.index()]);
@@ -58,8 +60,8 @@ impl Liveness {
                 before[next.index()].push(index as u32);
             }
         }
-        // Taken from the end: front ends lay blocks out forwards mostly, and liveness flows
-        // backwards.
+        // Blocks are taken from the end: front ends mostly lay blocks out in forward order, and
+        // liveness flows backwards.
         let mut work: Vec<u32> = (0..blocks as u32).collect();
         let mut waiting = vec![true; blocks];
         while let Some(block) = work.pop() {
@@ -85,7 +87,7 @@ impl Liveness {
         }
     }
 
-    /// The registers live at the start of `block`, in ascending order.
+    /// Returns the registers that are live at the start of `block`, in ascending order.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Reg> + '_ {
         let set = &self.live_in[block.index() * self.words..][..self.words];
         let live = |&(index, _): &(usize, &Reg)| set[index / 64] >> (index % 64) & 1 == 1;
@@ -93,7 +95,7 @@ impl Liveness {
     }
 }
 
-/// The number of registers that are live at the start of no block.
+/// Number of a register that is not live at the start of any block.
 const NONE: u32 = u32::MAX;
 
 fn insert(set: &mut [u64], number: u32) {
@@ -109,21 +111,22 @@ fn successors(terminator: &Terminator) -> impl Iterator<Item = BlockId> + '_ {
     })
 }
 
-/// What has been seen of a register, with the block (from 1) in which that was.
+/// Last blocks that read or wrote a register, numbered from 1.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,
     written: u32,
 }
 
-/// A walk through the blocks, without anything to clear in between.
+/// A scan of the blocks. Block numbers distinguish old marks from new ones, so nothing has to be
+/// cleared between blocks.
 struct Scan {
     seen: Vec<Seen>,
     block: u32,
 }
 
 impl Scan {
-    /// The registers that a block reads before it writes them, if it does.
+    /// Returns the registers that a block reads before it writes them.
     fn read_first(&mut self, program: &Program, index: usize) -> Vec<Reg> {
         self.block += 1;
         let mut found = Vec::new();
@@ -153,8 +156,9 @@ impl Scan {
     }
 }
 
-/// Removes operations whose result nothing reads. Loads are removed like any other (their work is
-/// a cost event, not an operation), and so are draws of an [`Op::Unknown`](crate::Op::Unknown); stores stay.
+/// Removes operations whose results are not read. Stores stay; loads and draws of an
+/// [`Op::Unknown`](crate::Op::Unknown) are removed like any other operation. The cost of a load is
+/// a cost event and stays.
 pub fn eliminate_dead_operations(program: &mut Program) {
     let liveness = Liveness::of(program);
     let mut live = vec![false; program.regs.len()];
@@ -166,7 +170,7 @@ pub fn eliminate_dead_operations(program: &mut Program) {
             touched.push(cond);
         }
         touched.iter().for_each(|reg| live[reg.index()] = true);
-        // Backwards, so that what only a removed operation reads is not live before it.
+        // Backwards, so that operands of removed operations do not become live.
         let mut kept = Vec::with_capacity(program.blocks[index].ops.len());
         for origin in program.blocks[index].ops.iter().rev() {
             if origin.op.dst().is_some_and(|dst| !live[dst.index()]) {
@@ -186,7 +190,7 @@ pub fn eliminate_dead_operations(program: &mut Program) {
         kept.reverse();
         kept.shrink_to_fit();
         program.blocks[index].ops = kept;
-        // Not all registers: a program can have many more of them than a block touches.
+        // Clear only the registers that the block touched: a program can have many more.
         touched.drain(..).for_each(|reg| live[reg.index()] = false);
     }
 }

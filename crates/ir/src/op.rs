@@ -1,5 +1,5 @@
-//! Micro-operations: what instructions consist of. Each writes one register at most, and none of
-//! them jumps.
+//! Micro-operations, the parts of which instructions consist. Each writes at most one register, and
+//! none of them jumps.
 
 use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 
@@ -72,9 +72,10 @@ pub enum BinaryOp {
     Slt,
     /// First operand above the second; widths add up.
     Concat,
-    /// A number for two values: 64 bits each give 32 bits. Within one run, numbers are equal exactly
-    /// for equal pairs; which number a pair has is unknown. Turns the key of a hash map into an
-    /// index; a key of more words is a chain, `intern(zext(intern(w0, w1)), w2)`.
+    /// Number that identifies a pair of 64-bit values, 32 bits wide. Within one run two numbers are
+    /// equal exactly if the pairs are equal; the number of a given pair is unknown. Front ends turn
+    /// the key of a hash map into an index with it. A key of more than two words is a chain,
+    /// `intern(zext(intern(w0, w1)), w2)`.
     Intern,
 }
 
@@ -133,31 +134,31 @@ pub enum Op {
     Select {
         /// Destination.
         dst: Reg,
-        /// 1 bit.
+        /// Condition, 1 bit.
         cond: Operand,
-        /// Value when the bit is set.
+        /// Value if the condition holds.
         then: Operand,
-        /// Value when it is not.
+        /// Value if the condition does not hold.
         other: Operand,
     },
     /// `dst` = an unknown of the environment.
     Input {
         /// Destination.
         dst: Reg,
-        /// Which unknown.
+        /// The unknown.
         input: InputId,
     },
-    /// `dst` = any value from `min` to `max` (unsigned, both included), anew each time that this is
-    /// executed: the result of reading a clock, of drawing a random number. An [`Op::Input`] is
-    /// constant during a run, this is not.
+    /// `dst` = any value from `min` to `max` (unsigned, both included), chosen anew at each
+    /// execution. Models reads of a clock and random numbers; an [`Op::Input`] in contrast is
+    /// constant during a run.
     Unknown {
         /// Destination.
         dst: Reg,
-        /// The least value; fits the width of `dst`.
+        /// Smallest value; fits the width of `dst`.
         min: u64,
-        /// The greatest value; fits the width of `dst`.
+        /// Largest value; fits the width of `dst`.
         max: u64,
-        /// What it is called in reports, which is all that it is for.
+        /// Name of the value, used in reports only.
         draw: DrawId,
     },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
@@ -174,25 +175,25 @@ pub enum Op {
         /// The value; its width is a multiple of 8.
         value: Operand,
     },
-    /// The `bytes` bytes from `addr` on become zero, however many these are.
+    /// Sets the `bytes` bytes from `addr` on to zero; the number of bytes is a run-time value.
     Clear {
         /// A pointer.
         addr: Operand,
-        /// How many; as wide as the pointer.
+        /// Number of bytes; as wide as the pointer.
         bytes: Operand,
     },
-    /// Where the bit is set, the device may do something else from here on: what the run does is
-    /// possible only if something holds that the program does not follow. Changes nothing.
+    /// Marks that the run relies on an assumption if the condition holds: the device may then
+    /// behave differently unless the assumption is true. Does not change registers or memory.
     Rely {
-        /// 1 bit.
+        /// Condition, 1 bit.
         cond: Operand,
-        /// What that is.
+        /// The assumption.
         on: RelianceId,
     },
 }
 
 impl Op {
-    /// The register this operation defines, if any.
+    /// Returns the register that this operation writes, if any.
     pub fn dst(&self) -> Option<Reg> {
         match *self {
             Op::Copy { dst, .. }
@@ -209,7 +210,7 @@ impl Op {
         }
     }
 
-    /// The operands, in order.
+    /// Returns the operands, in order.
     pub fn operands(&self) -> impl Iterator<Item = Operand> {
         let list = match *self {
             Op::Copy { src, .. }
@@ -232,8 +233,8 @@ impl Op {
 /// A micro-operation and the instruction it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OriginOp {
-    /// The operation.
+    /// The micro-operation.
     pub op: Op,
-    /// The instruction that it is part of.
+    /// The instruction that contains the micro-operation.
     pub insn: InsnIdx,
 }

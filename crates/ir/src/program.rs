@@ -2,7 +2,7 @@
 
 use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionId};
 
-/// Where an instruction comes from, when the object has debug information.
+/// Source line of an instruction, taken from the object's debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceLocation {
     /// Source file as the debug information names it.
@@ -23,46 +23,46 @@ pub struct Instruction {
 /// A virtual register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegInfo {
-    /// Name for messages.
+    /// Name for error messages.
     pub name: String,
     /// Width in bits, 1 to 64.
     pub width: u8,
 }
 
-/// What an [`Input`] stands for.
+/// Meaning of an [`Input`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// The length of the packet in bytes, without the frame check sequence.
     PacketLength,
     /// The address of the first byte of a region.
     BaseAddress(RegionId),
-    /// Anything: registers that nothing has initialised.
+    /// Any value: the content of an uninitialised register.
     Unknown,
 }
 
 /// An unknown of the environment, constant during one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Name for messages.
+    /// Name for error messages.
     pub name: String,
     /// Width in bits, 1 to 64.
     pub width: u8,
-    /// Smallest value it can have.
+    /// Smallest possible value.
     pub min: u64,
-    /// Largest value it can have.
+    /// Largest possible value.
     pub max: u64,
-    /// What it stands for.
+    /// Meaning of the input.
     pub kind: InputKind,
 }
 
-/// The kinds of memory that reports tell apart.
+/// Kinds of memory that reports distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegionKind {
     /// The packet, from its first byte.
     Packet,
     /// Memory private to one run of the program.
     Stack,
-    /// What the device hands to the program besides the packet.
+    /// Data that the device hands to the program in addition to the packet.
     Context,
     /// State that persists between packets and is shared between cores.
     Map,
@@ -73,13 +73,13 @@ pub enum RegionKind {
 pub struct Region {
     /// Name for reports (`packet`, `stack`, `dram`, a map's name).
     pub name: String,
-    /// Its kind.
+    /// Kind of memory.
     pub kind: RegionKind,
-    /// The register that holds the address of its first byte after the prologue. It is written
-    /// there only; its width is the width of addresses into this region.
+    /// The register that holds the address of the region's first byte after the prologue. Only the
+    /// prologue writes it. Its width is the width of addresses into this region.
     pub base: Reg,
-    /// What it holds before the first instruction: `None` when that is unknown; else these bytes
-    /// from its first one on, and every byte behind them zero.
+    /// Content before the first instruction, from the region's first byte on; all bytes after these
+    /// are zero. `None` if the content is unknown.
     pub content: Option<Vec<u8>>,
 }
 
@@ -88,48 +88,48 @@ pub struct Region {
 pub struct CostEvent {
     /// The instruction that does the work.
     pub insn: InsnIdx,
-    /// What kind of work it is.
+    /// Kind of work.
     pub class: CostClassId,
 }
 
-/// Where control goes.
+/// Target of a control transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
-    /// To another block.
+    /// Another block.
     Block(BlockId),
-    /// Out of the program; the number names the way out (for listings: the branch target).
+    /// The end of the program. The number identifies the exit (for listings: the branch target).
     Exit(u32),
-    /// Nowhere: no run comes here. What takes this way contradicts what the device guarantees.
+    /// Unreachable: a run that takes this edge contradicts a guarantee of the device.
     Never,
 }
 
-/// A way out of a block, with the work done on the way (the branch itself, its delay slots).
+/// An edge out of a block, with its costs (the branch itself and its delay slots).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Where it leads.
+    /// Target of the edge.
     pub target: Destination,
-    /// Work done on this edge, after the block's own, in order.
+    /// Work done on this edge, in order; it follows the block's own work.
     pub costs: Vec<CostEvent>,
 }
 
 /// The end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
-    /// One way on.
+    /// One successor.
     Jump(Edge),
-    /// Two ways on.
+    /// Two successors.
     Branch {
-        /// A 1-bit register, as it is at the end of the block's operations.
+        /// A 1-bit register, with its value after the block's operations.
         cond: Reg,
-        /// The way when the bit is set.
+        /// The edge for a set bit.
         taken: Edge,
-        /// The way when it is not.
+        /// The edge for a clear bit.
         fallthrough: Edge,
     },
 }
 
 impl Terminator {
-    /// The edges out of the block: `taken` before `fallthrough`.
+    /// Returns the edges out of the block: `taken` before `fallthrough`.
     pub fn edges(&self) -> impl Iterator<Item = &Edge> {
         let (first, second) = match self {
             Terminator::Jump(edge) => (edge, None),
@@ -142,31 +142,31 @@ impl Terminator {
 /// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The number of its first instruction; blocks are named by it in reports.
+    /// Number of the first instruction; reports name the block by it.
     pub first: InsnIdx,
-    /// The instructions it executes, delay slots included, in order.
+    /// The instructions that the block executes, in order, delay slots included.
     pub insns: Vec<InsnIdx>,
-    /// Their meaning.
+    /// Meaning of the instructions.
     pub ops: Vec<OriginOp>,
-    /// Their work, in order, up to the branch.
+    /// Work of the instructions, in order, up to the branch.
     pub costs: Vec<CostEvent>,
-    /// How it ends.
+    /// The jump or branch at the end.
     pub terminator: Terminator,
 }
 
-/// A limit on how often a block runs that the device sets, whatever the program says: the kernel's
-/// on rounds of `bpf_loop`, its counter of `may_goto`.
+/// A limit that the device sets on the number of times a block runs, independent of the program.
+/// Examples are the kernel's limit on iterations of `bpf_loop` and its counter for `may_goto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisitLimit {
-    /// The block.
+    /// The limited block.
     pub block: BlockId,
-    /// The count starts anew whenever this block runs.
+    /// The block that resets the count whenever it runs.
     pub since: BlockId,
-    /// Runs of `block` at most between two runs of `since`.
+    /// Maximum number of runs of `block` between two runs of `since`.
     pub most: u64,
-    /// Name of what sets the limit, such as `bpf_loop`.
+    /// Name of the mechanism that sets the limit, such as `bpf_loop`.
     pub by: String,
-    /// What has to hold for the device to set it, one sentence; `None` where it always does.
+    /// Condition under which the device sets the limit, one sentence; `None` if it always does.
     pub condition: Option<String>,
 }
 
@@ -181,36 +181,37 @@ pub struct Program {
     pub regs: Vec<RegInfo>,
     /// Unknowns of the environment.
     pub inputs: Vec<Input>,
-    /// What the values that it draws are called.
+    /// Names of the values that the program draws.
     pub draws: Vec<Draw>,
     /// Memory regions.
     pub regions: Vec<Region>,
     /// Names of the cost classes, as targets know them.
     pub cost_classes: Vec<String>,
-    /// What happens before the first instruction: the start state of registers and memory. A
-    /// register that neither the prologue nor a block defines before its use is an error.
+    /// Operations before the first instruction, which set the initial state of registers and
+    /// memory. A register that neither the prologue nor a block defines before its use is an error.
     pub prologue: Vec<OriginOp>,
     /// Basic blocks.
     pub blocks: Vec<Block>,
     /// The first block.
     pub entry: BlockId,
-    /// The packet's length, if the program can tell.
+    /// The packet's length, if the program can read it.
     pub packet_length: Option<InputId>,
-    /// What the front end had to assume, one sentence each.
+    /// Assumptions of the front end, one sentence each.
     pub assumptions: Vec<String>,
-    /// What single runs can rely on, one sentence each, see [`Op::Rely`](crate::Op::Rely).
+    /// Conditions that single runs can rely on, one sentence each; see
+    /// [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
-    /// How often the device lets blocks run.
+    /// Limits of the device on the number of runs of blocks.
     pub visit_limits: Vec<VisitLimit>,
 }
 
 impl Program {
-    /// The block with this id.
+    /// Returns the block with this id.
     pub fn block(&self, id: BlockId) -> &Block {
         &self.blocks[id.index()]
     }
 
-    /// Width of a register in bits.
+    /// Returns the width of a register in bits.
     pub fn width(&self, reg: Reg) -> u8 {
         self.regs[reg.index()].width
     }

@@ -1,5 +1,5 @@
-//! Temporaries that are reused from block to block: a program of many blocks would otherwise have
-//! hundreds of thousands, and every liveness set would be that much larger.
+//! Temporaries that several blocks share. Without sharing, a program of many blocks would have
+//! hundreds of thousands of them, and every liveness set would be that much larger.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// By width in bits: the registers, and how many of them the current block uses.
+    /// Registers and the number of them that the current block uses, by width in bits.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
 
 impl Temporaries {
-    /// Makes those of the blocks before available again.
+    /// Starts a new block, which can use all temporaries again.
     pub fn begin_block(&mut self) {
         self.pools.values_mut().for_each(|(_, used)| *used = 0);
     }
 
-    /// One of `width` bits that the current block does not use yet; a new one becomes part of `regs`,
-    /// the registers of the program.
+    /// Returns a temporary of `width` bits that the current block does not use yet. Appends a new
+    /// register to `regs`, the registers of the program, if all are in use.
     pub fn take(&mut self, regs: &mut Vec<RegInfo>, width: u8) -> Reg {
         let (pool, used) = self.pools.entry(width).or_default();
         *used += 1;

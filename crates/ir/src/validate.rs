@@ -1,17 +1,17 @@
-//! Checks that a program is well formed, so that everything behind the front ends can rely on it.
+//! Checks that a program is well formed, so that later stages can rely on it.
 
 use crate::{
     BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Reading, Reg, Terminator,
 };
 use thiserror::Error;
 
-/// A malformed program: a defect of the front end, never of the user's input.
+/// A malformed program; always a defect of the front end, never of the user's input.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("internal error in the lifted program at instruction {insn}: {what}")]
 pub struct ValidateError {
     /// The instruction whose operations are malformed.
     pub insn: u32,
-    /// What is wrong.
+    /// Description of the defect.
     pub what: String,
 }
 
@@ -19,7 +19,7 @@ impl Program {
     /// Checks widths, indices and branch targets.
     ///
     /// # Errors
-    /// The first malformed operation.
+    /// Returns the first malformed operation.
     pub fn validate(&self) -> Result<(), ValidateError> {
         for origin in self.prologue.iter().chain(self.blocks.iter().flat_map(|b| &b.ops)) {
             self.validate_op(origin)?;
@@ -50,7 +50,7 @@ impl Program {
         Ok(())
     }
 
-    /// Whether values of a width and up to `max` can be written as the draw says.
+    /// Returns true if the draw's format can show every value of this width up to `max`.
     fn is_read(&self, draw: &Draw, width: u8, max: u64) -> bool {
         match draw.reading {
             Reading::Number | Reading::Error => true,

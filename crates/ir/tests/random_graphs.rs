@@ -1,4 +1,4 @@
-//! Loops and liveness of random programs, against what their definitions say word by word.
+//! Compares loops and liveness of random programs with direct implementations of their definitions.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use slowpath_ir::{
 
 const REGS: u32 = 4;
 
-/// Branches, and copies between the registers 1 to 3, for each block.
+/// Generates programs with random branches, and random copies between the registers 1 to 3.
 fn any_program() -> impl Strategy<Value = Program> {
     let block = |blocks: u32| {
         let edges = prop::collection::vec(0..blocks + 2, 1..=2);
@@ -42,7 +42,7 @@ fn successors(program: &Program, block: usize) -> Vec<usize> {
     targets.collect()
 }
 
-/// Whether there is a way of at least one edge within `blocks` from one to the other.
+/// Returns true if a path of at least one edge within `blocks` leads from `from` to `to`.
 fn leads(program: &Program, blocks: &[usize], from: usize, to: usize) -> bool {
     let mut seen = vec![false; program.blocks.len()];
     let mut work = successors(program, from);
@@ -58,7 +58,7 @@ fn leads(program: &Program, blocks: &[usize], from: usize, to: usize) -> bool {
     false
 }
 
-/// Whether some way from the start of `block` reads `reg` before it writes it.
+/// Returns true if a path from the start of `block` reads `reg` before it writes it.
 fn is_live(program: &Program, block: usize, reg: Reg) -> bool {
     let mut seen = vec![false; program.blocks.len()];
     let mut work = vec![block];
@@ -100,7 +100,7 @@ proptest! {
         }
     }
 
-    /// What is left is read by something that is left.
+    /// Every remaining operation has a result that a remaining operation or branch reads.
     #[test]
     fn dead_operations_go(program in any_program()) {
         let mut less = program.clone();
@@ -128,8 +128,8 @@ proptest! {
         }
     }
 
-    /// A loop has all blocks that lead to each other, without the headers of loops around it; only
-    /// one of them is entered.
+    /// A loop consists of all blocks that reach each other without the headers of enclosing loops,
+    /// and has one entry.
     #[test]
     fn loops_are_what_leads_to_itself(program in any_program()) {
         let entered = |members: &[usize]| -> Vec<usize> {

@@ -1,12 +1,12 @@
-//! Programs from a list of edges.
+//! Builds programs from lists of edges.
 
 use slowpath_ir::{
     Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,
     Reading, Reg, RegInfo, Terminator,
 };
 
-/// A program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a block is
-/// an exit. Register 0 is the branch condition, registers 1 to 3 are 8 bits wide.
+/// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a
+/// block is an exit. Register 0 is the branch condition; registers 1 to 3 are 8 bits wide.
 pub fn program(edges: &[&[u32]]) -> Program {
     let edge = |&to: &u32| Edge {
         target: if (to as usize) < edges.len() {
@@ -53,7 +53,7 @@ pub fn program(edges: &[&[u32]]) -> Program {
     }
 }
 
-/// `dst = src` as part of instruction 0.
+/// Returns `dst = src` as part of instruction 0.
 #[allow(dead_code)]
 pub fn copy(dst: u32, src: Operand) -> OriginOp {
     OriginOp { op: Op::Copy { dst: Reg(dst), src }, insn: InsnIdx(0) }
