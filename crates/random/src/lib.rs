@@ -1,34 +1,35 @@
-//! Random numbers that are the same for the same seed on every machine.
+//! Random numbers that depend only on the seed, not on the machine.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014):
-//! a counter, and a function that mixes its bits.
+//! The algorithm is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! Generators", OOPSLA 2014): a counter and a function that mixes its bits.
 
 /// A generator with a state of 64 bits.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Returns the generator for a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
     }
 
-    /// A number below a bound, which is not 0. By multiplication, as a division would take longer
-    /// than what is measured (Lemire, "Fast Random Integer Generation in an Interval", 2019).
+    /// Returns a number below `bound`, which must not be 0. Uses a multiplication, because a
+    /// division would take longer than the code that callers measure (Lemire, "Fast Random Integer
+    /// Generation in an Interval", 2019).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 }
 
-/// A bijection of 64-bit numbers, every bit of whose result depends on all bits.
+/// Mixes the bits of a number: a bijection in which every result bit depends on all input bits.
 #[inline]
 pub fn mixed(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,7 +43,8 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_published_generator() {
-        // The first outputs for this seed as "Pseudo-random numbers/Splitmix64" of Rosetta Code has them.
+        // First outputs for this seed according to Rosetta Code, "Pseudo-random
+        // numbers/Splitmix64".
         let mut random = Random::new(1_234_567);
         let known =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];

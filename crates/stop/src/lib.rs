@@ -1,8 +1,8 @@
-//! When work has to end before it is done: somebody asks, the time is over, the memory is used up.
+//! Stopping work early: on an interrupt, at a time limit, or at a memory limit.
 //!
-//! One [`Stop`] is handed down to every stage of an analysis, and each polls it in all that can take
-//! long: by [`Stop::reason`] where a turn of a loop takes microseconds, by a [`Ticker`] where it
-//! takes less. Nothing here ends anything: whoever polls returns what there is by then.
+//! Callers pass one [`Stop`] to every stage of an analysis. Each stage polls it in long loops: with
+//! [`Stop::reason`] if an iteration takes microseconds, with a [`Ticker`] if it takes less. This
+//! crate never ends work by itself; the code that polls returns its results so far.
 
 mod memory;
 mod ticker;
@@ -15,76 +15,76 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Why work has to end.
+/// Reason for stopping work early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// Somebody asked for it.
+    /// Another thread or the user asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// The time for all of the work is over.
+    /// The deadline for the whole work has passed.
     #[error("deadline")]
     Deadline,
-    /// The time for a part of it is over; see [`Stop::within`].
+    /// The time limit for a part of the work has passed; see [`Stop::within`].
     #[error("time limit reached")]
     TimeLimit,
-    /// The process takes more memory than it may.
+    /// The process uses more memory than allowed.
     #[error("memory limit")]
     Memory,
 }
 
-/// How much the work may take.
+/// Limits on time and memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Time from now on.
     pub time: Option<Duration>,
-    /// Resident memory of the process, in bytes. Heeded where the system says how much that is
-    /// (Linux).
+    /// Resident memory of the process, in bytes. Applies only on systems that report it (Linux).
     pub memory: Option<u64>,
-    /// Looks at whether to stop, the last of which is answered [`Reason::Interrupted`]: a limit that
-    /// is the same every time, for tests.
+    /// Number of polls; the last of them returns [`Reason::Interrupted`]. A limit that is
+    /// reproducible, for tests.
     pub looks: Option<u64>,
 }
 
-/// Says when work has to end. Clones say the same; any thread can ask.
+/// Handle that tells when work has to end. Clones share their state, and any thread can poll.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
-    /// When the part of the work ends that this is for.
+    /// End of the part of the work that this handle is for.
     until: Option<Instant>,
 }
 
-/// How often the memory is looked at.
+/// Minimum time between two checks of the memory.
 const PERIOD: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 struct Shared {
-    /// A [`Reason`] as [`code`], or 0: once there is one, it stays.
+    /// A [`Reason`] as [`code`], or 0 for none. The first reason stays.
     reason: AtomicU8,
     started: Instant,
     deadline: Option<Instant>,
     memory: Option<Watch>,
-    /// When to look at the memory next, in nanoseconds from the start.
+    /// Earliest time of the next memory check, in nanoseconds from the start.
     next_look: AtomicU64,
-    /// Looks that are left, if they are limited.
+    /// Remaining polls, if they are limited.
     looks: Option<AtomicU64>,
-    /// What is being done.
+    /// Current activity.
     doing: Mutex<Doing>,
 }
 
-/// What is being done.
+/// Activity in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doing {
-    /// What it is done to, such as the name of a program; empty when nobody said so.
+    /// Subject of the activity, such as the name of a program; empty if not set.
     pub subject: String,
-    /// What it is, such as `unrolling`; empty when nobody said so.
+    /// Stage, such as `unrolling`; empty if not set.
     pub stage: &'static str,
-    /// How much of it is done.
+    /// Number of units completed in this stage.
     pub done: u64,
-    /// What that counts, such as `packets`; empty when nobody said so.
+    /// Unit of the count, such as `packets`; empty if not set.
     pub unit: &'static str,
 }
 
-/// A reason that lasts, as a number.
+/// Encodes a reason that applies to the whole work; 0 for [`Reason::TimeLimit`], which applies to a
+/// part.
 fn code(reason: Reason) -> u8 {
     match reason {
         Reason::Interrupted => 1,
@@ -95,12 +95,12 @@ fn code(reason: Reason) -> u8 {
 }
 
 impl Stop {
-    /// Work that nothing ends.
+    /// Returns a handle without limits, which never asks to stop.
     pub fn never() -> Stop {
         Stop::default()
     }
 
-    /// Work that ends when asked to, or at a limit.
+    /// Returns a handle that asks to stop on request or at a limit.
     pub fn new(limits: Limits) -> Stop {
         let started = Instant::now();
         let shared = Shared {
@@ -115,26 +115,26 @@ impl Stop {
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
 
-    /// The same for a part of the work, which ends after `time` at the latest.
+    /// Returns a handle for a part of the work, which has to end after `time` at the latest.
     pub fn within(&self, time: Option<Duration>) -> Stop {
         let until = time.and_then(|time| Instant::now().checked_add(time));
         let until = [until, self.until].into_iter().flatten().min();
         Stop { shared: self.shared.clone(), until }
     }
 
-    /// Asks for an end, from any thread.
+    /// Asks the work to stop; any thread can call it.
     pub fn ask(&self) {
         if let Some(shared) = &self.shared {
             shared.set(Reason::Interrupted);
         }
     }
 
-    /// Whether anything can ever end the work.
+    /// Returns true if this handle can ever ask to stop.
     pub fn is_possible(&self) -> bool {
         self.shared.is_some() || self.until.is_some()
     }
 
-    /// Why to stop now, if at all. Takes tens of nanoseconds.
+    /// Returns the reason to stop now, if any. Takes tens of nanoseconds.
     pub fn reason(&self) -> Option<Reason> {
         if self.shared.is_none() && self.until.is_none() {
             return None;
@@ -149,34 +149,34 @@ impl Stop {
             .or_else(|| self.until.is_some_and(|until| now >= until).then_some(Reason::TimeLimit))
     }
 
-    /// Goes on, unless it is time to stop.
+    /// Succeeds unless it is time to stop.
     ///
     /// # Errors
-    /// The reason to stop.
+    /// Returns the reason to stop.
     pub fn check(&self) -> Result<(), Reason> {
         self.reason().map_or(Ok(()), Err)
     }
 
-    /// Time that is left, if it is limited.
+    /// Returns the remaining time, if it is limited.
     pub fn left(&self) -> Option<Duration> {
         let deadline = self.shared.as_ref().and_then(|shared| shared.deadline);
         let end = [deadline, self.until].into_iter().flatten().min()?;
         Some(end.saturating_duration_since(Instant::now()))
     }
 
-    /// Says what is being done from now on, such as `unrolling`.
+    /// Sets the stage, such as `unrolling`, and resets the count.
     pub fn enter(&self, stage: &'static str) {
         self.change(|doing| {
             (doing.stage, doing.done, doing.unit) = (stage, 0, "");
         });
     }
 
-    /// Says what the work is about from now on, such as the name of a program.
+    /// Sets the subject, such as the name of a program.
     pub fn about(&self, subject: &str) {
         self.change(|doing| subject.clone_into(&mut doing.subject));
     }
 
-    /// Says how much of the stage is done, in a unit.
+    /// Sets the number of units completed in this stage.
     pub fn count(&self, done: u64, unit: &'static str) {
         self.change(|doing| (doing.done, doing.unit) = (done, unit));
     }
@@ -187,7 +187,7 @@ impl Stop {
         }
     }
 
-    /// What is being done.
+    /// Returns the current activity.
     pub fn doing(&self) -> Doing {
         let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
         doing.map_or_else(Doing::default, |doing| {
@@ -195,7 +195,7 @@ impl Stop {
         })
     }
 
-    /// The stage of what is being done; empty when nobody said so.
+    /// Returns the current stage; empty if not set.
     pub fn stage(&self) -> &'static str {
         let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
         doing.map_or("", |doing| doing.unwrap_or_else(PoisonError::into_inner).stage)
@@ -212,14 +212,14 @@ impl Shared {
         }
     }
 
-    /// Keeps a reason; the first one counts.
+    /// Stores a reason unless one is stored already.
     fn set(&self, reason: Reason) {
         let code = code(reason);
-        // One that came before stays.
+        // An earlier reason stays.
         let _ = self.reason.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Looks at the clock, and every now and then at the memory.
+    /// Checks the polls and the clock, and once per period the memory.
     fn look(&self, now: Instant) -> Option<Reason> {
         if let Some(looks) = &self.looks
             && looks.fetch_sub(1, Ordering::Relaxed) <= 1

@@ -1,4 +1,4 @@
-//! How much memory the process takes.
+//! Memory use of the process.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Watch;
@@ -10,25 +10,26 @@ mod linux {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// The smallest page of any Linux system that this runs on; on others the kernel counts larger
-    /// pages, and the limit is heeded late.
+    /// The smallest page size of the supported Linux systems. On systems with larger pages the
+    /// limit takes effect late.
     const PAGE: u64 = 4096;
 
-    /// Watches resident memory: the second number of `/proc/self/statm`, in pages (`proc(5)`).
+    /// Compares resident memory with a limit: the second number of `/proc/self/statm`, in pages
+    /// (`proc(5)`).
     #[derive(Debug)]
     pub(crate) struct Watch {
         statm: File,
-        /// In bytes.
+        /// Limit in bytes.
         limit: u64,
     }
 
     impl Watch {
-        /// `None` where the system does not say how much there is.
+        /// Returns `None` if `/proc/self/statm` is not available.
         pub fn new(limit: u64) -> Option<Self> {
             File::open("/proc/self/statm").ok().map(|statm| Watch { statm, limit })
         }
 
-        /// Whether the process takes more than it may.
+        /// Returns true if resident memory exceeds the limit.
         pub fn is_exceeded(&self) -> bool {
             let mut text = [0; 128];
             let Ok(length) = self.statm.read_at(&mut text, 0) else { return false };

@@ -80,7 +80,7 @@ fn who_looks_hears_what_is_being_done() {
     stop.within(Some(Duration::ZERO)).count(7, "pairs");
     let doing = Doing { subject: "balancer".to_owned(), stage: "proving", done: 7, unit: "pairs" };
     assert_eq!(stop.clone().doing(), doing);
-    // What has been counted was something else.
+    // The count belonged to the previous stage.
     stop.enter("rewriting");
     assert_eq!(stop.doing(), Doing { stage: "rewriting", done: 0, unit: "", ..doing });
     Stop::never().count(1, "pairs");

@@ -1,8 +1,8 @@
-//! Polls for loops whose turns are quicker than a look at the clock.
+//! Polling for loops whose iterations are faster than a poll of the clock.
 
 use crate::{Reason, Stop};
 
-/// Polls a [`Stop`] at some of the turns of a loop.
+/// Polls a [`Stop`] in every n-th iteration of a loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticker {
     every: u32,
@@ -10,15 +10,15 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Looks at every so manieth turn.
+    /// Returns a ticker that polls in every `every`-th iteration.
     pub const fn new(every: u32) -> Self {
         Ticker { every, left: every }
     }
 
-    /// A turn of the loop: goes on, unless it is time to stop.
+    /// Counts an iteration of the loop. Succeeds unless it is time to stop.
     ///
     /// # Errors
-    /// The reason to stop.
+    /// Returns the reason to stop.
     #[inline]
     pub fn tick(&mut self, stop: &Stop) -> Result<(), Reason> {
         self.left = self.left.saturating_sub(1);
