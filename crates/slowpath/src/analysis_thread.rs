@@ -1,4 +1,4 @@
-//! An analysis on a thread of its own.
+//! Analyses on threads of their own.
 
 use crate::events::{Control, Event};
 use crate::options::ProgramRequest;
@@ -13,11 +13,11 @@ use std::time::Duration;
 /// The answer to a poll.
 #[derive(Clone, Debug)]
 pub enum Poll {
-    /// Nothing happened within the time allowed.
+    /// No event occurred within the timeout.
     Pending,
-    /// Something happened.
+    /// The next event.
     Event(Event),
-    /// The analysis is over and all its events have been taken.
+    /// The analysis has ended, and all its events have been taken.
     Finished,
 }
 
@@ -28,17 +28,17 @@ pub struct Analysis {
     control: Control,
 }
 
-/// Stack of the worker: long chains of merged states are followed recursively.
+/// Stack size of the worker thread: the analysis follows long chains of merged states recursively.
 const STACK_BYTES: usize = 512 << 20;
 
 impl Analysis {
-    /// Starts an analysis on a thread of its own.
+    /// Starts an analysis with the limits of its options, on a thread of its own.
     pub fn start(request: ProgramRequest) -> Analysis {
         let stop = Stop::new(request.options.limits());
         Analysis::start_until(request, stop)
     }
 
-    /// The same, until `stop` says so and whatever the limits in the options.
+    /// Starts an analysis that ends when `stop` says so; the limits of its options are ignored.
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
@@ -49,13 +49,13 @@ impl Analysis {
         if let Err(error) = builder.spawn(move || pipeline::run(&task, &worker)) {
             control.send(Event::Result(Box::new(pipeline::not_started(&request, &error))));
         }
-        // The worker alone keeps the channel open, so that its end can be seen.
+        // Only the worker holds the sender, so the receiver notices when the worker ends.
         let (closed, _) = channel();
         let control = Control { events: closed, ..control };
         Analysis { events: Mutex::new(receiver), control }
     }
 
-    /// Waits for the next event, at most `timeout`.
+    /// Waits for the next event for at most `timeout`.
     pub fn next(&self, timeout: Duration) -> Poll {
         let Ok(events) = self.events.lock() else { return Poll::Finished };
         match events.recv_timeout(timeout) {
@@ -70,7 +70,7 @@ impl Analysis {
         self.control.stop.ask();
     }
 
-    /// What is being done, such as `unrolling the program`.
+    /// Returns the current stage, such as `unrolling the program`.
     pub fn stage(&self) -> &'static str {
         self.control.stop.stage()
     }

@@ -1,4 +1,4 @@
-//! A program behind others that run elsewhere: what is known of the packets that they send it.
+//! Programs behind others that run elsewhere: facts about the packets that the others send.
 
 use slowpath_bpf::lift::MapContent;
 use slowpath_bpf::{Btf, Object};
@@ -8,37 +8,38 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is known of the packets that arrive at a program.
+/// Knowledge about the packets that arrive at a program.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// What holds of all of them; `None` if there are none. Not every packet of which it holds has to
-    /// arrive.
+    /// Facts that hold for all arriving packets; `None` if no packet arrives. Packets for which the
+    /// facts hold do not all have to arrive.
     pub facts: Option<PacketFacts>,
-    /// Conditions that this depends on, one sentence each.
+    /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// What else there is to say, one sentence each.
+    /// Remarks, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Finds out what arrives, with the types of the kernel that the programs in front are for, before it
-/// is time to stop.
+/// Function that finds the facts about arriving packets, or stops when it is time. Its first
+/// argument has the types of the kernel that the programs in front are for.
 pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send + Sync>;
 
-/// A program of an object, for packets of which something is known.
+/// A program of an object, and knowledge about the packets that arrive at it.
 #[derive(Clone)]
 pub struct ArrivingProgram {
-    /// What it is called in results.
+    /// Name of the program in results.
     pub name: String,
-    /// The object with it.
+    /// The object that contains the program.
     pub object: Arc<Object>,
-    /// Its number there.
+    /// Number of the program in the object.
     pub program: usize,
-    /// The programs in front of it, by their numbers in their objects. Where there are none, any packet
-    /// arrives.
+    /// The programs in front, each with its object and its number in the object. If there are none,
+    /// any packet can arrive.
     pub in_front: Vec<(Arc<Object>, usize)>,
-    /// Finds out what these send.
+    /// Finds facts about the packets that the programs in front send.
     pub arrivals: FindArrivals,
-    /// What its own maps hold then, by their names in the object, besides what options say.
+    /// Content of the program's own maps, by their names in the object, in addition to the content
+    /// from the options.
     pub contents: BTreeMap<String, MapContent>,
 }
 

@@ -1,13 +1,14 @@
-//! `[helper.NAME]` tables of assumption files: helpers that are taken to do nothing but return.
+//! `[helper.NAME]` tables of assumption files: helpers that the analysis assumes to do nothing but
+//! return.
 //!
-//! The prices in the same file are the target's business. The format is in `docs/targets.md`.
+//! The target reads the prices of the same file. `docs/targets.md` describes the format.
 
 use crate::Error;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Helpers and kernel functions by name, with the reason why they are harmless.
+/// Returns helpers and kernel functions by name, with the reasons why they are harmless.
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
@@ -22,7 +23,7 @@ pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let tables = tables.ok_or_else(|| fail(at(all), "`helper` must be a table".into()))?;
     for (name, value) in tables {
         let name: &str = name.get_ref();
-        // Names of helpers are known; those of kernel functions are the kernel's.
+        // Only the prefix is checked: the names of kernel functions depend on the kernel.
         if !name.starts_with("bpf_") {
             let what = format!("`helper.{name}`: names of helpers begin with `bpf_`");
             return Err(fail(at(value), what));

@@ -1,6 +1,6 @@
-//! Programs of BPF objects as the SmartNIC runs them, as data.
+//! Compiled programs of BPF objects for the SmartNIC, as data.
 //!
-//! The format of [`compile`] is documented in `docs/json.md`.
+//! `docs/json.md` documents the output format of [`compile`].
 
 use crate::Error;
 use crate::frontend::Compilation;
@@ -12,7 +12,7 @@ use slowpath_bpf::insn::Insn;
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 
-/// A program for the card, and where each instruction comes from.
+/// A compiled program for the card, with the origin of each instruction.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Compiled"))]
 pub(crate) struct Shown {
@@ -22,16 +22,15 @@ pub(crate) struct Shown {
     section: String,
     /// Name of the program.
     program: String,
-    /// How the program reaches maps: `array-pointer` or `call`.
+    /// Map ABI of the program: `array-pointer` or `call`.
     map_abi: &'static str,
-    /// The program for the card, as `slowpath bound` reads it.
+    /// Listing of the program for the card, in the format that `slowpath bound` reads.
     listing: String,
-    /// Its instructions in order.
+    /// Instructions of the program for the card, in order.
     instructions: Vec<ShownInsn>,
     /// The BPF instructions in order.
     bpf: Vec<ShownBpf>,
-    /// Where the card does something else than the kernel because of how the driver compiles, one
-    /// sentence each.
+    /// Differences between card and kernel that the driver's compiler causes, one sentence each.
     deviations: Vec<String>,
 }
 
@@ -39,12 +38,12 @@ pub(crate) struct Shown {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CardInstruction"))]
 struct ShownInsn {
-    /// 48 bits in hexadecimal, without error correction.
+    /// Encoding of the instruction, 48 bits in hexadecimal, without error correction.
     word: String,
-    /// How the listing has it.
+    /// Text of the instruction in the listing.
     text: String,
-    /// The slot of the BPF instruction that it is for; null for what the driver puts around the
-    /// program.
+    /// Slot of the BPF instruction that it implements; null for instructions that the driver adds
+    /// around the program.
     bpf: Option<usize>,
 }
 
@@ -52,18 +51,18 @@ struct ShownInsn {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfInstruction"))]
 struct ShownBpf {
-    /// Its number, in 8-byte slots, as the kernel counts them.
+    /// Number of the instruction, in 8-byte slots as in the kernel.
     slot: usize,
-    /// How it is written.
+    /// Text of the instruction.
     text: String,
-    /// Its source line; null where that is not known.
+    /// Source line of the instruction; null if not known.
     source: Option<ShownLine>,
 }
 
-/// Compiles the program that a request is about; the result is JSON.
+/// Compiles the program of a request and returns it as JSON.
 ///
 /// # Errors
-/// When the object cannot be read, or the card cannot run the program; and the reason to stop.
+/// If the object cannot be read, the card cannot run the program, or it is time to stop.
 pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
     let object = request.object.bpf()?;

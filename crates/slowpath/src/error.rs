@@ -1,4 +1,4 @@
-//! Why a program has no guarantee.
+//! Errors, which are the reasons why a program has no guarantee.
 
 use crate::refusal::Refusal;
 use slowpath_bpf::ObjectError;
@@ -10,92 +10,93 @@ use slowpath_stop::{Reason, Stop};
 use slowpath_target::TargetError;
 use thiserror::Error;
 
-/// An error, in one line for the user.
+/// An error, shown to the user in one line.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The file is none that a front end reads.
+    /// An input that cannot be analysed, such as a file that no front end reads.
     #[error("{0}")]
     Input(String),
-    /// The object, or one program of it, cannot be read.
+    /// An object, or one program of it, that cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// A program of an object has no meaning that can be analysed.
+    /// A program of an object that cannot be translated for the analysis.
     #[error(transparent)]
     Lift(LiftError),
-    /// The listing cannot be read.
+    /// A listing that cannot be read.
     #[error(transparent)]
     Listing(#[from] slowpath_nfp::ParseError),
-    /// A listing has no meaning that can be analysed.
+    /// A listing that cannot be translated for the analysis.
     #[error(transparent)]
     ListingLift(#[from] slowpath_nfp::LiftError),
-    /// The device cannot run the program.
+    /// A program that the device cannot run.
     #[error("{text}")]
     Refused {
-        /// The first reason, and another way.
+        /// The first reason, and an alternative for the user.
         text: String,
         /// All reasons.
         refusals: Vec<Refusal>,
     },
-    /// The target or its prices.
+    /// An error in the target or its prices.
     #[error("{place}{error}{hint}")]
     Target {
-        /// Where in the program, if anywhere.
+        /// Location in the program; empty if there is none.
         place: String,
-        /// What is wrong.
+        /// The error of the target.
         error: TargetError,
-        /// What else may help.
+        /// Advice for the user; may be empty.
         hint: String,
     },
-    /// The analysis.
+    /// An error of the analysis.
     #[error("{place}{error}{hint}")]
     Search {
-        /// Where in the program, if anywhere.
+        /// Location in the program; empty if there is none.
         place: String,
-        /// What is wrong.
+        /// The error of the search.
         error: SearchError,
-        /// What else may help.
+        /// Advice for the user; may be empty.
         hint: String,
     },
-    /// The solver.
+    /// An error of the solver.
     #[error(transparent)]
     Solver(#[from] SolverError),
     /// An option that is wrong for this program.
     #[error("{0}")]
     Option(String),
-    /// The file that an option names cannot be used.
+    /// A file named by an option that cannot be used.
     #[error("{option}{}: {what}", line_text(*.line))]
     OptionFile {
         /// The option.
         option: &'static str,
-        /// The line in the file, if it is that of one.
+        /// The line in the file, if the error belongs to one.
         line: Option<usize>,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
-    /// Stopped before there was a first bound.
+    /// An analysis that was stopped before it had a first bound.
     #[error("{reason} while {stage}: there is no bound yet")]
     Stopped {
-        /// Why.
+        /// Reason for stopping.
         reason: Reason,
-        /// What was being done, such as `unrolling the program`.
+        /// Stage at that time, such as `unrolling the program`.
         stage: &'static str,
     },
-    /// This machine does not do what is asked for: its kernel, or a privilege that is missing.
+    /// A request that this machine does not support: a kernel feature or a privilege is missing.
     #[error("{0}")]
     Unavailable(String),
-    /// A defect here.
+    /// A defect of slowpath.
     #[error("internal error: {0}; please report it")]
     Panic(String),
-    /// The running kernel does something else than the model of it: a defect here, and no result.
+    /// A difference between the running kernel and the model of it: a defect of slowpath, without a
+    /// result.
     #[error("{0}")]
     Disagreement(String),
-    /// The replay of a witness failed: a defect here, and no result.
+    /// A witness whose replay failed: a defect of slowpath, without a result.
     #[error("internal error: the witness does not replay: {0}")]
     Replay(String),
 }
 
 impl Error {
-    /// All that the device lacks, if that is the error.
+    /// Returns all reasons why the device cannot run the program; empty for other errors.
     pub fn refusals(&self) -> &[Refusal] {
         match self {
             Error::Refused { refusals, .. } => refusals,
@@ -103,7 +104,8 @@ impl Error {
         }
     }
 
-    /// What is wrong with a description or assumptions in the file that an option names.
+    /// Converts an error in a description or in assumptions, which are in the file that an option
+    /// names.
     pub(crate) fn in_file_of(option: &'static str, error: TargetError) -> Self {
         match error.place() {
             Some((line, what)) => Error::OptionFile { option, line: Some(line), what },
@@ -111,7 +113,7 @@ impl Error {
         }
     }
 
-    /// It was time to stop, in what `stop` says is being done.
+    /// Returns the error for an analysis that was stopped in its current stage.
     pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
         Error::Stopped { reason, stage: stop.stage() }
     }
@@ -145,7 +147,7 @@ impl From<SearchError> for Error {
 impl From<ConcreteError> for Error {
     fn from(error: ConcreteError) -> Self {
         match error {
-            // The program's doing: no condition on the path asks for that memory.
+            // The program accesses this memory: no condition on the path excludes the access.
             ConcreteError::Stray { .. } => Error::Input(error.to_string()),
             ConcreteError::Cleared { .. } | ConcreteError::TooLong(_) => {
                 Error::Replay(error.to_string())

@@ -1,14 +1,14 @@
-//! What an analysis tells its owner while it runs, and how.
+//! Events that an analysis sends to its owner while it runs.
 
 use slowpath_stop::Stop;
 use std::sync::mpsc::Sender;
 
-/// What happened.
+/// An event of a running analysis.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The bound improved.
     Bound {
-        /// Bits per second, packets per second or a count, as the metric says.
+        /// Bits per second, packets per second or a count, depending on the metric.
         value: f64,
         /// Seconds since the start.
         seconds: f64,
@@ -19,26 +19,26 @@ pub enum Event {
     },
     /// A satisfiable path was found and replayed.
     Path {
-        /// Its number, from 1.
+        /// Number of the path, from 1.
         index: u64,
     },
-    /// What the result would be if the analysis ended here: an entry of `results` in JSON, its paths
-    /// after the first and its profile left out. Not sent each time that it changes.
+    /// The result that the analysis would have if it ended now, as an entry of `results` in JSON.
+    /// It omits the profile and all paths but the first. Not every change is sent.
     SoFar(String),
     /// The result; nothing follows.
     Result(Box<Report>),
 }
 
-/// A result, serialised.
+/// A serialised result.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One entry of `results` in JSON, see `docs/json.md`.
+    /// One entry of `results` in JSON; see `docs/json.md`.
     pub json: String,
-    /// More about the paths for human reports, in JSON; not a stable format.
+    /// Further data about the paths for human reports, in JSON. The format is not stable.
     pub detail: String,
 }
 
-/// What the worker shares with its owner.
+/// Stop handle and event channel that the worker shares with its owner.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub stop: Stop,
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Control {
 
 impl Control {
     pub fn send(&self, event: Event) {
-        // The owner may have stopped listening; the work then ends at the next poll of `stop`.
+        // The owner may have dropped the receiver; the work then ends at the next poll of `stop`.
         let _ = self.events.send(event);
     }
 }

@@ -1,4 +1,4 @@
-//! What an error knows, as data: what callers act on, and what they show apart from its text.
+//! Errors as data, for callers that react to them or show parts of them.
 
 use crate::Error;
 use serde::Serialize;
@@ -6,49 +6,49 @@ use slowpath_bpf::ObjectError;
 use slowpath_search::SearchError;
 use slowpath_target::TargetError;
 
-/// Who has to do something about an error.
+/// The party that has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Kind"))]
 pub enum Blame {
-    /// The program, or the file that it is in.
+    /// The user: the program, or the file that contains it, is wrong.
     Input,
-    /// The device cannot run the program.
+    /// The device: it cannot run the program.
     Refused,
-    /// The value of an option makes no sense, whatever the program.
+    /// The user: the value of an option is wrong for every program.
     Option,
-    /// The file that an option names cannot be used.
+    /// The user: the file that an option names cannot be used.
     OptionFile,
     /// This machine: it lacks something, such as a privilege.
     Unavailable,
-    /// Nobody: the work was stopped.
+    /// No one: the work was stopped.
     Stopped,
-    /// The developers.
+    /// The developers of slowpath.
     Defect,
 }
 
-/// An error as data. What it does not know is null.
+/// An error as data. Unknown fields are null.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// Whose error it is.
+    /// Kind of the error.
     pub kind: Blame,
-    /// What is wrong, without the place where it names one of these: `option` and `line`.
+    /// Description of the error. If `option` is set, it contains neither the option nor the line.
     pub what: String,
-    /// The option that names the file which cannot be used, such as `--maps`.
+    /// The option that names an unusable file, such as `--maps`.
     pub option: Option<&'static str>,
-    /// The line in that file, or in a listing.
+    /// Line number in that file, or in a listing.
     pub line: Option<u64>,
-    /// The section of an object.
+    /// Section of the object.
     pub section: Option<String>,
-    /// The instruction, as reports count.
+    /// Number of the instruction, as in reports.
     pub instruction: Option<u64>,
-    /// Why the work was stopped: `deadline`, `interrupted`, `memory limit`.
+    /// Reason for stopping: `deadline`, `interrupted`, `memory limit`.
     pub stopped: Option<String>,
 }
 
 impl Failure {
-    /// What an error knows.
+    /// Converts an error to data.
     pub fn of(error: &Error) -> Failure {
         let plain = Failure {
             kind: Blame::Input,

@@ -1,13 +1,15 @@
-//! Other CPUs: the guarantee whatever they write to shared maps while a run is under way.
+//! Interference by other CPUs: the guarantee if they can write anything to shared maps during a
+//! run.
 //!
-//! A run that accesses no shared memory twice cannot tell whether it is alone. For others the
-//! program is lifted once more, such that every later access finds anything, and the slowest path is
-//! searched among those. Where none is slower, the guarantee holds for any number of CPUs. On a
-//! SmartNIC every load of shared memory finds anything: an earlier one may have been of it, too. So
-//! does it where helpers read much of a value again.
+//! A run that accesses no shared memory twice behaves the same with and without other CPUs. Other
+//! programs are lifted once more such that every later access yields an arbitrary value, and the
+//! slowest path of this version is searched. If it is not slower than the guarantee, the guarantee
+//! holds for any number of CPUs. On a SmartNIC, and if helpers read a large part of a value again,
+//! every load of shared memory yields an arbitrary value. An earlier load of the run may have read
+//! the same memory.
 //!
-//! Without time for a search, or for a program that cannot be unrolled, the heaviest way through
-//! its blocks and loops is a bound all the same: [`crate::structural`] knows of no shared memory.
+//! If time runs out before the search, or the program cannot be unrolled, the structural bound
+//! applies: [`crate::structural`] does not depend on the content of memory.
 
 use crate::Error;
 use crate::frontend::{self, Lifted};
@@ -26,8 +28,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The condition that no other CPU, or core of a SmartNIC, changes these maps; `None` if a run
-/// accesses nothing twice.
+/// Returns the condition that no other CPU, or core of a SmartNIC, changes the shared maps; `None`
+/// if a run accesses none of them twice.
 pub(crate) fn alone(lifted: &Lifted, target: &Target) -> Option<String> {
     let maps: Vec<&str> = lifted.interference.maps.iter().map(String::as_str).collect();
     let (last, others) = maps.split_last()?;
@@ -42,7 +44,7 @@ pub(crate) fn alone(lifted: &Lifted, target: &Target) -> Option<String> {
     Some(format!("no other {other} changes {named} meanwhile"))
 }
 
-/// Takes a condition back that makes no difference.
+/// Removes a condition that makes no difference from a result.
 fn take_back(condition: &str, result: &mut ProgramResult) {
     result.assumptions.retain(|sentence| sentence != condition);
     if let Some(found) = result.guarantee.take() {
@@ -55,48 +57,48 @@ fn take_back(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// Time for lifting and for counting rounds of loops, once it is time to stop.
+/// Time for lifting and for counting iterations of loops after the deadline.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Why a path among other CPUs is only known to be the slowest that there can be.
+/// Reason why the slowest path among other CPUs yields only a bound.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
-/// The subject of an analysis, besides the program.
+/// The device of an analysis, and the way in which packets arrive.
 #[derive(Clone, Copy)]
 pub(crate) struct Device<'a> {
     pub target: &'a Target,
     pub receive: Receive,
 }
 
-/// The program such that others write to shared maps all the time.
+/// The program, with other CPUs that can write to shared maps at any time.
 struct Beside {
-    /// As it was lifted once more, where it had to be.
+    /// The program lifted for this purpose; `None` if the usual version suffices.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
-    /// True where each load of shared memory yields anything.
+    /// True if each load of shared memory yields an arbitrary value.
     volatile: bool,
-    /// Conditions on what others do.
+    /// Conditions on the writes of other CPUs.
     conditions: Vec<String>,
 }
 
 impl Beside {
-    /// Returns whether the interpreter replays writes of others.
+    /// Returns true if the interpreter can replay the writes of other CPUs.
     fn is_replayed(&self) -> bool {
         !self.volatile && self.conditions.is_empty()
     }
 }
 
-/// The slowest run among other CPUs as far as it is known, with the conditions that this adds.
+/// The slowest run among other CPUs, as far as known, with additional conditions.
 enum Found {
     /// No run is slower than the guarantee.
     NotSlower(Vec<String>),
     Slower(Box<Bound>, Vec<String>),
-    /// Nothing, and why.
+    /// Unknown, with the reason.
     Nothing(String),
 }
 
 impl Found {
-    /// Adds what was found to a result.
+    /// Adds the finding to a result.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
             Found::NotSlower(more) => {
@@ -113,11 +115,12 @@ impl Found {
 }
 
 impl Job<'_> {
-    /// Finds the guarantee for any number of CPUs, or takes the condition back that there is one.
+    /// Finds the guarantee for any number of CPUs, or removes the condition that no other CPU
+    /// interferes.
     ///
     /// # Errors
-    /// A found path that the interpreter does not take is an internal error. Everything else leaves
-    /// the condition as it is.
+    /// If the interpreter does not take a found path, which is an internal error. After all other
+    /// failures the condition stays.
     pub fn interleave(
         &self,
         setting: &Setting<'_>,
@@ -142,7 +145,7 @@ impl Job<'_> {
             self.interleave_structurally(setting, device, why, result);
             return Ok(());
         }
-        // What cannot be analysed leaves the condition.
+        // If the program cannot be analysed, the condition stays.
         let Some(beside) = self.beside(setting, device, &self.control.stop) else { return Ok(()) };
         let found = match self.search_beside(setting, device, &beside, &guarantee, result)? {
             Found::Nothing(why) => structural_beside(setting, device, &beside, why, result),
@@ -152,8 +155,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The same without a search, of which `stopped` says why: the heaviest way through the program,
-    /// whatever it reads.
+    /// Finds the guarantee for any number of CPUs without a search, from the most expensive path
+    /// through the program. `stopped` is the reason why no search ran.
     pub fn interleave_structurally(
         &self,
         setting: &Setting<'_>,
@@ -168,7 +171,7 @@ impl Job<'_> {
         }
     }
 
-    /// Searches the slowest run while others write.
+    /// Searches for the slowest run while other CPUs write to shared maps.
     fn search_beside(
         &self,
         setting: &Setting<'_>,
@@ -212,7 +215,7 @@ impl Job<'_> {
                 Ok(Event::GaveUp(why)) => {
                     break Some(format!("the solver gave up on a path ({why})"));
                 }
-                // A path that is not the slowest does not bound others.
+                // This path is possibly not the slowest, so it does not bound the others.
                 Ok(Event::Working | Event::Reached(_)) => {}
                 Ok(Event::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
@@ -232,7 +235,7 @@ impl Job<'_> {
                     }
                     let (_, relies_on) = shown(&mut search, lifted, &model, &mut found)?;
                     let conditions = result.assumptions.len() + more.len() + relies_on.len();
-                    // One of them is the condition to be alone.
+                    // One of the assumptions is the condition that no other CPU interferes.
                     best = Some(exact.found(conditions > 1));
                     break None;
                 }
@@ -249,7 +252,8 @@ impl Job<'_> {
         Ok(Found::Slower(Box::new(bound), more))
     }
 
-    /// The program while others write to shared maps all the time; `None` where it cannot be lifted.
+    /// Lifts the program with other CPUs that write to shared maps at any time; `None` if it cannot
+    /// be lifted.
     fn beside(&self, setting: &Setting<'_>, device: Device<'_>, stop: &Stop) -> Option<Beside> {
         let unroll_limits = &self.request.options.unroll;
         match device.target.instruction_set {
@@ -278,7 +282,7 @@ impl Job<'_> {
     }
 }
 
-/// The bound from the rounds of loops and the costs of blocks, whatever is read.
+/// Returns the bound from iterations of loops and costs of blocks, which holds for all values read.
 fn structural_beside(
     setting: &Setting<'_>,
     device: Device<'_>,
@@ -304,7 +308,7 @@ fn structural_beside(
     }
 }
 
-/// Returns whether a bound is worse than a guarantee.
+/// Returns true if a bound is worse than a guarantee.
 fn is_slower(setting: &Setting<'_>, bound: &Bound, guarantee: &Bound) -> bool {
     setting.measure.is_tighter(guarantee, bound)
 }

@@ -1,4 +1,4 @@
-//! An analysis under way, and what its parts have in common.
+//! Running analyses, and helpers for their stages.
 
 use crate::Error;
 use crate::events::Control;
@@ -14,14 +14,14 @@ use slowpath_target::CostModel;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// What a search needs to know besides the program.
+/// Inputs of a search besides the program.
 pub(crate) struct Setting<'a> {
     pub lifted: &'a Lifted,
     pub model: &'a CostModel,
     pub measure: Measure<'a>,
 }
 
-/// An analysis under way.
+/// A running analysis.
 pub(crate) struct Job<'a> {
     pub request: &'a ProgramRequest,
     pub control: &'a Control,
@@ -29,15 +29,15 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Why to stop now, if at all, as results have it.
+    /// Returns the reason to stop now, if any, as shown in results.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    /// Why the work has ended, if that is what an error says.
+    /// Returns the reason why the work was stopped, if `error` reports one.
     ///
     /// # Errors
-    /// The error, if it says something else.
+    /// Returns any other error unchanged.
     pub fn ended_by(&self, error: Error) -> Result<String, Error> {
         match error {
             Error::Search { error: SearchError::Stopped(reason), .. } => Ok(self.stopped(reason)),
@@ -45,7 +45,8 @@ impl Job<'_> {
         }
     }
 
-    /// A reason to stop as results have it: where memory went is worth knowing.
+    /// Formats a reason to stop for results. For the memory limit it adds the stage that used the
+    /// memory.
     pub fn stopped(&self, reason: Reason) -> String {
         match reason {
             Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
@@ -54,19 +55,20 @@ impl Job<'_> {
     }
 }
 
-/// Of how many paths human reports show more than others.
+/// Returns the number of paths that human reports describe in more detail.
 pub(crate) fn described(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
 }
 
-/// A found path as a witness, which was replayed, and what it relies on.
+/// Replays a found path and returns its witness and the conditions that the path relies on.
 pub(crate) fn shown(
     search: &mut Search<BitSolver>,
     lifted: &Lifted,
     model: &CostModel,
     found: &mut FoundPath,
 ) -> Result<(WitnessResult, Vec<String>), Error> {
-    // A run that relies on something is told from one that does by the path alone.
+    // First, because runs that rely on something differ from others by the path alone, not by the
+    // model.
     let relied = search.reliances(found)?;
     usual::prefer(search, found)?;
     let unrolled = search.unrolled();
@@ -78,7 +80,8 @@ pub(crate) fn shown(
     Ok((shown, relies_on))
 }
 
-/// What a path relies on that depends on results which the model does not compute, each call once.
+/// Returns the conditions of a path that depends on results which the model does not compute, one
+/// per call.
 fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
     let calls: BTreeSet<(u32, &str)> =
         unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();

@@ -9,10 +9,10 @@ use std::sync::Arc;
 pub struct KernelTypes(Arc<Btf>);
 
 impl KernelTypes {
-    /// Reads them, as `/sys/kernel/btf/vmlinux` has them.
+    /// Parses types in the format of `/sys/kernel/btf/vmlinux`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If the data is malformed.
     pub fn parse(data: &[u8]) -> Result<KernelTypes, Error> {
         Ok(KernelTypes(Arc::new(Btf::parse(data)?)))
     }
@@ -21,7 +21,7 @@ impl KernelTypes {
         &self.0
     }
 
-    /// The types themselves.
+    /// Returns the types for sharing with other analyses.
     pub fn shared(&self) -> Arc<Btf> {
         Arc::clone(&self.0)
     }

@@ -1,8 +1,8 @@
-//! Throughput guarantees for packet-processing programs: the Rust API.
+//! Rust API of slowpath, which computes throughput guarantees for packet-processing programs.
 //!
-//! Wires a front end, a target and the search together; replays and re-adds every result before it
-//! is reported. [`Analysis`] does the work on a thread of its own and is polled for events, so that
-//! callers can show progress and stop with the bound reached so far.
+//! This crate connects a front end, a target and the search. It replays every result and adds its
+//! costs up again before it reports the result. [`Analysis`] runs on a thread of its own and is
+//! polled for events, so callers can show progress and stop with the bound reached so far.
 
 mod analysis_thread;
 mod arriving;
@@ -58,17 +58,17 @@ pub use slowpath_stop::{Doing, Limits, Reason, Stop};
 pub use target::Target;
 pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};
 
-/// The version of this library.
+/// Returns the version of this library.
 pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Names of the targets that are built in.
+/// Returns the names of the built-in targets.
 pub fn target_names() -> Vec<&'static str> {
     slowpath_target::Target::builtin_names().to_vec()
 }
 
-/// The description of a built-in target.
+/// Returns the description of a built-in target.
 pub fn target_text(name: &str) -> Option<&'static str> {
     slowpath_target::Target::builtin_text(name)
 }

@@ -1,4 +1,4 @@
-//! The loops of a program as users name them: by source line or by instruction.
+//! Loops of a program, named by source line or by instruction.
 
 use crate::Error;
 use crate::frontend::Lifted;
@@ -7,13 +7,13 @@ use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
-/// Where a limit of `--unroll` applies.
+/// Location to which a limit of `--unroll` applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     Everywhere,
     /// The innermost loop around an instruction.
     Instruction(u32),
-    /// The innermost loops with code of a line, in a file whose path ends so.
+    /// The innermost loops with code of a line, in a file whose path ends with this name.
     Line(String, u32),
 }
 
@@ -21,7 +21,7 @@ enum Location {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     location: Location,
-    /// Iterations.
+    /// Maximum number of iterations.
     count: u32,
 }
 
@@ -51,14 +51,14 @@ fn parse(piece: &str) -> Result<Limit, Error> {
     Ok(Limit { location, count })
 }
 
-/// Whether `name` is the path `file` or its last parts.
+/// Returns true if `name` is the path `file` or its last components.
 fn names_file(file: &str, name: &str) -> bool {
     let rest = file.strip_suffix(name);
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
 }
 
-/// The limits that `pieces` of `--unroll` set for a program, and those pieces that are about a line
-/// that it has no code of, which may be another program's.
+/// Returns the limits that the values `pieces` of `--unroll` set for a program. Also returns the
+/// values for source lines without code in this program; such a line may belong to another program.
 pub(crate) fn limits(
     pieces: &[String],
     lifted: &Lifted,
@@ -68,7 +68,7 @@ pub(crate) fn limits(
     for piece in pieces {
         let Limit { location, count } = parse(piece)?;
         match location {
-            // Zero is how the published reports write "no loops".
+            // The published reports write "no loops" as zero.
             Location::Everywhere => limits.every = (count > 0).then_some(count),
             Location::Instruction(insn) => limits.at.push((insn, count)),
             Location::Line(file, line) => {
@@ -83,7 +83,7 @@ pub(crate) fn limits(
     Ok((limits, unmatched))
 }
 
-/// The first instructions of the innermost loops with code of a line.
+/// Returns the first instructions of the innermost loops with code of a line.
 fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
     let program = &lifted.program;
     let here = |insn: u32| {
@@ -91,7 +91,7 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     };
     let flow = FlowGraph::of(program)
         .map_err(|error| Error::from(slowpath_search::SearchError::Flow(error)))?;
-    // Loops of helpers have blocks that are steps of the call and no instruction of their own.
+    // Blocks inside a helper's loop are steps of the call and have no instructions of their own.
     let in_block =
         |block: &Block| here(block.first.0) || block.insns.iter().any(|insn| here(insn.0));
     let with_code =
@@ -122,8 +122,8 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     Ok(headers)
 }
 
-/// The line of the loop whose first instruction this is: that of its last jump back, which is where
-/// compilers put the condition of `for` and `while`.
+/// Returns the source line of the loop that begins with the instruction `header`. It is the line of
+/// the loop's last back edge, because compilers put the condition of `for` and `while` there.
 pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
     let program = &lifted.program;
     let flow = FlowGraph::of(program).ok()?;
@@ -133,12 +133,13 @@ pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
         edges.any(|edge| edge.target == Destination::Block(inside.header))
     };
     let last = inside.blocks.iter().rev().find(|block| jumps_back(block))?;
-    // The blocks of a helper's loop have no instructions of their own, but that of the call.
+    // Blocks of a helper's loop have only the call as instruction.
     let jump = program.block(*last).insns.last().and_then(|jump| lifted.line(jump.0));
     jump.or_else(|| lifted.line(header))
 }
 
-/// The name of the loop whose first instruction this is: its source line, else the instruction.
+/// Returns the name of the loop that begins with the instruction `header`: its source line, or else
+/// the instruction.
 pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     match line(lifted, header) {
         Some(line) => {
@@ -149,7 +150,8 @@ pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     }
 }
 
-/// A sentence about the loop at an instruction (`the loop at .44 ...`), with its source line.
+/// Inserts the source line into a sentence about the loop at an instruction (`the loop at .44
+/// ...`).
 pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     const START: &str = "the loop at .";
     let rest = sentence.strip_prefix(START).and_then(|rest| rest.split_once(' '));
@@ -161,7 +163,7 @@ pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     }
 }
 
-/// The loops that there are, in brackets, to go behind an error about one.
+/// Lists the program's loops in parentheses, for the end of an error message.
 pub(crate) fn hint(lifted: &Lifted) -> String {
     let Ok(flow) = FlowGraph::of(&lifted.program) else { return String::new() };
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! A file with programs, read once for any number of analyses.
+//! Files with programs, read once for any number of analyses.
 
 use crate::{ArrivingProgram, Error};
 use slowpath_bpf::lift::{Handover, MapContent};
@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
-/// it.
+/// Content of a file: a BPF object with its programs, or an NFP listing, which is one program.
+/// Clones share the content.
 #[derive(Clone, Debug)]
 pub struct ProgramFile(pub(crate) Content);
 
@@ -18,67 +18,68 @@ pub(crate) enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
     Arriving(Arc<ArrivingProgram>),
-    /// And why it is no object.
+    /// The text of a listing, and the error of parsing it as an object.
     Listing(Arc<[u8]>, ObjectError),
 }
 
-/// Programs of an object that run behind each other.
+/// Programs of an object that run one behind another.
 #[derive(Clone, Debug)]
 pub struct ProgramChain {
-    /// What it is called in results.
+    /// Name of the chain in results.
     pub name: String,
     /// The object with all programs.
     pub object: Arc<Object>,
-    /// The program that packets arrive at, by its number in the object.
+    /// The program at which packets arrive, by its number in the object.
     pub entry: usize,
-    /// Which programs run behind others, by what these return.
+    /// Edges between the programs: the successor by the result of the predecessor.
     pub handovers: Vec<Handover>,
-    /// What the programs are called that run behind each other.
+    /// The programs of the chain.
     pub members: Vec<ChainMember>,
     /// The programs whose work counts, by their numbers in the object, such as those on one of
-    /// several devices; all if it is not said.
+    /// several devices; all if absent.
     pub counted: Option<BTreeSet<usize>>,
     /// Conditions that results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// What results are about: packets that arrive at the first program of which these facts hold;
-    /// any that the device receives if none are said.
+    /// Facts that restrict the results to packets for which they hold at the first program. Without
+    /// them, the results cover all packets that the device receives.
     pub arriving: Option<PacketFacts>,
-    /// What maps hold then, by their names in the object, besides what options say.
+    /// Content of maps, by their names in the object, in addition to the content from the options.
     pub contents: BTreeMap<String, MapContent>,
 }
 
 /// A program of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainMember {
-    /// What it is called in results.
+    /// Name of the program in results.
     pub name: String,
-    /// Its number in the object.
+    /// Number of the program in the object.
     pub program: usize,
-    /// The programs of the object that are its own: itself, and those that its tail calls lead to.
+    /// Numbers of the object's programs that belong to this member: itself, and the programs that
+    /// its tail calls reach.
     pub programs: Range<usize>,
 }
 
-/// A program of an object, for choosing.
+/// Description of a program of an object, for selecting programs.
 #[derive(Clone, Debug)]
 pub struct ProgramInfo {
-    /// Its number in the object.
+    /// Number of the program in the object.
     pub index: usize,
-    /// Section of its entry function.
+    /// Section of the entry function.
     pub section: String,
-    /// Name of its entry function.
+    /// Name of the entry function.
     pub name: String,
-    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    /// Program type: `xdp`, `sched_cls`, ...; `unknown` if the section does not tell.
     pub kind: String,
-    /// Whether it depends on the types of the kernel that it runs on.
+    /// True if the program depends on the types of the kernel that runs it.
     pub needs_kernel: bool,
 }
 
 impl ProgramFile {
-    /// Reads a file by its content: what is no ELF file is taken for a listing, which is parsed when
-    /// it is lifted.
+    /// Reads a file. Data that is not an ELF file is treated as a listing, which is parsed during
+    /// lifting.
     ///
     /// # Errors
-    /// When it is a BPF object that cannot be read.
+    /// If the file is a BPF object that cannot be read.
     pub fn read(data: &[u8]) -> Result<ProgramFile, Error> {
         match Object::parse(data) {
             Ok(object) => Ok(ProgramFile(Content::Bpf(Arc::new(object)))),
@@ -87,23 +88,23 @@ impl ProgramFile {
         }
     }
 
-    /// An object that was read.
+    /// Wraps an object that was read before.
     pub fn of(object: Arc<Object>) -> ProgramFile {
         ProgramFile(Content::Bpf(object))
     }
 
-    /// A chain of programs, analysed as a single one.
+    /// Wraps a chain of programs, which is analysed like a single program.
     pub fn chain(chain: ProgramChain) -> ProgramFile {
         ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
-    /// A program behind others, analysed for the packets that these send.
+    /// Wraps a program behind others, which is analysed for the packets that these send.
     pub fn arriving(program: ArrivingProgram) -> ProgramFile {
         ProgramFile(Content::Arriving(Arc::new(program)))
     }
 
-    /// The programs of a BPF object; of a chain its first one, by the chain's name; `None` for a
-    /// listing.
+    /// Returns the programs of a BPF object. For a chain, returns its first program under the
+    /// chain's name. `None` for a listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
         let (object, chain) = match &self.0 {
             Content::Bpf(object) => (object, None),
@@ -126,12 +127,12 @@ impl ProgramFile {
         Some(object.programs.iter().enumerate().filter(meant).map(info).collect())
     }
 
-    /// Whether it is a BPF object, and not a listing.
+    /// Returns true for BPF objects and false for listings.
     pub(crate) fn is_bpf(&self) -> bool {
         matches!(self.0, Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_))
     }
 
-    /// The chain of programs, if it is one.
+    /// Returns the chain of programs, if the content is one.
     pub(crate) fn as_chain(&self) -> Option<&ProgramChain> {
         match &self.0 {
             Content::Chain(chain) => Some(chain),
@@ -139,7 +140,7 @@ impl ProgramFile {
         }
     }
 
-    /// The program for the packets that arrive, if it is one.
+    /// Returns the program behind others, if the content is one.
     pub(crate) fn as_arriving(&self) -> Option<&ArrivingProgram> {
         match &self.0 {
             Content::Arriving(program) => Some(program),
@@ -147,7 +148,7 @@ impl ProgramFile {
         }
     }
 
-    /// The BPF object, to be kept; `None` for a listing.
+    /// Returns the BPF object for sharing; `None` for a listing.
     pub fn object(&self) -> Option<Arc<Object>> {
         match &self.0 {
             Content::Bpf(object) => Some(Arc::clone(object)),
@@ -157,10 +158,10 @@ impl ProgramFile {
         }
     }
 
-    /// The BPF object.
+    /// Returns the BPF object.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the content is a listing.
     pub(crate) fn bpf(&self) -> Result<&Object, ObjectError> {
         match &self.0 {
             Content::Bpf(object) => Ok(object),
@@ -170,7 +171,7 @@ impl ProgramFile {
         }
     }
 
-    /// The text of the listing; empty for a BPF object.
+    /// Returns the text of the listing; empty for a BPF object.
     pub(crate) fn listing(&self) -> &[u8] {
         match &self.0 {
             Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_) => &[],
@@ -179,7 +180,7 @@ impl ProgramFile {
     }
 }
 
-/// A program behind others, by the name that it has in results.
+/// Describes a program behind others, under its name in results.
 fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     let entry = program.object.programs.get(program.program);
     let needed = needs_kernel(&program.object, program.program)
@@ -193,7 +194,7 @@ fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     }
 }
 
-/// Whether what a program does depends on the kernel's types.
+/// Returns true if the meaning of a program depends on the kernel's types.
 fn needs_kernel(object: &Object, program: usize) -> bool {
     object.link(program, None).is_ok_and(|program| !program.unresolved.is_empty())
 }

@@ -1,8 +1,8 @@
-//! What has to hold so that a program on the card does to packets what it does in the kernel, for
-//! whoever gets these packets.
+//! Conditions under which a program on the card treats packets as it does in the kernel, for the
+//! receiver of these packets.
 //!
-//! Sources: `apps/nic/ebpf.uc` of the public firmware, the driver's `bpf/jit.c`; see `verify`, which
-//! proves the rest.
+//! Sources: `apps/nic/ebpf.uc` of the public firmware and the driver's `bpf/jit.c`. `verify` proves
+//! equivalence under such conditions.
 
 use slowpath_bpf::insn::helper::{MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{Call, Insn};
@@ -29,8 +29,8 @@ const OF_HELPERS: [(i32, &str); 3] = [
 
 const ALL: &str = "the card does what the BPF program does";
 
-/// The conditions, one sentence each. None of a program that the card refuses, which does nothing
-/// there; one about all of it where there was no time to look.
+/// Returns the conditions, one sentence each. The list is empty if the card refuses the program. If
+/// time runs out or the object cannot be linked, one condition covers the whole program.
 pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
     let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
     let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };
@@ -46,7 +46,7 @@ pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<S
     }
 }
 
-/// Those that come with helpers.
+/// Returns the conditions caused by helpers.
 fn of_helpers(linked: &BpfProgram) -> impl Iterator<Item = &'static str> {
     let calls = |wanted: i32| {
         let is =

@@ -1,4 +1,4 @@
-//! What to analyse and how.
+//! Programs to analyse, and options of the analysis.
 
 use crate::kernel_types::KernelTypes;
 use crate::object::ProgramFile;
@@ -12,23 +12,23 @@ use slowpath_target::{InstructionSet, TargetKind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One program to analyse.
+/// A program to analyse.
 #[derive(Clone, Debug)]
 pub struct ProgramRequest {
     /// The file as the user named it.
     pub file: String,
-    /// What is in it: one file can have many programs.
+    /// Content of the file, which can have many programs.
     pub object: ProgramFile,
-    /// Which program of an object, by its number there; listings have one.
+    /// Number of the program in an object; 0 for listings, which have one program.
     pub program: usize,
-    /// The kernel that the program is for, if it is known.
+    /// Types of the kernel that the program is for, if known.
     pub kernel: Option<Arc<KernelTypes>>,
-    /// How.
+    /// Options of the analysis.
     pub options: Options,
 }
 
 impl ProgramRequest {
-    /// The first program of a file, with default options.
+    /// Returns a request for the first program of a file, with default options.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         ProgramRequest {
             file: file.into(),
@@ -39,10 +39,11 @@ impl ProgramRequest {
         }
     }
 
-    /// The same about the file as options configure it: `set`, and read-only data in `maps`.
+    /// Returns the request with the options `set` and `maps` applied to the file; `maps` applies to
+    /// read-only data only.
     ///
     /// # Errors
-    /// As [`ProgramFile::configured`].
+    /// The same as [`ProgramFile::configured`].
     pub(crate) fn configured(&self) -> Result<ProgramRequest, Error> {
         let Options { set, maps, .. } = &self.options;
         let object = self.object.configured(set, maps.as_deref())?;
@@ -50,51 +51,52 @@ impl ProgramRequest {
     }
 }
 
-/// Options of an analysis, as the command line has them. They cross layers as one value: whoever
-/// does not use an option does not name it.
+/// Options of an analysis, as on the command line. All layers pass them on as one value, so a layer
+/// does not have to name options that it does not use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The device; it has been read, other options are plain data.
+    /// The device. It is parsed already, while the other options are plain data.
     #[serde(skip)]
     pub target: Target,
-    /// `bitrate` (the default) or `packetrate`; on targets that count, one of their components, by
-    /// default the first.
+    /// `bitrate` (the default) or `packetrate`. On targets that count, one of their components; the
+    /// default is the first.
     pub metric: Option<String>,
-    /// Cores that run the program; all of the target's when absent.
+    /// Number of cores that run the program; all cores of the target if absent.
     pub cores: Option<u32>,
     /// Loop limits: `N`, `N@.INSTRUCTION` or `N@FILE:LINE`.
     pub unroll: Vec<String>,
-    /// How many of the slowest satisfiable paths; all when absent.
+    /// Number of slowest satisfiable paths to find; all if absent.
     pub paths: Option<u64>,
-    /// The longest packet in bytes, Ethernet header included, frame check sequence not; what the
-    /// target says when absent.
+    /// Length of the longest packet in bytes, with the Ethernet header and without the frame check
+    /// sequence; the target's maximum if absent.
     pub mtu: Option<u16>,
-    /// How packets arrive at programs in a kernel: see [`Receive::parse`]; `any` when absent.
+    /// Way in which packets arrive at programs in a kernel, see [`Receive::parse`]; `any` if
+    /// absent.
     pub receive: Option<String>,
-    /// Seconds after which the bound reached so far is the result.
+    /// Time in seconds after which the bound reached so far becomes the result.
     pub deadline_seconds: Option<f64>,
-    /// Memory of the process, in bytes, above which the bound reached so far is the result.
+    /// Memory of the process, in bytes, above which the bound reached so far becomes the result.
     pub memory_bytes: Option<u64>,
-    /// TOML text of prices to assume and helpers to assume something about.
+    /// TOML text with assumed prices and assumptions about helpers.
     pub assume: Option<String>,
     /// Content of maps, as TOML or JSON text.
     pub maps: Option<String>,
-    /// Values of variables that loaders set: `NAME=VALUE`, or `NAME=any`; see
-    /// [`slowpath_bpf::Object::set`].
+    /// Values of variables that loaders set: `NAME=VALUE`, or `NAME=any` for an arbitrary value;
+    /// see [`slowpath_bpf::Object::set`].
     pub set: Vec<String>,
-    /// How compiled programs reach maps: `array-pointer` (the default) or `call`.
+    /// Map ABI of compiled programs: `array-pointer` (the default) or `call`.
     pub map_abi: Option<String>,
-    /// Entries in each map that has room for so many, for estimates; one when absent.
+    /// Number of entries in each map that has room for them, for estimates; 1 if absent.
     pub entries: Option<u64>,
-    /// Of so many paths, what only human reports show is in the detail.
+    /// Number of paths for which the detail has the parts that only human reports show.
     pub path_details: u64,
-    /// Whether the detail has all instructions of the program.
+    /// True if the detail has all instructions of the program.
     pub code: bool,
 }
 
 impl Options {
-    /// When the work is to end, from now on.
+    /// Returns the limits of the work, counted from now on.
     pub fn limits(&self) -> Limits {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0));
         Limits {
@@ -104,10 +106,10 @@ impl Options {
         }
     }
 
-    /// Least and greatest packet length on this target, in bytes.
+    /// Returns the least and greatest packet length on this target, in bytes.
     ///
     /// # Errors
-    /// When the greatest is below the least, or more than packets are known to have.
+    /// If the greatest length is below the least or above the longest possible packet.
     pub(crate) fn packets(&self, target: &slowpath_target::Target) -> Result<(u16, u16), Error> {
         let (least, greatest) = (target.min_packet, self.mtu.map_or(target.max_packet, u32::from));
         let both = (u16::try_from(least), u16::try_from(greatest));
@@ -127,13 +129,14 @@ impl Options {
         )))
     }
 
-    /// How packets arrive on this target, and what a result rests on because of that, if it does.
+    /// Returns the way in which packets arrive on this target, and the condition that results
+    /// depend on because of it, if any.
     ///
-    /// A kernel runs programs in any environment. A target with rates says itself how long packets
-    /// are, and a card how they arrive.
+    /// A kernel can run programs in any environment. A target with rates sets the packet lengths
+    /// itself, and a card also sets the way in which packets arrive.
     ///
     /// # Errors
-    /// For an environment that there is not, and lengths that it does not have.
+    /// If the environment is unknown, or does not have packets of the requested length.
     pub(crate) fn arrivals(
         &self,
         target: &slowpath_target::Target,
@@ -170,10 +173,10 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Entries in each map that has room for so many.
+    /// Returns the number of entries in each map that has room for them.
     ///
     /// # Errors
-    /// When there are none, or the target estimates nothing.
+    /// If the number is 0, or the target does not estimate times.
     pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Option<u64>, Error> {
         match self.entries {
             Some(0) => Err(Error::Option("--entries 0: maps have 1 entry or more".to_owned())),
@@ -185,7 +188,7 @@ impl Options {
         }
     }
 
-    /// What is searched for on this target, and its name.
+    /// Returns the metric of the search on this target, and its name.
     pub(crate) fn metric(
         &self,
         target: &slowpath_target::Target,

@@ -1,20 +1,20 @@
-//! Panics of workers: kept off standard error, and remembered with their place, which is known
-//! without debug information. They become errors in the result.
+//! Panics of worker threads. The hook keeps them off standard error and stores their location,
+//! which is known without debug information. The analysis reports them as errors in the result.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Once;
 use std::thread;
 
-/// The name of worker threads.
+/// Name of the worker threads.
 pub(crate) const WORKER: &str = "slowpath";
 
 thread_local! {
-    /// Where this thread panicked last: file, line and column.
+    /// Location of this thread's last panic: file, line and column.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps panics of workers off standard error.
+/// Keeps panics of worker threads off standard error.
 pub(crate) fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -29,7 +29,7 @@ pub(crate) fn silence() {
     });
 }
 
-/// What a panic that was caught on this thread says, in one line, and where it was.
+/// Describes a panic caught on this thread in one line: its message and location.
 pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -1,4 +1,4 @@
-//! One program from file to guarantee.
+//! Analysis of one program, from its file to the guarantee.
 
 use crate::error::Error;
 use crate::events::{Control, Event, Report};
@@ -24,10 +24,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Paths that a search checks before it also looks for some path that a packet takes.
+/// Number of paths that a search checks before it also looks for any satisfiable path.
 const CHECKED_ALONE: u64 = 4;
 
-/// A result without anything in it.
+/// Returns a result with the request's names and without bounds, paths or assumptions.
 fn nothing(request: &ProgramRequest) -> ProgramResult {
     let named = frontend::name(request);
     ProgramResult {
@@ -53,7 +53,7 @@ fn nothing(request: &ProgramRequest) -> ProgramResult {
     }
 }
 
-/// The report of an analysis that could not start.
+/// Returns the report of an analysis that could not start.
 pub(crate) fn not_started(request: &ProgramRequest, why: &dyn std::fmt::Display) -> Report {
     let mut result = nothing(request);
     result.error = Some(format!("the analysis could not start: {why}"));
@@ -68,7 +68,7 @@ fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
     }
 }
 
-/// Analyses one program and reports events; the last one is the result.
+/// Analyses one program and sends events; the last event is the result.
 pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
     let mut result = nothing(request);
@@ -93,7 +93,8 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
 }
 
-/// Makes the bound that there is without unrolling that of the result.
+/// Makes the structural bound, which needs no unrolling, the guarantee and the naive bound of the
+/// result.
 fn settle(
     result: &mut ProgramResult,
     structural: &StructuralBound,
@@ -107,7 +108,8 @@ fn settle(
     result.cuts.extend(structural.cuts.iter().cloned());
 }
 
-/// Takes back that the path behind a guarantee is one that a packet takes.
+/// Reduces an exact guarantee to a bound and removes the paths, because `why` makes it uncertain
+/// that a packet takes the slowest path.
 fn loosen(result: &mut ProgramResult, why: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
@@ -116,14 +118,14 @@ fn loosen(result: &mut ProgramResult, why: &str) {
     }
 }
 
-/// Paths by their slowness; equally slow ones stay in order.
+/// Sorts paths by their slowness, slowest first; equally slow paths keep their order.
 fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
     let mut order: Vec<(&Slowness, T)> = slowness.iter().zip(paths).collect();
     order.sort_by(|a, b| b.0.cmp(a.0));
     order.into_iter().map(|(_, path)| path).collect()
 }
 
-/// An error of the analysis, with its line in the file.
+/// Adds the source or listing line to an error of the analysis.
 fn located(lifted: &Lifted, error: SearchError) -> Error {
     let mut place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
     let about_loops = matches!(
@@ -141,7 +143,7 @@ fn located(lifted: &Lifted, error: SearchError) -> Error {
     Error::Search { place, error, hint }
 }
 
-/// An error of the prices, with the first instruction that has none.
+/// Adds the first instruction without a price to an error of the prices.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
     if let TargetError::Unpriced { classes, .. } = &error
@@ -196,7 +198,7 @@ impl Job<'_> {
             detail.code = report::code(&lifted);
         }
         result.program = program.name.clone();
-        // Taken back where it makes no difference.
+        // `interleave` removes this assumption if it makes no difference.
         result.assumptions.extend(interleaved::alone(&lifted, &target));
         result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
@@ -247,10 +249,11 @@ impl Job<'_> {
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         search.report_reached(BitSolver::new(), CHECKED_ALONE);
         let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
-        // Where paths are told by what they are estimated to take, one is enough for the guarantee.
+        // With estimates, the guarantee needs one path only; the estimates rank the paths to
+        // report.
         let wanted = match estimating {
             Some(_) => 1,
-            // Nor are others worth more than the slowest, where none is known to be taken.
+            // If the guarantee is loosened below, further paths are worth no more than the slowest.
             None if lifted.loose.is_some() => 1,
             None => options.paths.unwrap_or(u64::MAX),
         };
@@ -277,7 +280,7 @@ impl Job<'_> {
         {
             let other = measure.any_packet(&structural.cost);
             if measure.is_tighter(&other, guarantee) {
-                // No bound that a shorter run would have given is forgotten.
+                // Keeps the tighter bound: without unrolling, the analysis would have reported it.
                 *guarantee = Bound { stopped: guarantee.stopped.clone(), ..other };
                 result.profile = None;
             }
@@ -296,11 +299,12 @@ impl Job<'_> {
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
         }
-        // What is known already, in case that all that follows has to be ended by force.
+        // A result without an estimate, in case the estimation has to be ended by force.
         let mut known = result.clone();
         known.notes.push(no_estimate("by force"));
         SoFar::default().send_found((self.control, self.started), &known);
-        // The first search has taken the graph apart; to unroll again takes less than it did.
+        // The first search has changed its graph, so the program is unrolled again. This takes less
+        // time than the search did.
         match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
             Err(SearchError::Stopped(reason)) => {
                 result.notes.push(no_estimate(&self.stopped(reason)));
@@ -311,7 +315,7 @@ impl Job<'_> {
         }
     }
 
-    /// Searches until enough paths are found, there are no more, or it is time to stop.
+    /// Searches until enough paths are found, no more exist, or it is time to stop.
     fn search(
         &self,
         search: &mut Search<BitSolver>,
@@ -333,7 +337,7 @@ impl Job<'_> {
             }
             let step = match search.step() {
                 Err(SearchError::Stopped(reason)) => break Some(self.stopped(reason)),
-                // The guarantee does not depend on the faster paths that were asked for as well.
+                // A failure in the search for further, faster paths does not affect the guarantee.
                 Err(error) if result.guarantee.is_some() => break Some(error.to_string()),
                 step => step?,
             };

@@ -1,7 +1,7 @@
-//! Which programs of a chain no packet reaches.
+//! Programs of a chain that no packet reaches.
 //!
-//! A search for the path that enters most of those in question: it ends with a path through some of
-//! them, or with a bound of none.
+//! A search maximises the number of entered programs among those in question. It ends with a path
+//! through some of them, or with the bound zero.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, Setting};
@@ -18,11 +18,11 @@ use slowpath_smt::BitSolver;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-/// Adds a note for each program of a chain that no packet reaches. Without effect when that is not
-/// known before it is time to stop.
+/// Adds a note for each program of a chain that no packet reaches. Adds none if time runs out
+/// first.
 ///
 /// # Errors
-/// When the program cannot be unrolled again, which is a defect.
+/// If the program cannot be unrolled again, which is a defect.
 pub(crate) fn note_unreached(
     job: &Job<'_>,
     setting: &Setting<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn note_unreached(
             Reached::Some(_) | Reached::Unknown => open.clear(),
         }
     }
-    // Programs that constants exclude have not even been lifted.
+    // The front end does not lift programs that constants exclude.
     let lifted_members: HashSet<&str> = lifted.starts().map(|(_, name)| name).collect();
     let open: HashSet<&str> = open.iter().filter_map(|&start| lifted.member(start)).collect();
     let condition = if result.assumptions.is_empty() { "" } else { ", if the assumptions hold" };
@@ -66,17 +66,17 @@ pub(crate) fn note_unreached(
     Ok(())
 }
 
-/// What is found of programs in question.
+/// Result of a search for programs that packets reach.
 enum Reached {
-    /// A packet reaches these.
+    /// First instructions of programs that a packet reaches.
     Some(BTreeSet<u32>),
-    /// No packet reaches any.
+    /// No packet reaches any of the programs.
     None,
-    /// There was no time.
+    /// Time ran out, or the search failed.
     Unknown,
 }
 
-/// Looks for a path through some of the programs that begin with these instructions.
+/// Searches for a path through some of the programs that begin with the instructions `starts`.
 fn entered(
     job: &Job<'_>,
     setting: &Setting<'_>,
@@ -108,18 +108,18 @@ fn entered(
             Ok(Found::Path(found)) => {
                 return Ok(Reached::Some(on_path(search.unrolled(), &found.path, starts)));
             }
-            // Which programs packets reach is worth less than the guarantee, which stands.
+            // A failure is ignored, because the guarantee does not depend on this note.
             Ok(Found::Complete | Found::GaveUp(_)) | Err(_) => return Ok(Reached::Unknown),
         }
     }
 }
 
-/// The number of the cost class that entries get.
+/// Returns the number of the additional cost class for entered programs.
 fn mark(lifted: &Lifted) -> usize {
     lifted.program.cost_classes.len()
 }
 
-/// The program, in which the work of these instructions is of a class of its own.
+/// Returns the program with an additional cost class for the work of the instructions `starts`.
 fn marked(lifted: &Lifted, starts: &BTreeSet<u32>) -> Program {
     let class = CostClassId::from(mark(lifted));
     let mut program = lifted.program.clone();
@@ -139,7 +139,7 @@ fn marked(lifted: &Lifted, starts: &BTreeSet<u32>) -> Program {
     program
 }
 
-/// Which of these instructions a path executes.
+/// Returns those of the instructions `starts` that a path executes.
 fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTreeSet<u32> {
     let program = unrolled.executor.program();
     let blocks = path.iter().map(|&arc| program.block(unrolled.dag[unrolled.dag[arc].tail].block));
@@ -147,13 +147,13 @@ fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTree
     insns.filter(|insn| starts.contains(insn)).collect()
 }
 
-/// Why a program is not reached: what those before it never return.
+/// Explains why a program is not reached: the results that the programs before it never return.
 fn why(chain: &ProgramChain, program: usize) -> String {
     let name = |number: usize| {
         let member = chain.members.iter().find(|member| member.program == number);
         member.map_or("a program", |member| member.name.as_str())
     };
-    // What is no action stands for programs that are gone.
+    // Results that are not XDP actions stand for deleted programs.
     let action = |&result: &u32| XDP_ACTIONS.get(result as usize).copied();
     let before = chain.handovers.iter().filter(|handover| handover.to == program);
     let never = before.map(|handover| {

@@ -1,30 +1,31 @@
-//! What a device lacks for a program, as data; the format is documented in `docs/json.md`.
+//! Reasons why a device cannot run a program, as data. `docs/json.md` documents the format.
 
 use serde::Serialize;
 use slowpath_nfp::Refusals;
 
-/// Something that the device cannot run.
+/// A reason why the device cannot run the program.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// The first instruction that is refused for this reason, as `slowpath show` numbers them; null
-    /// where it is the program as a whole.
+    /// Number of the first instruction that is refused for this reason, as in `slowpath show`. Null
+    /// if the reason concerns the whole program.
     pub instruction: Option<usize>,
-    /// Its section, its number there, its source line; empty where it is the program as a whole.
+    /// Section of that instruction, its number in the section, and its source line. Empty if the
+    /// reason concerns the whole program.
     pub place: String,
-    /// What the target lacks.
+    /// The missing feature of the target.
     pub reason: String,
-    /// What may help; empty when nothing does but another target.
+    /// Advice; empty if only another target helps.
     pub hint: String,
-    /// How many instructions are refused for this reason.
+    /// Number of instructions that are refused for this reason.
     pub times: usize,
-    /// All of them, which no document has.
+    /// All refused instructions; not part of the documents.
     #[serde(skip)]
     pub instructions: Vec<usize>,
 }
 
 impl Refusal {
-    /// What cannot be compiled because nobody knows what it does.
+    /// Returns the refusal of a program that cannot be compiled because its meaning is unknown.
     pub(crate) fn not_understood(reason: String) -> Self {
         Refusal {
             instruction: None,
@@ -36,13 +37,13 @@ impl Refusal {
         }
     }
 
-    /// All of them.
+    /// Converts all refusals of the compiler.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
             instruction: refusal.slots.first().copied(),
             place: refusal.place.clone(),
             reason: refusal.what.clone(),
-            // That there is another target is said once.
+            // The error text mentions the other target once, so the hints omit it.
             hint: Some(&refusal.hint)
                 .filter(|hint| !hint.contains("--target ebpf"))
                 .cloned()

@@ -1,7 +1,8 @@
-//! The JSON Schemas that `slowpath schema` prints, derived from the types that are serialised.
+//! JSON Schemas that `slowpath schema` prints, derived from the serialised types.
 //!
-//! They are files of the Python package, which checks saved results with them and makes the tables
-//! of `docs/json.md` of them; a test keeps them up to date. So nothing of this is in the product.
+//! The schemas are files of the Python package. It validates saved results with them and generates
+//! the tables of `docs/json.md` from them. A test keeps the files up to date, so this module is not
+//! part of the product.
 
 use crate::compile::Shown;
 use crate::result::{Detail, ProgramResult};
@@ -13,43 +14,43 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// What `slowpath bound --format json` writes.
+/// Output of `slowpath bound --format json`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath bound")]
 struct BoundDocument {
     /// Version of slowpath.
     slowpath: String,
-    /// Version of clang, as it prints it; absent where nothing was compiled.
+    /// Version of clang, from its own output; absent if nothing was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     compiler: Option<String>,
-    /// In the order of the command line, one for each program, also for those that could not be
-    /// analysed.
+    /// Results in the order of the command line, one for each program, including programs that
+    /// could not be analysed.
     results: Vec<ProgramResult>,
 }
 
-/// What `slowpath show --format json` writes. Instructions are numbered, and counted, in 8-byte slots
-/// from the start of the linked program, as the kernel does.
+/// Output of `slowpath show --format json`. Instructions are numbered and counted in 8-byte slots
+/// from the start of the linked program, as in the kernel.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath show")]
 struct ShowDocument {
     /// Version of slowpath.
     slowpath: String,
-    /// Version of clang, as it prints it; absent where nothing was compiled.
+    /// Version of clang, from its own output; absent if nothing was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     compiler: Option<String>,
-    /// In the order of the command line.
+    /// Objects in the order of the command line.
     objects: Vec<ShownObject>,
 }
 
-/// What `slowpath compile --format json` writes.
+/// Output of `slowpath compile --format json`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath compile")]
 struct CompileDocument {
     /// Version of slowpath.
     slowpath: String,
-    /// Version of clang, as it prints it; absent where nothing was compiled.
+    /// Version of clang, from its own output; absent if nothing was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     compiler: Option<String>,
@@ -57,12 +58,12 @@ struct CompileDocument {
     target: String,
     #[serde(flatten)]
     compiled: Shown,
-    /// What is known about the equivalence of the two programs; null without `--verify`.
+    /// Result of the equivalence check of the two programs; null without `--verify`.
     verification: Option<Verification>,
 }
 
-/// The schema of a type as it is written, with descriptions of one line a paragraph. How many bits a
-/// number has in Rust is no format that JSON Schema knows.
+/// Returns the schema of a type as serialised, with one line per paragraph in descriptions. Removes
+/// the widths of numbers in Rust, which are not a format of JSON Schema.
 fn schema<T: JsonSchema>() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
@@ -85,7 +86,7 @@ fn the_schemas_are_current() {
         ("python/slowpath/core/schema/documents/bound.json", schema::<BoundDocument>()),
         ("python/slowpath/core/schema/documents/show.json", schema::<ShowDocument>()),
         ("python/slowpath/core/schema/documents/compile.json", schema::<CompileDocument>()),
-        // No document: only Python reads it.
+        // Not a document: only the Python package reads it.
         ("tests/golden/schema/detail.json", schema::<Detail>()),
     ] {
         let path = root.join(file);

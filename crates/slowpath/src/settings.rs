@@ -1,4 +1,5 @@
-//! Variables that loaders set: objects as options configure them, and what results then depend on.
+//! Variables that loaders set: configuration of objects by options, and conditions on these
+//! variables that results depend on.
 
 use crate::object::{Content, ProgramFile};
 use crate::{Error, contents};
@@ -9,15 +10,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl ProgramFile {
-    /// The same file with variables as `set` states them (`NAME=VALUE`, `NAME=any`), and read-only
-    /// sections of variables as `maps`, the text of `--maps`, has them. The last value counts.
+    /// Returns the file with variables set as in `set` (`NAME=VALUE`, `NAME=any`) and read-only
+    /// data sections filled from `maps`, the text of `--maps`. If a variable has several values,
+    /// the last one counts.
     ///
     /// # Errors
-    /// When there is no such variable or map, or a value does not fit.
+    /// If a variable or map does not exist, or a value does not fit.
     pub fn configured(&self, set: &[String], maps: Option<&str>) -> Result<ProgramFile, Error> {
         Ok(ProgramFile(match &self.0 {
             Content::Bpf(object) => Content::Bpf(configured(object, set, maps)?),
-            // Their objects are configured before they are put together.
+            // The objects of chains are configured before the chain is built.
             other @ (Content::Chain(_) | Content::Arriving(_)) => other.clone(),
             Content::Listing(..) if !set.is_empty() => {
                 let what =
@@ -29,10 +31,10 @@ impl ProgramFile {
     }
 }
 
-/// An object with variables as [`ProgramFile::configured`] has them.
+/// Returns the object with its variables set as in [`ProgramFile::configured`].
 ///
 /// # Errors
-/// As there.
+/// The same as [`ProgramFile::configured`].
 pub fn configured(
     object: &Arc<Object>,
     set: &[String],
@@ -60,7 +62,8 @@ pub fn configured(
     Ok(object)
 }
 
-/// An object in which variables with any value have the one that a witness, as JSON, needs.
+/// Returns the object with each variable of arbitrary value set to the value that a witness, as
+/// JSON, needs.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
@@ -76,7 +79,7 @@ pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     object
 }
 
-/// Puts stated values of writable variables into the maps of a witness, as JSON, that has others of
+/// Writes the stated values of writable variables into a witness, as JSON, that has a value for
 /// their section.
 pub fn with_stated(object: &Object, witness: &mut Value) {
     for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
@@ -100,16 +103,16 @@ pub fn with_stated(object: &Object, witness: &mut Value) {
     }
 }
 
-/// Tells whether variables of an object can have any value.
+/// Returns true if a variable of the object can have any value.
 pub fn has_open(object: &Object) -> bool {
     object.maps.iter().flat_map(|map| &map.stated).any(|stated| stated.value.is_none())
 }
 
-/// Return the conditions on variables of loaders that the paths of a program depend on, one sentence
+/// Returns the conditions on loader variables that the paths of a program depend on, one sentence
 /// each.
 ///
-/// Read-only variables count if the program can get to an instruction with their address, and a branch
-/// can depend on them. Where that cannot be found out, those that it has the address of count.
+/// Read-only variables count if the program can reach an instruction with their address, and a
+/// branch can depend on them. If the second condition cannot be decided, the first one suffices.
 pub(crate) fn conditions(
     object: &Object,
     linked: &BpfProgram,

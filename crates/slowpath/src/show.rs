@@ -1,9 +1,9 @@
-//! What a BPF object contains, as data: programs, maps, calls, loops, what is unresolved or not
-//! supported, listings.
+//! Content of a BPF object as data: programs, maps, calls, loops, unresolved or unsupported parts,
+//! listings.
 //!
-//! Nothing is searched here: programs are lifted and unrolled, to see whether `bound` will work.
-//! An object may be shown whose programs no front end lifts. The format is documented in
-//! `docs/json.md`.
+//! Programs are lifted and unrolled to check if `bound` supports them, but no search runs. An
+//! object can be shown even if no front end lifts its programs. `docs/json.md` documents the
+//! format.
 
 mod calls;
 mod loops;
@@ -24,19 +24,19 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An object, or why it cannot be shown.
+/// An object, or the reason why it cannot be shown.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfObject"))]
 pub(crate) struct ShownObject {
     /// The file as the user named it.
     file: String,
-    /// Content of the section `license`; null when there is none.
+    /// Content of the section `license`; null if the section does not exist.
     license: Option<String>,
-    /// Programs that `--section` and `--prog-name` ask for; empty after an error.
+    /// Programs that `--section` and `--prog-name` select; empty after an error.
     programs: Vec<ShownProgram>,
-    /// All maps. Sections of global data are maps.
+    /// All maps, including the sections of global data.
     maps: Vec<ShownMap>,
-    /// Why the object cannot be shown, one line; null when it can.
+    /// Reason why the object cannot be shown, in one line; null if it can.
     error: Option<String>,
 }
 
@@ -44,46 +44,46 @@ pub(crate) struct ShownObject {
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Program"))]
 struct ShownProgram {
-    /// Section of its entry function.
+    /// Section of the entry function.
     section: String,
-    /// Name of its entry function.
+    /// Name of the entry function.
     name: String,
-    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    /// Program type: `xdp`, `sched_cls`, ...; `unknown` if the section does not tell.
     kind: String,
-    /// How many instructions there are in all of its functions.
+    /// Number of instructions of all its functions.
     instructions: usize,
-    /// How many of them have a known source line.
+    /// Number of instructions with a known source line.
     instructions_with_source: usize,
     /// The other functions.
     subprograms: Vec<ShownSubprogram>,
-    /// Its stack; null when it cannot be linked.
+    /// Stack use of the program; null if it cannot be linked.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     stack: Option<ShownStack>,
-    /// Reasons for which no kernel loads it, as far as the object tells, one sentence each.
+    /// Reasons why no kernel loads the program, as far as the object shows them, one sentence each.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     not_loadable: Vec<String>,
-    /// Helpers that it calls.
+    /// Helpers that the program calls.
     helpers: Vec<ShownCall>,
-    /// Kernel functions that it calls.
+    /// Kernel functions that the program calls.
     kernel_functions: Vec<ShownCall>,
-    /// The maps that it refers to.
+    /// Maps that the program refers to.
     maps: Vec<ShownMapUse>,
-    /// Instructions that depend on what is not known, such as the kernel's types.
+    /// Instructions that depend on missing information, such as the kernel's types.
     unresolved: Vec<ShownUnresolved>,
-    /// Why `slowpath bound --target ebpf` cannot analyse it, one line; null when it can, given limits
-    /// for the loops without a known number of iterations.
+    /// Reason why `slowpath bound --target ebpf` cannot analyse the program, in one line. Null if
+    /// it can, given limits for the loops without a known number of iterations.
     unsupported: Option<String>,
-    /// Sentences that a bound would depend on.
+    /// Assumptions of a bound, one sentence each.
     assumptions: Vec<String>,
-    /// Its loops.
+    /// Loops of the program.
     loops: Vec<ShownLoop>,
-    /// Whether the card, `agilio-cx-2x40`, runs it, compiled with default options. Null
-    /// when it is no XDP program, or cannot be linked.
+    /// Support by the card `agilio-cx-2x40`, for a compilation with default options. Null if the
+    /// program is not an XDP program or cannot be linked.
     card: Option<ShownCard>,
-    /// Why it cannot be linked, one line; then all counts are 0 and lists are empty. Null when it
-    /// can.
+    /// Reason why the program cannot be linked, in one line; all counts are then 0 and all lists
+    /// empty. Null if it can.
     error: Option<String>,
-    /// Every instruction; null without `--listing`.
+    /// All instructions; null without `--listing`.
     listing: Option<Vec<ShownInsn>>,
 }
 
@@ -91,22 +91,22 @@ struct ShownProgram {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Card"))]
 struct ShownCard {
-    /// How many instructions there are for the card; null when it cannot run the program.
+    /// Number of instructions for the card; null if it cannot run the program.
     instructions: Option<usize>,
-    /// All reasons why not, as in a result of `slowpath bound`.
+    /// All reasons why the card cannot run the program, as in a result of `slowpath bound`.
     refusals: Vec<Refusal>,
 }
 
-/// The stack of a program, as far as the addresses of accesses are constant.
+/// Stack use of a program. It covers accesses with constant addresses.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Stack"))]
 struct ShownStack {
-    /// Bytes of the entry function.
+    /// Stack of the entry function, in bytes.
     own: u32,
-    /// The functions along which the stack is deepest, from the entry function on, by name.
+    /// Names of the functions on the call chain with the deepest stack, from the entry function on.
     deepest: Vec<String>,
-    /// Bytes along these, each function rounded up to 32 bytes, as kernels do it that do not compile
-    /// programs, and older ones; others round to 16.
+    /// Stack of this call chain in bytes, with each function rounded up to 32 bytes. Older kernels,
+    /// and kernels without a JIT compiler, round this way; others round up to 16 bytes.
     bytes: u32,
 }
 
@@ -114,24 +114,24 @@ struct ShownStack {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subprogram"))]
 struct ShownSubprogram {
-    /// Its name.
+    /// Name of the function.
     name: String,
-    /// Its first instruction.
+    /// Number of its first instruction.
     first: usize,
-    /// Whether it is global, and not `static`.
+    /// True for global functions, false for `static` ones.
     global: bool,
-    /// Bytes of its stack, as far as the addresses of accesses are constant.
+    /// Stack of the function in bytes. It covers accesses with constant addresses.
     #[cfg_attr(test, schemars(extend("default" = 0)))]
     stack: u32,
 }
 
-/// An instruction that depends on what is not known.
+/// An instruction that depends on missing information.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Unresolved"))]
 struct ShownUnresolved {
-    /// Its number.
+    /// Number of the instruction.
     instruction: usize,
-    /// What is not known.
+    /// The missing information.
     reason: String,
 }
 
@@ -139,11 +139,11 @@ struct ShownUnresolved {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 struct ShownInsn {
-    /// Its number.
+    /// Number of the instruction.
     instruction: usize,
-    /// How it is written.
+    /// Text of the instruction.
     text: String,
-    /// Its source line; null where that is not known.
+    /// Source line of the instruction; null if not known.
     source: Option<ShownLine>,
 }
 
@@ -151,37 +151,39 @@ struct ShownInsn {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Map"))]
 struct ShownMap {
-    /// Its name.
+    /// Name of the map.
     name: String,
-    /// Its type: `hash`, `array`, ...
+    /// Type of the map: `hash`, `array`, ...
     kind: String,
-    /// Bytes of a key.
+    /// Size of a key in bytes.
     key_size: u32,
-    /// Bytes of a value.
+    /// Size of a value in bytes.
     value_size: u32,
-    /// How many elements it has room for; 0 where the loader chooses.
+    /// Maximum number of elements; 0 if the loader chooses it.
     max_entries: u32,
 }
 
-/// What is to be shown, and how much work it may take.
+/// Programs to show, with options and a time limit.
 #[derive(Clone, Debug)]
 pub struct ShowRequest {
     /// The file as the user named it.
     pub file: String,
-    /// What is in it.
+    /// Content of the file.
     pub object: ProgramFile,
-    /// Numbers of the programs.
+    /// Numbers of the programs to show.
     pub programs: Vec<usize>,
-    /// The kernel that they are for; without it, what depends on its types is unresolved.
+    /// Types of the kernel that the programs are for. Without them, everything that depends on
+    /// these types is unresolved.
     pub kernel: Option<Arc<KernelTypes>>,
-    /// Whether to list instructions.
+    /// True to list all instructions.
     pub listing: bool,
-    /// Seconds for finding the loop bounds of one program.
+    /// Time limit in seconds for finding the loop bounds of one program.
     pub deadline_seconds: f64,
 }
 
 impl ShowRequest {
-    /// All of an object but its instructions, without a kernel, and without time for its loops.
+    /// Returns a request for all programs of an object, without instructions, kernel types, and
+    /// time for loop bounds.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         let number = object.programs().map_or(0, |programs| programs.len());
         ShowRequest {
@@ -197,11 +199,11 @@ impl ShowRequest {
 
 /// Shows a BPF object as JSON.
 ///
-/// A program that cannot be linked or analysed says so in its entry and leaves the others alone.
-/// When `stop` says so, programs are no longer lifted, and loop bounds no longer looked for.
+/// An error in one program is reported in its entry and does not affect the other programs. After
+/// `stop` asks to stop, programs are not lifted and loop bounds are not searched.
 ///
 /// # Errors
-/// When the object cannot be read.
+/// If the object cannot be read.
 pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     let object = request.object.bpf()?;
     let chosen = request.programs.iter().filter(|&&index| index < object.programs.len());
@@ -215,7 +217,7 @@ pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))
 }
 
-/// The program as an analysis with default options sees it.
+/// Lifts a program like an analysis with default options.
 fn lifted(
     request: &ShowRequest,
     program: usize,
@@ -227,7 +229,7 @@ fn lifted(
     lift_object(&request, object, receive, stop)
 }
 
-/// An analysis of a program as it is, with default options.
+/// Returns a request to analyse a program with default options.
 fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     ProgramRequest {
         file: request.file.clone(),
@@ -238,7 +240,7 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     }
 }
 
-/// What compiling the program for the card with default options says.
+/// Compiles a program for the card with default options and returns the outcome.
 fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
     let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {
@@ -301,7 +303,7 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
     ShownProgram {
         instructions: linked.insns.len(),
         instructions_with_source: linked.lines.iter().flatten().count(),
-        // The first is the program itself.
+        // The first function is the program itself.
         subprograms: linked.subprograms.iter().zip(&stack.own).skip(1).map(subprogram).collect(),
         stack: Some(shown_stack),
         not_loadable: stack.refused,
@@ -318,7 +320,7 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
     }
 }
 
-/// Calls of helpers, in the order of their numbers, and of kernel functions, by name.
+/// Lists all instructions of a program.
 fn listing(object: &Object, program: &BpfProgram) -> Vec<ShownInsn> {
     let slots = program.insns.iter().enumerate().filter(|(_, insn)| **insn != Insn::SecondSlot);
     let shown = |(slot, _): (usize, &Insn)| ShownInsn {

@@ -1,9 +1,9 @@
-//! The slowest paths of a program by what they are estimated to take.
+//! Slowest paths of a program by their estimated times.
 //!
-//! Two searches, because they answer two questions. The guarantee is about counts and comes first.
-//! Then paths are found by a sum of times, which a search can do exactly; each of them is estimated
-//! by the model of the core, which no sum is, and what that finds slowest comes first. Paths that
-//! the sum has further down than that many are not looked at.
+//! The analysis needs two searches. The first one finds the guarantee, which is about counts. The
+//! second one finds paths by a sum of times, which a search can do exactly. The core's model, which
+//! is not a sum, then estimates each of these paths, and the slowest by this estimate comes first.
+//! Paths that rank behind the first [`CANDIDATES`] by the sum are not estimated.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, Setting, described, shown};
@@ -17,17 +17,17 @@ use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, Target};
 use std::collections::BTreeSet;
 
-/// How many paths are estimated at least, where there are as many.
+/// Minimum number of paths to estimate, if the program has as many.
 const CANDIDATES: u64 = 50;
 
-/// A path that was found and estimated.
+/// A found path with its estimate.
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     estimated: Estimated,
 }
 
-/// What estimates are made with.
+/// Inputs of the estimation.
 pub(crate) struct Estimating<'a> {
     pub target: &'a Target,
     pub with: Estimator<'a>,
@@ -36,10 +36,11 @@ pub(crate) struct Estimating<'a> {
 }
 
 impl Estimating<'_> {
-    /// Puts the slowest paths by their estimates into the result, in place of those by counts.
+    /// Replaces the paths in the result, which are ranked by counts, by the slowest paths according
+    /// to their estimates.
     ///
     /// # Errors
-    /// When a path cannot be replayed, which is a defect.
+    /// If a path cannot be replayed, which is a defect.
     pub fn rank(
         &self,
         job: &Job<'_>,
@@ -67,7 +68,7 @@ impl Estimating<'_> {
             job.control.stop.enter(stages::ESTIMATING);
             match search.step() {
                 Err(SearchError::Stopped(reason)) => break Some(job.stopped(reason)),
-                // What is guaranteed does not depend on it.
+                // The guarantee does not depend on this search.
                 Err(error) => break Some(error.to_string()),
                 Ok(Found::Working | Found::Bound(_) | Found::Reached(_)) => {}
                 Ok(Found::Complete) => break None,
@@ -91,7 +92,8 @@ impl Estimating<'_> {
         }
         found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.picoseconds));
         let candidates = found.len() as u64;
-        // Of all: what is taken for granted of another path may be why it is not the slowest.
+        // Notes of all candidates: the assumptions about another path may be the reason why it is
+        // not the slowest.
         let granted: BTreeSet<String> =
             found.iter().flat_map(|each| each.estimated.assumptions(&self.with)).collect();
         result.notes.extend(granted);
@@ -144,12 +146,12 @@ impl Estimating<'_> {
     }
 }
 
-/// Says that there is no estimate, and why the search for paths ended.
+/// Formats a note that there is no estimate, with the reason why the search for paths ended.
 pub(crate) fn no_estimate(stopped: &str) -> String {
     format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
 }
 
-/// What a path counts.
+/// Returns the counts of a path.
 fn counted(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> slowpath_target::CostVector {
     let mut cost = model.overhead();
     let mut context = model.start();
@@ -159,7 +161,8 @@ fn counted(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> slowpath_t
     cost
 }
 
-/// Whether estimates can be made of a lifted program, and with what.
+/// Returns the inputs for estimating a lifted program; `None` if the target or the program does not
+/// allow estimates.
 pub(crate) fn estimating<'a>(
     target: &'a Target,
     lifted: &'a Lifted,

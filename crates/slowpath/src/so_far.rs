@@ -1,20 +1,21 @@
-//! What the result would be if the analysis ended now, for whoever may have to end it by force.
+//! Intermediate results, for callers that may have to end an analysis by force.
 
 use crate::events::{Control, Event};
 use crate::result::{Bound, PathResult, ProgramResult};
 use std::time::{Duration, Instant};
 
-/// Between two reports; bounds can improve thousands of times a second.
+/// Minimum time between two reports; bounds can improve thousands of times a second.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Reports results, not too often.
+/// Sends intermediate results at a limited rate.
 #[derive(Default)]
 pub(crate) struct SoFar {
     last: Option<Instant>,
 }
 
 impl SoFar {
-    /// Reports a bound on the program, and a path that some packet takes.
+    /// Sends a bound, and a path that some packet takes, if known. Skips the report if the last one
+    /// was recent.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
@@ -36,12 +37,12 @@ impl SoFar {
         );
     }
 
-    /// Reports a result that has all that is known.
+    /// Sends a complete result.
     pub fn send_known(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
         report((control, started), result.clone());
     }
 
-    /// Reports the first path, where more are wanted.
+    /// Sends the guarantee and the first path while the search looks for more paths.
     pub fn send_found(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
@@ -49,7 +50,7 @@ impl SoFar {
     }
 }
 
-/// A result without its guarantee, paths and profile.
+/// Returns a result without its guarantee, paths and profile.
 fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }

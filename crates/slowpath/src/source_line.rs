@@ -1,4 +1,4 @@
-//! Source lines as `show` and `compile` write them.
+//! Source lines in the output of `show` and `compile`.
 
 use serde::Serialize;
 use slowpath_bpf::BpfProgram;
@@ -7,16 +7,16 @@ use slowpath_bpf::BpfProgram;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
 pub(crate) struct ShownLine {
-    /// The file, as the debug information names it.
+    /// File name, from the debug information.
     file: String,
-    /// Number of the line.
+    /// Line number.
     line: u32,
-    /// Text of the line; empty when the object does not have it.
+    /// Text of the line; empty if the object does not contain it.
     text: String,
 }
 
 impl ShownLine {
-    /// The line of the instruction at a slot, as far as known.
+    /// Returns the line of the instruction at a slot, if known.
     pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
         let line = program.lines.get(slot)?.as_ref()?;
         let (file, text) = (line.file.to_string(), line.text.to_string());

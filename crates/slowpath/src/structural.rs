@@ -1,19 +1,21 @@
-//! The bound that there is before a program is unrolled: the heaviest round of each loop, times its
-//! rounds.
+//! Structural bound, which needs no unrolling: the cost of the most expensive iteration of each
+//! loop, times its number of iterations.
 //!
-//! Rounds come from counters and pointers ([`slowpath_ranges::rounds`]), from limits of the kernel
-//! (`bpf_loop`, `may_goto`) and from `--unroll`. Where none of these tells, a program that the
-//! kernel's verifier accepts still has a limit. The verifier executes a program state by state and
-//! gives up behind 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`, `kernel/bpf/verifier.c`).
+//! Numbers of iterations come from counters and pointers ([`slowpath_ranges::rounds`]), from limits
+//! of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a program that
+//! the kernel's verifier accepts still has a limit. The verifier executes a program state by state
+//! and gives up after 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`,
+//! `kernel/bpf/verifier.c`).
 //!
-//! A run takes no more of them, although states share what follows. Where the verifier does not
-//! follow a state, it has followed one that covers it to all its ends before (`is_state_visited`
-//! compares with states that have no open `branches`). So each step of a run either leads to a state
-//! derived from the one before, or to one that was finished earlier than the one before will be. No
-//! state comes up twice: the time at which it is finished never grows along a run, and falls
-//! wherever the run does not go deeper. Only around calls that call back, iterators and `may_goto`
-//! does the verifier compare with states that are not finished; functions that it verifies on their
-//! own, and programs behind tail calls, have a limit of their own.
+//! A run does not execute more instructions than the verifier, although the verifier prunes states.
+//! It prunes a state only if it has already followed a state that covers it to all exits
+//! (`is_state_visited` compares with states that have no open `branches`). So each step of a run
+//! leads either to a state derived from the previous one, or to a state that the verifier finished
+//! before the previous one. The time at which a state is finished therefore never grows along a
+//! run, and falls at every step that does not lead to a derived state. So no state occurs twice.
+//! The verifier compares with unfinished states only around calls with callbacks, iterators and
+//! `may_goto`. Functions that it verifies on their own, and programs behind tail calls, have limits
+//! of their own.
 
 use crate::frontend::{Lifted, Verified};
 use crate::{loops, panics};
@@ -30,32 +32,33 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Instructions that the kernel's verifier follows at most.
+/// Maximum number of instructions that the kernel's verifier follows.
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
-/// How long a program is unrolled before anybody looks for rounds of its loops.
+/// Time for unrolling before the search for iteration counts of loops begins.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Longest search for rounds once it is time to stop: a deadline has a bound nevertheless.
+/// Maximum time of the search for iteration counts after the deadline, so that even a missed
+/// deadline has a bound.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What no run costs more than, found without unrolling.
+/// Upper bound on the cost of all runs, found without unrolling.
 pub(crate) struct StructuralBound {
     pub cost: CostVector,
-    /// What it depends on, one sentence each.
+    /// Conditions of the bound, one sentence each.
     pub conditions: Vec<String>,
-    /// Those of them that cut loops which are known to run more often.
+    /// Those of the conditions that cut loops known to run more often.
     pub cuts: Vec<String>,
-    /// Of each loop, by its first instruction, rounds at most.
+    /// Maximum number of iterations of each loop with its source, by the loop's first instruction.
     rounds: Vec<(u32, u64, Source)>,
 }
 
-/// Where the rounds of a loop come from.
+/// Source of a loop's iteration count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     /// A counter or a pointer.
     Value,
-    /// The kernel, by the name of what sets the limit.
+    /// A limit of the kernel, by the name of the mechanism that sets it.
     Device(String),
     Stated,
     /// The limit of the kernel's verifier.
@@ -63,10 +66,10 @@ enum Source {
 }
 
 impl StructuralBound {
-    /// The bound of a lifted program. `counted` has rounds of its loops that values tell, as far as
-    /// they are known.
+    /// Returns the bound of a lifted program. `counted` has the iteration counts of loops derived
+    /// from values, if known.
     ///
-    /// `None` where nothing tells the rounds of a loop, or no way leads out of the program.
+    /// `None` if the iteration count of a loop is unknown, or no path leads out of the program.
     pub fn of(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -91,7 +94,7 @@ impl StructuralBound {
             rounds.push(most);
             found.rounds.push((location, most, source));
         }
-        // Takes milliseconds, so that there is a bound even where it is time to stop already.
+        // Takes milliseconds, so it runs even after the deadline.
         found.cost = structural_bound(program, &flow, &rounds, model, &Stop::never()).ok()??;
         if lifted.verified == Verified::Run
             && found.rounds.iter().any(|(.., by)| *by == Source::Verifier)
@@ -102,7 +105,8 @@ impl StructuralBound {
         Some(found)
     }
 
-    /// The same, with rounds of loops that values tell, looked for within the time of `stop`.
+    /// Returns the bound of a lifted program, and derives iteration counts of loops from values
+    /// within the time of `stop`.
     pub fn counted(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -114,7 +118,7 @@ impl StructuralBound {
         StructuralBound::of(lifted, limits, model, &counted)
     }
 
-    /// Rounds of a loop at most; notes what that depends on.
+    /// Returns the maximum number of iterations of a loop and adds its conditions.
     fn most(
         &mut self,
         lifted: &Lifted,
@@ -170,14 +174,14 @@ impl StructuralBound {
         }
     }
 
-    /// Why the program was not unrolled, as results have it.
+    /// Returns the reason why the program was not unrolled, as shown in results.
     pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
         let location = match *error {
             SearchError::UnboundedLoop { location, .. }
             | SearchError::LoopTooLarge { location, .. } => location,
             _ => return Some(error.to_string()),
         };
-        // A function that is called from several places has a loop for each.
+        // A function called from several places has one loop for each.
         let here = || self.rounds.iter().filter(|(at, ..)| *at == location);
         let (_, rounds, source) = here().max_by_key(|(_, rounds, _)| *rounds)?;
         let name = loops::name(lifted, location);
@@ -197,8 +201,8 @@ impl StructuralBound {
     }
 }
 
-/// Unrolls a program; and, if that takes long or fails, rounds of its loops that values tell, looked
-/// for on a thread of its own.
+/// Unrolls a program. If that takes long or fails, a second thread derives iteration counts of its
+/// loops from values, and these are returned too.
 pub(crate) fn unroll_and_count(
     program: &Program,
     limits: &UnrollLimits,
@@ -225,11 +229,11 @@ pub(crate) fn unroll_and_count(
         let counter = thread::Builder::new().name(panics::WORKER.into()).spawn_scoped(scope, count);
         let unrolled = unrolled();
         match &unrolled {
-            // The counter ends at once, unless it has begun.
+            // Stops the counting if it has begun; otherwise closing the channel ends it.
             Ok(_) => beside.ask(),
             Err(SearchError::Stopped(_)) => {
                 begin.send(()).unwrap_or_default();
-                // Too late or in time: either way the counter ends now.
+                // The counting ends now, whether it has finished or not.
                 let _ = done.recv_timeout(GRACE);
                 beside.ask();
             }
@@ -247,7 +251,8 @@ fn counted(program: &Program, flow: &FlowGraph, stop: &Stop) -> Result<Vec<Optio
     slowpath_ranges::rounds(program, flow, &ranges, stop)
 }
 
-/// Rounds of a loop that a limit of the device allows, if every round counts.
+/// Returns the number of iterations of a loop that a limit of the device allows. `None` if an
+/// iteration can avoid the counted block.
 fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit) -> Option<u64> {
     if !is_inside(flow, limit.block, id) || is_inside(flow, limit.since, id) {
         return None;
@@ -256,7 +261,7 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
     if limit.block == header {
         return Some(limit.most);
     }
-    // Whether a round gets back to the start without running the block that counts.
+    // Checks if an iteration can return to the header without running the counted block.
     let mut seen = BTreeSet::from([header, limit.block]);
     let mut pending = vec![header];
     while let Some(block) = pending.pop() {
@@ -270,12 +275,12 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
             }
         }
     }
-    // The last round may end before it counts.
+    // The last iteration may end before the counted block.
     Some(limit.most.saturating_add(1))
 }
 
-/// Whether the kernel's verifier follows the loop round by round: nothing in it has a limit of its
-/// own.
+/// Returns true if the kernel's verifier follows each iteration of the loop: nothing in the loop
+/// has a limit of its own.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
     lifted.verified != Verified::Nothing

@@ -1,4 +1,4 @@
-//! The device that a program is analysed for, read once for any number of programs.
+//! The device of an analysis, read once for any number of programs.
 
 use crate::Error;
 use slowpath_target::{Fitted, InstructionSet, TargetError};
@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A target and what its user calls it. Clones share the description.
+/// A target with its name. Clones share the description.
 ///
-/// One that does not exist, or whose description is not valid, says so when it is used: each of the
-/// programs that are for it then has that error.
+/// Creating a target never fails. If it does not exist or its description is not valid, every
+/// program analysed for it reports the error.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
     name: String,
@@ -22,7 +22,7 @@ pub struct Target {
 enum Description {
     Valid(Arc<slowpath_target::Target>),
     Invalid(TargetError),
-    /// There is no built-in target of the name.
+    /// A name that is not a built-in target.
     #[default]
     Unknown,
 }
@@ -37,7 +37,7 @@ impl From<Result<slowpath_target::Target, TargetError>> for Description {
 }
 
 impl Target {
-    /// The built-in target of a name.
+    /// Returns the built-in target of this name.
     pub fn builtin(name: &str) -> Target {
         let known = slowpath_target::Target::builtin(name);
         let description = known.map_or(Description::Unknown, Description::from);
@@ -45,45 +45,45 @@ impl Target {
         Target { name: name.to_owned(), text: text.into(), description }
     }
 
-    /// The target that a text describes (`docs/targets.md`); `name` is what its user calls it.
+    /// Parses the description of a target (`docs/targets.md`). `name` is the user's name for it.
     pub fn parse(name: &str, text: String) -> Target {
         let read = slowpath_target::Target::parse(&text, OPTION);
         Target { name: name.to_owned(), text: text.into(), description: read.into() }
     }
 
-    /// What its user calls it: the name of a built-in one, or that of a file.
+    /// Returns the user's name for the target: that of a built-in target, or a file name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Everything that is wrong with its description, also what keeps nobody from using it, such as
-    /// a number without a source.
+    /// Returns all problems of the description. Includes problems that do not prevent its use, such
+    /// as a number without a source.
     pub fn problems(&self) -> Vec<String> {
         slowpath_target::check(&self.text)
     }
 
-    /// What options call the components of a target that counts: the metrics of its analyses. `None`
-    /// for a target with rates, and for what is no valid target.
+    /// Returns the option names of the components of a target that counts, which are the metrics of
+    /// its analyses. `None` for targets with rates and invalid targets.
     pub fn counters(&self) -> Option<Vec<String>> {
         self.valid()?.metrics()
     }
 
-    /// Bytes of the longest packet unless `Options::mtu` says otherwise. `None` for what is no valid
-    /// target.
+    /// Returns the length of the longest packet in bytes, which `Options::mtu` can override. `None`
+    /// for invalid targets.
     pub fn max_packet(&self) -> Option<u32> {
         Some(self.valid()?.max_packet)
     }
 
-    /// Whether programs of BPF objects are compiled for it; not for one that has their instructions,
-    /// nor for what is no valid target.
+    /// Returns true if programs of BPF objects are compiled for the target. False for targets that
+    /// execute BPF instructions, and for invalid targets.
     pub fn compiles(&self) -> bool {
         self.valid().is_some_and(|target| target.instruction_set == InstructionSet::Nfp)
     }
 
-    /// The description, for an analysis.
+    /// Returns the parsed description for an analysis.
     ///
     /// # Errors
-    /// When there is none, or it is not valid.
+    /// If the target does not exist or its description is not valid.
     pub fn description(&self) -> Result<slowpath_target::Target, Error> {
         match &self.description {
             Description::Valid(target) => Ok(slowpath_target::Target::clone(target)),
@@ -95,20 +95,20 @@ impl Target {
         }
     }
 
-    /// The machine whose times it estimates, and when these were measured; `None` where it does not
-    /// estimate.
+    /// Returns the machine whose times the target estimates, and the date of the measurements;
+    /// `None` if the target does not estimate.
     pub fn machine(&self) -> Option<(String, String)> {
         let timing = self.valid()?.timing.as_ref()?;
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
-    /// The reason against the calibration as the default of that machine; `None` where it is good enough,
-    /// or where it does not say.
+    /// Returns the reason why the calibration should not be the default of that machine; `None` if
+    /// it is good enough, or does not state its quality.
     pub fn doubt(&self) -> Option<String> {
         self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()
     }
 
-    /// The models of components that its estimates can use, by their names.
+    /// Returns the models of components that the target's estimates can use, by name.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
         self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)
@@ -126,7 +126,7 @@ impl Target {
 const OPTION: &str = "--target";
 
 impl From<&str> for Target {
-    /// The built-in target of a name.
+    /// Returns the built-in target of this name.
     fn from(name: &str) -> Self {
         Target::builtin(name)
     }

@@ -1,16 +1,17 @@
-//! Translation validation of one program: does what runs on the card do what the BPF program does?
+//! Translation validation of one program: a proof that the program on the card does the same as the
+//! BPF program.
 //!
-//! Path by path: for every satisfiable path of the BPF program, and every path of the compiled one
-//! that some packet of it takes, the solver shows that the result, the packet and the maps are the
-//! same at the end, for all packets and all contents of maps. What cannot be shown is listed; a
-//! difference is a result only after both programs have been run on it (`replay`).
+//! The proof covers every pair of a satisfiable path of the BPF program and a path of the compiled
+//! program that a packet of the first path takes. For each pair, the solver shows that result,
+//! packet and maps are equal at the end, for all packets and all contents of maps. Failed proofs
+//! are listed. A difference is reported only if running both programs confirms it (`replay`).
 //!
-//! Not looked at: what follows the program's end on the card, where a common stretch of code turns
-//! the result into what the firmware does with the packet.
+//! The code after the program's end on the card is not verified. It is the same for all programs
+//! and translates the result into an action of the firmware.
 //!
-//! Both programs are executed over the same terms (`product`): what they compute alike is the same
-//! term, and most paths need no solver but for the question which of them there are ([`slowpath_product`]).
-//! No costs here, and no search order.
+//! Both programs are executed over the same terms (`product`). Equal computations yield the same
+//! term, so most paths need the solver only to decide if the path exists ([`slowpath_product`]).
+//! Costs and search order play no role here.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
@@ -35,40 +36,41 @@ use std::time::Instant;
 
 pub use replay::{Counterexample, ElementByte, FinalState};
 
-/// What is known about the equivalence of a BPF program and the one for the card.
+/// Result of the equivalence check of a BPF program and its compiled version for the card.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
-    /// Whether, on every path, and whatever the packet and the maps contain, the card does what the
-    /// kernel does, but for the `assumptions`.
+    /// True if the card does the same as the kernel on every path, for all packets and map
+    /// contents, under the `assumptions`.
     pub proved: bool,
-    /// How many paths of the BPF program are proved.
+    /// Number of paths of the BPF program that are proved.
     pub paths_proved: u64,
-    /// How many paths it has; null when not all were found.
+    /// Number of paths of the BPF program; null if not all were found.
     pub paths_total: Option<u64>,
-    /// How many pairs of a path of the BPF program and one of the card's some packet takes.
+    /// Number of pairs of a path of the BPF program and a path of the card's program that some
+    /// packet takes.
     pub pairs: u64,
-    /// What the two programs differ on; null when nothing is known.
+    /// An input on which the two programs differ; null if none is known.
     pub counterexample: Option<Counterexample>,
-    /// Why not all is proved, one sentence each.
+    /// Reasons why the proof is incomplete, one sentence each.
     pub undecided: Vec<String>,
-    /// Cases that are left out because card and kernel differ in them whatever the program, and what
-    /// the meaning of either program relies on.
+    /// Cases excluded from the proof because card and kernel differ in them for every program. Also
+    /// the assumptions under which either program was translated.
     pub assumptions: Vec<String>,
-    /// Where the card does something else than the kernel because of how the driver compiles: what
-    /// explains a counterexample.
+    /// Differences between card and kernel that the driver's compiler causes. They can explain a
+    /// counterexample.
     pub deviations: Vec<String>,
-    /// Questions to the solver.
+    /// Number of solver calls.
     pub checks: u64,
     /// Wall-clock time in seconds.
     pub seconds: f64,
 }
 
-/// Compiles the program that a request is about for the card, and verifies the result. What is
-/// known by the time that `stop` says so is the result.
+/// Compiles the program of a request for the card, and verifies the compiled program. If `stop`
+/// asks to stop, the verification returns the result so far.
 ///
 /// # Errors
-/// When the object cannot be read, or the card cannot run the program.
+/// If the object cannot be read, or the card cannot run the program.
 pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Error> {
     let object = request.object.bpf()?;
     match Compilation::of(request, object, stop) {
@@ -84,10 +86,10 @@ pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Err
     }
 }
 
-/// Verifies another listing than the one that is compiled here, such as one that a driver dumped.
+/// Verifies a listing from another compiler, such as one that a driver dumped.
 ///
 /// # Errors
-/// As [`verify`], and when the listing cannot be read.
+/// The same as [`verify`]; also if the listing cannot be read.
 pub fn verify_listing(
     request: &ProgramRequest,
     listing: &[u8],
@@ -144,7 +146,7 @@ impl<'a> Validation<'a> {
         Ok(self.found)
     }
 
-    /// Goes through the paths of the BPF program; returns whether these were all.
+    /// Checks all paths of the BPF program. Returns false if some are missing.
     fn paths(
         &mut self,
         product: &mut Product,
@@ -182,7 +184,7 @@ impl<'a> Validation<'a> {
         Ok(complete)
     }
 
-    /// One path of the BPF program against all of the card's that its packets take.
+    /// Checks one path of the BPF program against all of the card's paths that its packets take.
     fn path(
         &mut self,
         product: &mut Product,
@@ -259,7 +261,7 @@ impl<'a> Validation<'a> {
         Ok(equivalence)
     }
 
-    /// Notes why there is an end, however much else is open.
+    /// Adds the reason why the verification ended, even if the list is full.
     fn ended(&mut self, why: &str) {
         if !self.found.undecided.iter().any(|known| known == why) {
             self.found.undecided.push(why.to_owned());

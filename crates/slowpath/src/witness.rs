@@ -1,4 +1,4 @@
-//! Witnesses: the packet and map content behind a satisfiable path, replayed before it is shown.
+//! Witnesses: packet and map content for a satisfiable path, replayed before they are shown.
 
 mod draws;
 mod given;
@@ -19,26 +19,26 @@ use slowpath_target::CostModel;
 use std::collections::{BTreeMap, HashMap};
 use support::{FILL, Support};
 
-/// A packet and environment, and which parts of it the path depends on.
+/// A packet and environment, with the parts that the path depends on.
 pub(crate) struct Witness {
     length: u32,
     /// Bytes that the path depends on, by region and offset.
     bytes: BTreeMap<(RegionId, u64), u8>,
     environment: Environment,
-    /// What the path depends on of the values that the program draws on its way.
+    /// Drawn values that the path depends on.
     unknowns: Vec<Unknown>,
-    /// What else it depends on at the start.
+    /// Further requirements at the start.
     given: Vec<Given>,
-    /// The numbers that pairs have in the replay.
+    /// Numbers of interned pairs in the replay.
     interned: HashMap<(u64, u64), u32>,
-    /// The unknowns that the path depends on, with their values.
+    /// Inputs that the path depends on, with their values.
     inputs: BTreeMap<InputId, u64>,
-    /// What the replay wrote.
+    /// Bytes written by the replay.
     written: ByteMap,
 }
 
 impl Witness {
-    /// Reads the witness off the model of a path's conditions.
+    /// Builds the witness from the model of a path's conditions.
     pub fn new(unrolled: &Unrolled, found: &FoundPath) -> Self {
         let executor = &unrolled.executor;
         let support = Support::of(executor, &found.conditions, &found.model);
@@ -77,8 +77,8 @@ impl Witness {
         }
     }
 
-    /// Runs the witness through the concrete interpreter: it must take exactly the path, at
-    /// exactly the cost that the search found.
+    /// Runs the witness through the concrete interpreter. The run must take exactly the path and
+    /// have exactly the cost that the search found.
     pub fn replay(
         &mut self,
         unrolled: &Unrolled,
@@ -111,7 +111,7 @@ impl Witness {
         Ok(())
     }
 
-    /// The address of a region in the replay.
+    /// Returns the address of a region in the replay.
     fn base(&self, executor: &Executor, region: RegionId) -> u64 {
         let kind = InputKind::BaseAddress(region);
         let input = executor.program().inputs.iter().position(|input| input.kind == kind);
@@ -119,7 +119,7 @@ impl Witness {
         value.copied().unwrap_or_default()
     }
 
-    /// The witness for reports.
+    /// Converts the witness for reports.
     pub fn result(&self, executor: &Executor, layout: Option<&Layout>) -> WitnessResult {
         let regions = &executor.program().regions;
         let byte_at = |region, offset| self.bytes.get(&(RegionId::from(region), offset));
@@ -148,7 +148,7 @@ impl Witness {
     }
 }
 
-/// The value of a variable, or of the constant that it is.
+/// Returns the value of a term; a variable that is not in the model gets its smallest value.
 fn value(pool: &TermPool, model: &Model, term: TermId) -> u64 {
     match *pool.node(term) {
         Node::Var(var) => model.var(var).unwrap_or(pool.domain(term).lo()),

@@ -1,18 +1,18 @@
-//! Keys and values as bytes: hexadecimal digits, or integers in little-endian order.
+//! Keys and values as bytes, written as hexadecimal digits or as integers in little-endian order.
 
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
-/// Larger values, in bytes, can be given as the pieces that matter.
+/// Size limit in bytes; for larger values, users can list only the relevant pieces.
 pub(crate) const WHOLE: u32 = 256;
 
-/// Bytes as they are written: two hexadecimal digits each.
+/// Formats bytes as two hexadecimal digits each.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that a key or value of `size` bytes stands for; zeros follow those of a large value.
-/// The error goes behind its name.
+/// Parses a key or value of `size` bytes; a large value may end early and continues with zeros. The
+/// error text follows the name of the key or value.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
@@ -23,7 +23,7 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Hexadecimal digits by the offset of their first byte; all else is zero.
+/// Parses hexadecimal digits by the offset of their first byte; all other bytes are zero.
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
@@ -47,7 +47,8 @@ fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> 
     Ok(whole)
 }
 
-/// Two digits a byte; `--` is a byte that does not matter, and zero here. Blanks do not count.
+/// Parses two digits per byte, ignoring white space. `--` stands for an irrelevant byte and is read
+/// as zero.
 fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.len() as u64 != 2 * u64::from(size) {
@@ -70,7 +71,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
 }
 
 fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
-    /// Larger ones get the bytes that are not zero.
+    /// Integers larger than this size in bytes are stored without trailing zeros.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;
@@ -79,7 +80,7 @@ fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     if !fits {
         return Err(format!("{number} does not fit into {}", bytes(size)));
     }
-    // Two's complement: negative numbers go on with ones.
+    // Two's complement: negative numbers continue with ones.
     let fill = if number < 0 { 0xff } else { 0 };
     if size > LARGE && number < 0 {
         return Err(format!("{number} cannot be given for {}", bytes(size)));

@@ -1,7 +1,6 @@
-//! What `--maps FILE` says about the content of maps: TOML or JSON, checked against the object.
+//! Map content from `--maps FILE`: TOML or JSON, checked against the object.
 //!
-//! The format is documented in `docs/maps.md`. What content means for a program is the business of
-//! the front end.
+//! `docs/maps.md` documents the format. The front end applies the content to a program.
 
 mod bytes;
 mod start;
@@ -19,31 +18,31 @@ use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 use unique::Unique;
 
-/// What `--maps` says of the maps of an object, by their names.
+/// Returns the map content that `--maps` states for an object, by map name.
 ///
 /// # Errors
-/// If the text cannot be read, names maps that are not there, or does not fit them.
+/// If the text cannot be read, names maps that do not exist, or does not fit the maps.
 pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
     read(text, object)
 }
 
-/// Reads the content of maps of `object`.
+/// Reads the content of maps of `object`, as stated for an analysis.
 pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
     read_for(text, object, Filler::Loader)
 }
 
-/// Who fills maps.
+/// Origin of the map content.
 #[derive(Clone, Copy, PartialEq)]
 enum Filler {
-    /// User space, once the object is loaded: what only the object fills is as it has it. What
-    /// analyses take for what maps hold is the same.
+    /// User space, after the object is loaded. Content that only the object can define stays as in
+    /// the object. Analyses assume the same.
     Loader,
-    /// Whoever runs a program by itself.
+    /// A runner that executes a program itself and can fill all maps.
     Run,
 }
 
 impl Filler {
-    /// What tells the entries of maps of a type apart.
+    /// Returns the kind of keys that distinguish the entries of a map type.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
             (Filler::Run, MapKind::BLOOM_FILTER) => EntryKeys::Order,
@@ -52,7 +51,7 @@ impl Filler {
     }
 }
 
-/// Reads the content of maps of `object`.
+/// Reads the content of maps of `object` from text.
 fn read_for(
     text: &str,
     object: &Object,
@@ -78,13 +77,13 @@ fn read_for(
     Ok(contents)
 }
 
-/// What the maps in a map of maps look like, if `OUTER.inner` is the name.
+/// Returns the definition of the maps inside a map of maps, if the name has the form `OUTER.inner`.
 fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
     let outer = name.strip_suffix(".inner")?;
     object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
-/// The file as a table of maps; or the line, where that is known, and what is wrong.
+/// Parses the file as a table of maps. The error has the line, if known, and the description.
 fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
         let Unique(value) =
@@ -125,10 +124,10 @@ fn content(
     for (index, value) in list.iter().enumerate() {
         let fail = |what: String| format!("entry {}: {what}", index + 1);
         if value.get("value").is_some_and(Value::is_null) {
-            continue; // as witnesses say that there is no such entry
+            continue; // witnesses mark keys without an entry this way
         }
         let has = |name: &str| value.get(name).is_some();
-        // Values of queues in maps of maps are known to nobody else.
+        // Only runners know the values of queues inside maps of maps.
         let of_queue = filler == Filler::Run && has("value");
         if inner && has("map") && !has("key") && !of_queue {
             let (name, content) = whole(value, object).map_err(fail)?;
@@ -154,7 +153,7 @@ fn content(
         found.push(entry);
     }
     let count = others.saturating_add(found.len() as u64);
-    // Of a bloom filter, that is how many values it is meant for: it takes more.
+    // A bloom filter takes more values than its limit, which is only the expected number.
     let most = if map.kind == MapKind::BLOOM_FILTER { 0 } else { map.max_entries };
     if count > u64::from(most) && most > 0 && !inner {
         return Err(format!("{count} entries are more than its {}", map.max_entries));
@@ -162,7 +161,7 @@ fn content(
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }
 
-/// What an entry without key says of one of the maps in a map of maps.
+/// Parses an entry without key, which describes one of the maps inside a map of maps.
 fn whole(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;
@@ -187,8 +186,8 @@ fn whole(value: &Value, object: &Object) -> Result<(String, InnerContent), Strin
     Ok((name.unwrap_or_default(), content))
 }
 
-/// Whether a map of maps can hold a map of this name: one of the object, or one that it does not
-/// define.
+/// Returns true if a map of maps can contain a map of this name: one of the object, or one that the
+/// object does not define.
 fn is_map(object: &Object, name: &str) -> bool {
     name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
@@ -248,7 +247,7 @@ fn entry(
     Ok(MapEntry { key, value })
 }
 
-/// Keys of arrays are indices.
+/// Checks that the key of an array is a valid index.
 fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     let index = key
         .iter()
@@ -261,8 +260,8 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     Ok(())
 }
 
-/// Keys of tries begin with the length of their prefix, in bits, which the kernel holds against the
-/// rest (`trie_update_elem`).
+/// Checks the key of a trie. It begins with the length of its prefix in bits, which the kernel
+/// compares with the size of the rest (`trie_update_elem`).
 fn check_prefix(key: &[u8], map: &MapDef) -> Result<(), String> {
     let Some((length, rest)) = key.split_first_chunk::<4>() else { return Ok(()) };
     let (length, most) = (u32::from_le_bytes(*length), 8 * rest.len());

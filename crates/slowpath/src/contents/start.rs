@@ -1,5 +1,4 @@
-//! What `--maps FILE` says as content that the maps of a program can start with: in the form of a
-//! witness, as whoever fills maps reads it.
+//! Initial map content from `--maps FILE`, in the format of a witness, for code that fills maps.
 
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
@@ -10,23 +9,24 @@ use super::bytes::digits;
 use super::{Filler, inner_map, read_for};
 use crate::Error;
 
-/// What `--maps` says of the maps of an object, as the `maps` of a witness that has no packet. What
-/// the object itself fills in for good, such as slots of program arrays, is left out where `--maps`
-/// says the same.
+/// Returns the content that `--maps` states for the maps of an object, as the `maps` of a witness
+/// without a packet. Omits content that the object itself defines permanently, such as slots of
+/// program arrays, if `--maps` states the same.
 ///
 /// # Errors
-/// If the text cannot be read, or says of a map what only the object can fill in.
+/// If the text cannot be read, or states content of a map that only the object can define.
 pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": starts(text, object, Filler::Loader)? }))
 }
 
-/// The same for whoever fills all that programs find, which the kernel in part leaves to the object:
-/// program arrays, entries with `program`; maps of maps, with `map`, of maps of the object, too; bloom
-/// filters, whose entries are values alone. Program arrays and maps of maps that `--maps` does not
-/// name hold what the object puts there.
+/// Returns the content like [`start_maps`], for a runner that fills all maps of a program. The
+/// result includes content that the kernel leaves to the object. Program arrays have entries with
+/// `program`, maps of maps have entries with `map`, which can name maps of the object, and entries
+/// of bloom filters have only values. Program arrays and maps of maps that `--maps` does not name
+/// have the content from the object.
 ///
 /// # Errors
-/// If the text cannot be read, or says of a map what cannot be filled in.
+/// If the text cannot be read, or states content that cannot be filled in.
 pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
     let mut maps = starts(text, object, Filler::Run)?;
     for map in &object.maps {
@@ -41,7 +41,7 @@ pub fn run_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// By name of a map, its entries, for who fills it.
+/// Returns the entries of each map, by map name.
 fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Value>, Error> {
     let contents = read_for(text, object, filler)?;
     let mut maps = Map::new();
@@ -67,19 +67,19 @@ fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Val
     Ok(maps)
 }
 
-/// Whether it holds programs or maps.
+/// Returns true if the map holds programs or maps.
 fn has_slots(map: &MapDef) -> bool {
     map.kind == MapKind::PROG_ARRAY || map.kind.holds_maps()
 }
 
-/// What slots hold, as entries of a program array or a map of maps.
+/// Converts slots to entries of a program array or a map of maps.
 fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     let what = if map.kind.holds_maps() { "map" } else { "program" };
     let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
     held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
-/// The entries of a map; `None` if the object fills it in with the same.
+/// Returns the entries of a map; `None` if the object defines the same content.
 fn entries(
     map: &MapDef,
     content: &MapContent,
@@ -121,7 +121,8 @@ fn entries(
             _ => element(entry, map.value_size),
         });
     }
-    // What the object fills in is zero where it is not mentioned, as all other elements are.
+    // The object defines this map, and its content was not stated, so it is zero like all other
+    // elements.
     if map.initial.is_some() && content.entries.is_empty() {
         let zero = digits(&vec![0; map.value_size as usize]);
         given.push(json!({ "key": digits(&vec![0; map.key_size as usize]), "value": zero }));
@@ -132,7 +133,7 @@ fn entries(
     Ok(Some(given))
 }
 
-/// The entries of the maps in a map of maps.
+/// Returns the entries of the maps inside a map of maps.
 fn inner_entries(
     name: &str,
     content: &MapContent,
@@ -181,16 +182,17 @@ fn inner_entries(
     Ok(given)
 }
 
-/// Names of the programs or maps in slots, by key; `None` where the object has none of that number.
+/// Names of the programs or maps in slots, by key; `None` if the object has no program or map of
+/// that number.
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
-/// What the object puts into slots.
+/// Returns the slots that the object defines.
 fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     let name = |target: &SlotRef| match *target {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
         SlotRef::Map(number) => object.maps.get(number).map(|map| map.name.as_str()),
     };
-    // libbpf takes the number of the slot as the key, in hash tables of maps, too.
+    // libbpf uses the slot number as the key, also in hash tables of maps.
     let key = |slot: u32| {
         let mut key = slot.to_le_bytes().to_vec();
         key.resize(map.key_size as usize, 0);
@@ -199,19 +201,19 @@ fn there<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     map.slots.iter().map(|(slot, target)| (key(*slot), name(target))).collect()
 }
 
-/// What `--maps` puts into slots.
+/// Returns the slots that `--maps` states.
 fn told(content: &MapContent) -> Slots<'_> {
     content.entries.iter().map(|entry| (entry.key.clone(), held(entry))).collect()
 }
 
-/// The first key under which the object puts something else than `--maps` says.
+/// Returns the first key for which the object and `--maps` differ.
 fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
     let (there, told) = (there(map, object), told(content));
     let mut keys = there.keys().chain(told.keys());
     keys.find(|&key| there.get(key) != told.get(key)).map(|key| digits(key))
 }
 
-/// The program or map that an entry names.
+/// Returns the program or map that an entry names.
 fn held(entry: &MapEntry) -> Option<&str> {
     match &entry.value {
         EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
@@ -219,7 +221,7 @@ fn held(entry: &MapEntry) -> Option<&str> {
     }
 }
 
-/// Refuses `others` where elements cannot be made up.
+/// Rejects `others` for maps whose additional elements cannot be generated.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
@@ -227,7 +229,7 @@ fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<()
     Ok(())
 }
 
-/// Whether elements whose keys nobody looks for can be made up.
+/// Returns true if elements with unused keys can be generated for the map.
 fn has_others(kind: MapKind, filler: Filler) -> bool {
     filler.keys(kind) == EntryKeys::Order
         || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
@@ -241,7 +243,7 @@ fn element(entry: &MapEntry, size: u32) -> Value {
     }
 }
 
-/// The bytes of a value, all of them: zeros follow those that are given.
+/// Returns all bytes of a value; zeros follow the stated bytes.
 fn bytes(entry: &MapEntry, size: u32) -> Option<Vec<u8>> {
     match &entry.value {
         EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => {

@@ -137,7 +137,8 @@ fn maps_start_with_what_is_given_written_out() {
         { "others": 3 },
     ] } });
     assert_eq!(start(given).expect("valid"), written);
-    // What the object fills in is zero where it is not mentioned, and nobody writes what is read-only.
+    // A map defined by the object is zero if its content is not stated; read-only maps cannot be
+    // written.
     let size = |name: &str| {
         let object = monitor();
         object.maps.iter().find(|map| map.name == name).expect("is there").value_size as usize
@@ -231,7 +232,7 @@ fn bloom_filters_are_filled_for_those_who_can() {
     let filter = object.maps.iter_mut().find(|map| map.name == "fixed").expect("is there");
     (filter.kind, filter.key_size) = (MapKind::BLOOM_FILTER, 0);
     assert_eq!((filter.value_size, filter.max_entries), (8, 4));
-    // More than the filter is meant for go in, and one may twice.
+    // A bloom filter takes more values than its limit, and duplicates.
     let told = "fixed = [{ value = 1 }, { value = 1 }, { value = 513 }, { others = 9 }]";
     let maps = run_maps(told, &object).expect("valid");
     let given = json!([

@@ -1,10 +1,11 @@
-//! JSON in which no object has a key twice: one of them would be lost without a word.
+//! JSON in which each key of an object occurs once. With duplicates, all but the last would be lost
+//! silently.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// A value, read so.
+/// A value parsed without duplicate keys.
 pub(super) struct Unique(pub Value);
 
 impl<'de> Deserialize<'de> for Unique {

@@ -1,4 +1,4 @@
-//! A program of an object, compiled for the card.
+//! Compilation of a program of an object for the card.
 
 use super::object;
 use crate::options::ProgramRequest;
@@ -8,7 +8,7 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
 use slowpath_stop::Stop;
 
-/// A compiled program with what it was compiled from.
+/// A compiled program and its source.
 pub(crate) struct Compilation {
     pub linked: BpfProgram,
     pub compiled: Compiled,
@@ -16,7 +16,7 @@ pub(crate) struct Compilation {
 }
 
 impl Compilation {
-    /// Compiles the program of `object` that a request is about.
+    /// Compiles the program of `object` that the request names.
     pub fn of(request: &ProgramRequest, object: &Object, stop: &Stop) -> Result<Self, Error> {
         let abi = map_abi(&request.options.map_abi)?;
         let linked = object::link(request, object)?;
@@ -28,7 +28,8 @@ impl Compilation {
     }
 }
 
-/// What may help a program that the card cannot run; not one that nothing here understands.
+/// Converts an error of the compiler. Adds advice if the card cannot run the program, but not if
+/// the program cannot be lifted.
 fn refused(error: CompileError, stop: &Stop) -> Error {
     if let CompileError::Stopped(reason) = error {
         return Error::stopped(reason, stop);

@@ -1,5 +1,5 @@
-//! BPF objects on a SmartNIC: compiled for it, and the listing lifted. Instructions of the listing
-//! keep the source lines of those that they are for.
+//! BPF objects on a SmartNIC: the program is compiled, and the resulting listing is lifted.
+//! Instructions of the listing keep the source lines of their BPF instructions.
 
 use super::compilation::Compilation;
 use super::expected::expect;
@@ -18,7 +18,7 @@ use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compiles and lifts the program that a request is about.
+/// Compiles and lifts the program of a request.
 pub(super) fn lift(
     request: &ProgramRequest,
     packets: (u16, u16),
@@ -56,7 +56,7 @@ pub(super) fn lift(
         expect(&mut program, facts);
     }
     let functions = functions(&linked, &compiled.origins);
-    // The listing is what the card runs all the same.
+    // Deviations are notes only: the result is about the listing, which the card runs in any case.
     let mut notes = compiled.deviations.clone();
     if let Some(arrivals) = arrivals {
         program.assumptions.extend(arrivals.assumptions);
@@ -78,7 +78,8 @@ pub(super) fn lift(
     })
 }
 
-/// The maps that another core may change between two accesses of a run, as the object accesses them.
+/// Returns the maps that another core may change between two accesses of a run, according to the
+/// object's accesses.
 fn interference(
     request: &ProgramRequest,
     object: &Object,
@@ -89,13 +90,13 @@ fn interference(
     let maps: BTreeSet<String> = match object::lift(request, object, receive, stop) {
         Ok(lifted) => lifted.interference.maps,
         Err(error) if stop.reason().is_some() => return Err(error),
-        // The card runs it all the same: nothing is known of its accesses.
+        // The card still runs the program, so all maps are included: its accesses are unknown.
         Err(_) => object.maps.iter().map(|map| map.name.clone()).collect(),
     };
     Ok(Interference { maps, ..Interference::default() })
 }
 
-/// What is known of the packets that arrive, of those that the device receives.
+/// Returns the facts about arriving packets, restricted to packets that the device can receive.
 fn arrivals(
     program: &ArrivingProgram,
     request: &ProgramRequest,
@@ -104,7 +105,7 @@ fn arrivals(
 ) -> Result<Arrivals, Error> {
     stop.enter(stages::ARRIVING);
     let kernel = request.kernel.as_deref().map(KernelTypes::shared);
-    // What comes then is to have time as well.
+    // Half of the remaining time, so that later stages have time too.
     let within = stop.within(stop.left().map(|left| left / 2));
     let mut arrivals = (program.arrivals)(kernel.as_ref(), &within);
     let received = PacketFacts::lengths(packets.0, packets.1);
@@ -115,7 +116,8 @@ fn arrivals(
     Ok(arrivals)
 }
 
-/// The functions of the program; what the driver puts around it has no name.
+/// Returns the functions of the program. Instructions that the driver adds around the program have
+/// no function name.
 fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     let mut functions: Functions = vec![(0, None)];
     for (number, slot) in (0u32..).zip(origins) {
@@ -128,7 +130,8 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     functions
 }
 
-/// The array that the card's memory holds; none where the firmware keeps maps elsewhere.
+/// Returns the layout with the array in the card's memory; without maps if the firmware keeps them
+/// elsewhere.
 fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);
@@ -167,7 +170,7 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
     }
 }
 
-/// Puts known content of the array into the card's memory.
+/// Writes known content of the array into the card's memory.
 fn content(
     contents: &BTreeMap<String, MapContent>,
     object: &Object,

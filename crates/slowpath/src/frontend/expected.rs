@@ -1,14 +1,15 @@
-//! A program that runs only for packets of which facts hold: they are looked at before its first
-//! instruction, at no cost, and no run comes with others.
+//! Restriction of a program to packets for which facts hold. A check in front of the first
+//! instruction, which costs nothing, makes runs with other packets impossible.
 //!
-//! Of bytes that a packet is too short for, nothing is known.
+//! Facts about bytes do not restrict packets that are too short to have these bytes.
 
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Destination, Edge, Emit, Field, InputId, InsnIdx,
     Operand, PacketFacts, Program, RegionKind, Terminator,
 };
 
-/// Adds these conditions in front of a program; those on the packet's length are the front end's.
+/// Adds the check of `facts` in front of a program; the front end has already limited the packet
+/// length.
 pub(super) fn expect(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
@@ -42,18 +43,18 @@ pub(super) fn expect(program: &mut Program, facts: &PacketFacts) {
     debug_assert_eq!(program.validate(), Ok(()));
 }
 
-/// The packet as it arrives.
+/// The packet at the start of the program, with the emitter for the check.
 struct Packet<'a> {
     emit: BlockBuilder<'a>,
-    /// The address of its first byte.
+    /// Address of the packet's first byte.
     base: Operand,
-    /// The input that is its length, and how many bits that has.
+    /// Input with the packet's length, and the width of that input in bits.
     length: (InputId, u8),
     facts: &'a PacketFacts,
 }
 
 impl Packet<'_> {
-    /// Whether all facts hold.
+    /// Emits the condition that all facts hold.
     fn all(&mut self) -> Operand {
         let facts = self.facts;
         let mut all = Operand::constant(1, 1);
@@ -83,12 +84,13 @@ impl Packet<'_> {
         all
     }
 
-    /// Another condition, on packets that have a byte at an offset.
+    /// Emits `all && condition`, with `condition` applied only to packets that have a byte at
+    /// `offset`.
     fn and_if_there(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {
             let (input, width) = self.length;
-            // An offset that the length cannot express is behind the end of any packet.
+            // No packet reaches an offset that the length cannot express.
             if (offset as u64).checked_shr(width.into()).unwrap_or(0) != 0 {
                 return all;
             }
@@ -101,7 +103,7 @@ impl Packet<'_> {
         self.emit.binary(BinaryOp::And, all, condition)
     }
 
-    /// A field, in network byte order.
+    /// Emits the value of a field, in network byte order.
     fn field(&mut self, field: Field) -> Operand {
         let mut value = self.load(field.offset);
         for byte in 1..field.bytes {
@@ -111,7 +113,7 @@ impl Packet<'_> {
         value
     }
 
-    /// A byte.
+    /// Emits a load of a byte.
     fn load(&mut self, offset: u16) -> Operand {
         let width = self.emit.width(self.base);
         let offset = Operand::constant(width, offset.into());

@@ -1,72 +1,73 @@
-//! What all front ends deliver: a program, and where its instructions come from.
+//! Output of all front ends: a program and the origins of its instructions.
 
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
-/// Where instructions come from, by their numbers.
+/// Origins of instructions, by instruction number.
 pub(super) enum Origins {
-    /// Lines of the listing.
+    /// Line numbers of the listing.
     Listing(Vec<u32>),
-    /// Source lines, as far as known.
+    /// Source lines, if known.
     Source(Vec<Option<LineInfo>>),
 }
 
-/// The scope of the verifier's limit on instructions, for programs that it accepts.
+/// Scope of the verifier's limit on instructions, for programs that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verified {
-    /// Nothing: the program is none of the kernel's, or its loops may be around iterators.
+    /// No scope: the kernel does not verify the program, or its loops may contain iterators.
     Nothing,
-    /// Each loop without callbacks and budgets of the kernel, each time that it is entered.
+    /// Each execution of a loop from entry to exit, for loops without callbacks and budgets of the
+    /// kernel.
     Loops,
-    /// All that a run executes: there are no tail calls, functions verified on their own, callbacks
-    /// or budgets.
+    /// The whole run: the program has no tail calls, separately verified functions, callbacks or
+    /// budgets.
     Run,
 }
 
-/// A program and where its instructions come from.
+/// A lifted program and the origins of its instructions.
 pub(crate) struct Lifted {
     pub program: Program,
-    /// What memory means in terms of maps.
+    /// Correspondence between memory and maps.
     pub layout: Option<Layout>,
-    /// The instructions as a core sees them, where a CPU executes them as they are.
+    /// The instructions as executed by a CPU, for targets that execute BPF instructions directly.
     pub code: Option<Code>,
     /// The scope of the limit of the kernel's verifier.
     pub verified: Verified,
-    /// What is worth knowing about it and no condition of a guarantee, one sentence each.
+    /// Remarks that are not conditions of a guarantee, one sentence each.
     pub notes: Vec<String>,
-    /// Why no path is known to be one that a packet takes, where the program does not tell: the
-    /// guarantee holds, and may be better than it says.
+    /// Reason why no path is certain to be taken by a packet, if it lies outside of the program.
+    /// The guarantee still holds, but the true worst case may be better.
     pub loose: Option<String>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
-    /// Which members of a chain instructions are part of; nothing where it is a single program.
+    /// The chain members that instructions belong to; empty for a single program.
     pub(super) members: Members,
 }
 
-/// Instructions of a member of a chain: those of the program that it is, or of one that a tail call of
-/// it leads to.
+/// Consecutive instructions of a chain member: those of the member's own program, or of a program
+/// that its tail calls reach.
 pub(super) struct Member {
-    /// The number of the first of them.
+    /// Number of the first instruction.
     pub first: u32,
-    /// What the member is called.
+    /// Name of the member.
     pub name: String,
-    /// Whether packets arrive at the first one.
+    /// True if packets arrive at the first instruction.
     pub start: bool,
 }
 
-/// In the order of their instructions.
+/// Members in the order of their instructions.
 pub(super) type Members = Vec<Member>;
 
-/// The functions of a program: the number of the first instruction of each, in order, and its name.
-/// What follows the last one whose name is known has none.
+/// Functions of a program in order: the number of the first instruction of each, and its name. An
+/// entry without a name ends the function before it.
 pub(super) type Functions = Vec<(u32, Option<String>)>;
 
 impl Lifted {
-    /// `line N: ` or `FILE:LINE: ` of an instruction, for messages; empty when it is not known.
+    /// Returns `line N: ` or `FILE:LINE: ` of an instruction for messages; empty if not known.
     pub fn place(&self, insn: u32) -> String {
         match &self.origins {
             Origins::Listing(lines) => {
@@ -79,7 +80,7 @@ impl Lifted {
         }
     }
 
-    /// The source line of an instruction.
+    /// Returns the source line of an instruction.
     pub fn line(&self, insn: u32) -> Option<&LineInfo> {
         match &self.origins {
             Origins::Listing(_) => None,
@@ -87,25 +88,26 @@ impl Lifted {
         }
     }
 
-    /// The name of the function that an instruction is part of, where programs have functions.
+    /// Returns the name of the function that contains an instruction; `None` if the program has no
+    /// named functions.
     pub fn function(&self, insn: u32) -> Option<&str> {
         let behind = self.functions.partition_point(|(first, _)| *first <= insn);
         self.functions.get(behind.checked_sub(1)?)?.1.as_deref()
     }
 
-    /// The name of the member of a chain that an instruction is part of.
+    /// Returns the name of the chain member that contains an instruction.
     pub fn member(&self, insn: u32) -> Option<&str> {
         let behind = self.members.partition_point(|member| member.first <= insn);
         Some(&self.members.get(behind.checked_sub(1)?)?.name)
     }
 
-    /// The programs of a chain that can run: the first instruction of each, and its name.
+    /// Returns the first instruction and the name of each program of a chain that can run.
     pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
         let starts = self.members.iter().filter(|member| member.start);
         starts.map(|member| (member.first, member.name.as_str()))
     }
 
-    /// The first instruction that does work of a class.
+    /// Returns the first instruction that does work of a cost class.
     pub fn first_of_class(&self, class: &str) -> Option<u32> {
         let classes = &self.program.cost_classes;
         let class = classes.iter().position(|name| name == class)?;

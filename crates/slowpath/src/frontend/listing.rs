@@ -1,4 +1,4 @@
-//! NFP listings, as the disassembler for the Netronome flow processor prints them.
+//! NFP listings in the format of the disassembler for the Netronome flow processor.
 
 use super::lifted::{Lifted, Origins, Verified};
 use crate::Error;
@@ -32,8 +32,8 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     })
 }
 
-/// Shared memory that another core may change between two loads of a run, as far as that shows
-/// without analysis.
+/// Returns the shared memory that another core may change between two loads of a run.
+/// Over-approximates, because it does not analyse the accesses.
 fn interference(program: &Program) -> Interference {
     let mut ops = program.blocks.iter().flat_map(|block| &block.ops);
     if !ops.any(|op| matches!(op.op, Op::Load { .. })) {
@@ -44,8 +44,8 @@ fn interference(program: &Program) -> Interference {
     Interference { maps, ..Interference::default() }
 }
 
-/// Refuses what is no listing, where none is of use: what is neither object nor listing is broken,
-/// and a message about the target would hide that.
+/// Returns an error for data that is not a listing, if the target does not support listings. A file
+/// that is neither object nor listing is broken, and a message about the target would hide that.
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };

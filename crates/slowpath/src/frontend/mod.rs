@@ -1,5 +1,5 @@
-//! Which front end reads a file: a listing is lifted; an object is lifted, or compiled for the card and
-//! the listing lifted.
+//! Selection of the front end for a file: listings and objects are lifted, and objects for the card
+//! are compiled and their listing lifted.
 
 mod compilation;
 mod compiled;
@@ -19,15 +19,15 @@ use slowpath_bpf::lift::Receive;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
-/// What is known of a program before it is analysed.
+/// Names of a program, known before the analysis.
 pub(crate) struct Named {
     pub name: String,
     pub section: Option<String>,
-    /// Its type, as the section tells.
+    /// Program type, according to the section.
     pub kind: Option<String>,
 }
 
-/// The name of the program that a request is about, as far as that can be told without analysis.
+/// Returns the names of the program of a request that are known without analysis.
 pub(crate) fn name(request: &ProgramRequest) -> Named {
     if let Some(chain) = request.object.as_chain() {
         return Named { name: chain.name.clone(), section: None, kind: None };
@@ -42,7 +42,7 @@ pub(crate) fn name(request: &ProgramRequest) -> Named {
     Named { name: file_stem(&request.file), section: None, kind: None }
 }
 
-/// Lifts the program that a request is about, whose packets arrive so.
+/// Lifts the program of a request for packets that arrive as `receive` describes.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,
@@ -78,7 +78,7 @@ pub(crate) fn lift(
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }
 
-/// A file's name without folder and extension.
+/// Returns a file name without folder and extension.
 fn file_stem(file: &str) -> String {
     let path = std::path::Path::new(file);
     path.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! BPF objects: which programs there are, and lifting one of them.
+//! BPF objects: selection and lifting of their programs.
 
 use super::expected::expect;
 use super::lifted::{Functions, Lifted, Member, Members, Origins, Verified};
@@ -13,13 +13,13 @@ use slowpath_estimate::Code;
 use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
 
-/// The program that a request is about.
+/// Returns the program of a request.
 pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
     let entry = request.object.bpf()?.programs.get(request.program).cloned();
     entry.ok_or_else(|| missing(request.program))
 }
 
-/// The program of `object` that a request is about, with everything resolved.
+/// Links the program of `object` that the request names.
 pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgram, Error> {
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
@@ -30,7 +30,7 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
     Ok(object.link(request.program, kernel)?)
 }
 
-/// Lifts the program of `object` that a request is about.
+/// Lifts the program of `object` that the request names.
 pub(crate) fn lift(
     request: &ProgramRequest,
     object: &Object,
@@ -40,7 +40,8 @@ pub(crate) fn lift(
     lift_beside(request, object, receive, false, stop)
 }
 
-/// The same; `interleaved`: where other CPUs change shared maps between accesses.
+/// Lifts the program like [`lift`]. With `interleaved`, other CPUs change shared maps between
+/// accesses.
 pub(crate) fn lift_beside(
     request: &ProgramRequest,
     object: &Object,
@@ -96,7 +97,7 @@ fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) 
         code.iter().any(|insn| matches!(insn, Insn::Call(call) if wanted(call)))
     };
     let alone = !chain && !calls(|call| *call == Call::Helper(TAIL_CALL));
-    // The kernel wants these names (`btf_check_iter_kfuncs` of `kernel/bpf/btf.c`).
+    // The kernel requires these names (`btf_check_iter_kfuncs` of `kernel/bpf/btf.c`).
     let iterates = |name: &String| name.starts_with("bpf_iter_") && name.ends_with("_next");
     let of_others = !alone && calls(|call| matches!(call, Call::Kfunc { .. }));
     if of_others || linked.kfuncs.iter().any(iterates) {
@@ -110,7 +111,7 @@ fn verified(linked: &BpfProgram, code: &[Insn], program: &Program, chain: bool) 
     if alone && !apart && !limited { Verified::Run } else { Verified::Loops }
 }
 
-/// Return the reasons for which kernels do not load a program, as far as the object tells.
+/// Returns the reasons why kernels do not load a program, as far as the object shows them.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
     let none = stack.refused.iter().map(|why| format!("no kernel loads this program: {why}"));
@@ -120,7 +121,8 @@ fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     none.chain(some).collect()
 }
 
-/// The least and greatest length of packets that a device receives and of which facts hold.
+/// Returns the least and greatest length of packets that a device receives and for which facts
+/// hold.
 fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Error> {
     let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
         let (least, greatest) = (facts.min_length, facts.max_length);
@@ -130,7 +132,7 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
     Ok((both.min_length, both.max_length))
 }
 
-/// The functions of all programs; of a chain, with the member that they are part of.
+/// Returns the functions of all programs; in a chain, their names contain the chain member.
 fn functions(placed: &[Placed], chain: Option<&ProgramChain>, end: usize) -> Functions {
     let named = placed.iter().flat_map(|placed| {
         let member = chain.and_then(|chain| member_of(placed, chain));
@@ -142,7 +144,7 @@ fn functions(placed: &[Placed], chain: Option<&ProgramChain>, end: usize) -> Fun
     named.chain([(end as u32, None)]).collect()
 }
 
-/// The members of a chain that programs belong to.
+/// Returns the chain members that programs belong to.
 fn members(placed: &[Placed], chain: &ProgramChain) -> Members {
     let place = |placed: &Placed| {
         let member = member_of(placed, chain)?;
@@ -159,7 +161,7 @@ fn member_of<'a>(placed: &Placed, chain: &'a ProgramChain) -> Option<&'a ChainMe
     chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
-/// What the front end is told besides the object.
+/// Returns the options of the front end for a request.
 fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Error> {
     let mut contents = match &request.options.maps {
         Some(text) => contents::read(text, object)?,

@@ -1,10 +1,10 @@
-//! Costs by the names of their components.
+//! Conversion of costs to amounts by component name.
 
 use crate::result::Amount;
 use indexmap::IndexMap;
 use slowpath_target::{CostVector, Target};
 
-/// Cycles, or counts, by component.
+/// Returns cycles or counts by component.
 pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
     let component = |(index, &ticks): (usize, &u64)| {
         let cycles = target.cycles(index, ticks);
@@ -15,7 +15,7 @@ pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amou
     cost.as_slice().iter().enumerate().map(component).collect()
 }
 
-/// Counts by component, of a target that counts.
+/// Returns counts by component, for targets that count.
 pub(super) fn counts(target: &Target, cost: &CostVector) -> IndexMap<String, u64> {
     let named = |(index, &count): (usize, &u64)| (target.component_name(index).to_owned(), count);
     cost.as_slice().iter().enumerate().map(named).collect()

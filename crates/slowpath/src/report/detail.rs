@@ -1,4 +1,4 @@
-//! What only human reports say about a path: the instructions in its order.
+//! Details of a path for human reports: its instructions in order.
 
 use super::lines;
 use crate::frontend::Lifted;
@@ -7,13 +7,13 @@ use slowpath_exec::ArcId;
 use slowpath_ir::Terminator;
 use slowpath_search::{Head, Unrolled};
 
-/// What only the human report says about a path, given by its arcs.
+/// Returns the details of a path, given by its arcs, that only human reports show.
 pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
     let (_, stretches) = lines::of_path(lifted, unrolled, path);
     PathDetail { stretches, ..instructions(unrolled, path) }
 }
 
-/// What only the human report says about a path, source lines left out.
+/// Returns these details without source lines.
 fn instructions(unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
     let program = unrolled.executor.program();
     let mut detail = PathDetail::default();

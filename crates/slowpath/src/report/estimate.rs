@@ -1,4 +1,5 @@
-//! What paths are estimated to take on a machine: no guarantee, and named so.
+//! Estimated times of paths on a machine. They are not a guarantee, and reports name them as
+//! estimates.
 
 use super::lines;
 use crate::frontend::Lifted;
@@ -9,35 +10,36 @@ use slowpath_search::Unrolled;
 use slowpath_target::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The key that times have among costs.
+/// Key of times among costs.
 const NS: &str = "ns";
 
-/// What paths are estimated with.
+/// Inputs of the estimation of paths.
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Entries in each map that has room for so many; 0: those that a path needs.
+    /// Number of entries in each map that has room for them; 0 stands for the entries that a path
+    /// needs.
     pub entries: u64,
 }
 
-/// A path that was estimated.
+/// A path with its estimated time.
 pub(crate) struct Estimated {
-    /// What it takes, with everything that is printed.
+    /// Estimated time and derived values, as printed.
     pub estimate: PathEstimate,
-    /// The same in picoseconds, to compare.
+    /// Estimated time in picoseconds, for comparisons.
     pub picoseconds: u64,
     flow: Flow,
     insns: Vec<u32>,
-    /// Calls that nobody has measured.
+    /// Calls without a measurement.
     unknown: BTreeSet<String>,
-    /// Calls of which nobody knows what more entries do.
+    /// Calls without a model of the effect of more entries.
     flat: BTreeSet<String>,
-    /// Calls with other numbers of entries than were measured, and which were.
+    /// Calls with numbers of entries outside of the measured range, with that range.
     outside: BTreeSet<(String, (u64, u64))>,
 }
 
 impl Estimated {
-    /// Estimates a path.
+    /// Estimates the time of a path.
     pub fn new(
         lifted: &Lifted,
         unrolled: &Unrolled,
@@ -50,7 +52,8 @@ impl Estimated {
         let events = || lines::events(unrolled, path);
         let path = Path::new(with.code, events().map(|e| (e.insn.0, class(e.class.index()))));
         let flow = path.time(timing, entries);
-        // Something, so that it has a rate, where a description says that all is free.
+        // At least 1 ps, so that the rate is finite even if the target description makes everything
+        // free.
         let picoseconds = timing.picoseconds(flow.turn).max(1);
         let part = |thousandths: u64| ns(picoseconds) * thousandths as f64 / 1000.0;
         let (low_ns, high_ns) = (part(timing.error.low), part(timing.error.high));
@@ -86,7 +89,7 @@ impl Estimated {
         }
     }
 
-    /// What the estimate takes for granted, one sentence each.
+    /// Returns the assumptions of the estimate, one sentence each.
     pub fn assumptions(&self, with: &Estimator<'_>) -> Vec<String> {
         let about = ns(with.timing.picoseconds(with.timing.unknown_call));
         let unknown = self.unknown.iter().map(|call| {
@@ -101,14 +104,14 @@ impl Estimated {
         unknown.chain(flat).chain(outside).collect()
     }
 
-    /// Adds to the profile of the path which part of the time each instruction, line and program of
-    /// a chain has.
+    /// Adds the time of each instruction, source line and program of a chain to the profile of the
+    /// path.
     pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
         for (&insn, &part) in self.insns.iter().zip(&self.flow.parts) {
             *parts.entry(insn).or_default() += part;
         }
-        // Rounded where they begin and end, so that the parts add up.
+        // Rounds the start and end of each part, so that the parts add up.
         let mut until = self.flow.empty;
         let mut amount = |cycles: u64| {
             let began = timing.picoseconds(until);
@@ -141,7 +144,7 @@ impl Estimated {
     }
 }
 
-/// A call as messages have it.
+/// Formats a call for messages.
 fn of_helper(call: &Call) -> String {
     let mut name = format!("bpf_{}", call.helper());
     if let Some(map) = call.map_type() {
@@ -153,7 +156,7 @@ fn of_helper(call: &Call) -> String {
     name
 }
 
-/// Picoseconds as nanoseconds.
+/// Converts picoseconds to nanoseconds.
 fn ns(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1000.0
 }

@@ -1,6 +1,6 @@
-//! A path as source lines: how many instructions of each line it executes, and in which order.
+//! Paths as source lines, in order, with the number of executed instructions of each line.
 //!
-//! Folding of repeated lines is left to whoever prints them.
+//! The code that prints the lines also folds repeated lines.
 
 use crate::frontend::Lifted;
 use crate::result::{Line, Stretch};
@@ -9,8 +9,8 @@ use slowpath_ir::CostEvent;
 use slowpath_search::Unrolled;
 use std::collections::HashMap;
 
-/// The lines of a path in the order of their first instructions, and the path as stretches of one
-/// line each. Nothing when no instruction of the program has a source line.
+/// Returns the lines of a path in the order of their first instructions, and the path as stretches
+/// of one line each. Both are empty if no instruction of the path has a source line.
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,
@@ -35,7 +35,8 @@ pub(super) fn of_path(
             index
         });
         match stretches.last_mut() {
-            // Code of no line may be anywhere: only what is adjacent is one stretch.
+            // Instructions without a line form a stretch only if they are adjacent, because they
+            // can belong to different code.
             Some(last) if last.line == line && (line.is_some() || last.last + 1 == insn) => {
                 last.last = insn;
                 last.instructions += 1;
@@ -49,7 +50,7 @@ pub(super) fn of_path(
     (lines, stretches)
 }
 
-/// The work of a path in order: one event for each instruction executed.
+/// Returns the work of a path in order: one event per executed instruction.
 pub(crate) fn events<'a>(
     unrolled: &'a Unrolled,
     path: &'a [ArcId],

@@ -1,4 +1,4 @@
-//! What results are measured by: bounds and paths of the search as bounds and paths of the report.
+//! Conversion of bounds and paths of the search to those of the report.
 
 use super::costs::{costs, counts};
 use super::{lines, rates};
@@ -8,17 +8,17 @@ use slowpath_exec::NodeId;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostVector, Target, TargetKind};
 
-/// What results are measured by.
+/// Parameters of the conversion to results.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     pub target: &'a Target,
     pub metric: Metric,
-    /// The least packet length in bytes.
+    /// Smallest packet length in bytes.
     pub least_size: u32,
 }
 
 impl Measure<'_> {
-    /// The bound that paths with this cost and packet size stand for.
+    /// Returns the bound of paths with this cost and packet size.
     pub fn bound(&self, cost: &CostVector, size: u32) -> Bound {
         match self.target.kind {
             TargetKind::Rates => {
@@ -37,9 +37,10 @@ impl Measure<'_> {
         }
     }
 
-    /// What a bound of the search stands for.
+    /// Converts a bound of the search.
     pub fn found_bound(&self, unrolled: &Unrolled, bound: &Found) -> Bound {
-        // A bound on packet rates has no packet size: take what its path needs at least.
+        // A bound on packet rates has no packet size. The minimum length of its path is used
+        // instead.
         let needed = || {
             let lengths = bound.path.iter().map(|&arc| unrolled.dag[arc].min_length);
             lengths.max().unwrap_or(0).max(self.least_size)
@@ -48,7 +49,7 @@ impl Measure<'_> {
         self.bound(&bound.cost, size)
     }
 
-    /// What the metric says of a bound: bit/s, packets/s, or a count.
+    /// Returns the value of the metric in a bound: bit/s, packets/s, or a count.
     pub fn value(&self, bound: &Bound) -> f64 {
         let value = match self.metric {
             Metric::BitRate => bound.bitrate_bps,
@@ -61,12 +62,12 @@ impl Measure<'_> {
         value.unwrap_or_default()
     }
 
-    /// The bound that no run costs more than this on any component, whatever the packet.
+    /// Returns the bound for packets of any size if no run costs more than `cost` on any component.
     pub fn any_packet(&self, cost: &CostVector) -> Bound {
         self.bound(cost, self.least_size)
     }
 
-    /// Whether a bound says more than another one.
+    /// Returns true if `bound` is tighter than `other`.
     pub fn is_tighter(&self, bound: &Bound, other: &Bound) -> bool {
         match self.target.kind {
             TargetKind::Rates => self.value(bound) > self.value(other),
@@ -74,15 +75,15 @@ impl Measure<'_> {
         }
     }
 
-    /// Lowers a bound that a fixed limit leaves above a later, exact guarantee: the guarantee's
-    /// packets are larger, and the line carries fewer of them.
+    /// Replaces a bound that is above a later, exact guarantee. A fixed limit can cause this: the
+    /// guarantee's packets are larger, and the line carries fewer of them.
     pub fn not_above(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
             *bound = guarantee.clone().not_more();
         }
     }
 
-    /// A satisfiable path for the report, and what only human reports show, if that is wanted.
+    /// Converts a satisfiable path for the report.
     pub fn path(
         &self,
         lifted: &Lifted,

@@ -1,4 +1,4 @@
-//! From what the search found to what is reported.
+//! Conversion of findings of the search to results of the report.
 
 mod costs;
 mod detail;

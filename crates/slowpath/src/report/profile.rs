@@ -1,9 +1,10 @@
-//! Where the cost of a path goes: what each instruction of it costs, and each source line.
+//! Breakdown of a path's cost by instructions and source lines.
 //!
-//! Prices come from the cost automaton, event by event in the order of the path, so that an
-//! instruction is charged what it costs where it stands: a branch that waits for condition codes, a
-//! memory access that waits for the one before. Waiting is charged to the instruction that waits.
-//! The parts add up to the path's cost; if they do not, it is an error and no result.
+//! Prices come from the cost automaton, event by event in the order of the path, so the price of an
+//! instruction depends on its position. For example, a branch waits for condition codes, and a
+//! memory access waits for the previous one. The instruction that waits is charged for the waiting
+//! time. The parts must add up to the path's cost; otherwise an error is returned instead of a
+//! result.
 
 use super::costs::costs;
 use super::lines;
@@ -17,7 +18,7 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the runs of an instruction, or of a program, cost together.
+/// Total cost of all executions of an instruction or of a program.
 #[derive(Clone)]
 struct Share {
     runs: u64,
@@ -25,7 +26,7 @@ struct Share {
 }
 
 impl Share {
-    /// Adds a run.
+    /// Adds an execution.
     fn add(&mut self, price: CostVector) {
         self.runs += 1;
         self.cost += price;
@@ -33,10 +34,10 @@ impl Share {
 }
 
 impl Measure<'_> {
-    /// Where the cost of a path goes: how much of it every instruction and every source line has.
+    /// Returns the breakdown of a path's cost by instructions and source lines.
     ///
     /// # Errors
-    /// When the parts do not add up to `cost`, which is a defect.
+    /// If the parts do not add up to `cost`, which is a defect.
     pub fn profile(
         &self,
         lifted: &Lifted,
@@ -94,7 +95,7 @@ impl Measure<'_> {
 /// A source line of a function.
 type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
-/// The source lines met so far, in the order of their first instructions.
+/// Source lines found so far, in the order of their first instructions.
 struct Table<'a> {
     measure: &'a Measure<'a>,
     lifted: &'a Lifted,
@@ -103,7 +104,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Charges an instruction to its line; the line's index, if it is known.
+    /// Charges an instruction to its source line. Returns the line's index, if the line is known.
     fn add(&mut self, insn: u32, share: &Share) -> Option<usize> {
         let info = self.lifted.line(insn)?;
         let function = self.lifted.function(insn);
@@ -134,7 +135,7 @@ impl Table<'_> {
     }
 }
 
-/// All instructions of the program, on the path or not, with their source lines.
+/// Returns all instructions of the program, whether on the path or not, with their source lines.
 pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
     let insns = lifted.program.insns.iter().enumerate();
     let written = insns.filter(|(_, insn)| !insn.text.is_empty());

@@ -1,24 +1,24 @@
-//! Bounds on targets that have rates.
+//! Bounds on targets with rates.
 
 use crate::result::{Bound, Verdict};
 use slowpath_search::Metric;
 use slowpath_target::{CostVector, Rate, ResourceRate, Target};
 
-/// A rate as a number, or nothing where there is no limit.
+/// Returns a rate as a number; `None` if it is infinite.
 fn number(rate: Rate) -> Option<f64> {
     (!rate.is_infinite()).then(|| rate.as_f64())
 }
 
-/// The slowest of all components and fixed limits for packets of one size.
+/// Returns the slowest component or fixed limit.
 fn slowest(rates: &[ResourceRate]) -> (String, Rate) {
     let least = rates.iter().min_by_key(|resource| resource.rate);
     least.map_or(("none".to_owned(), Rate::infinite()), |r| (r.name.clone(), r.rate))
 }
 
-/// The throughput of paths with this cost and packet size, capped by the fixed limits.
+/// Returns the throughput of paths with this cost and packet size, capped by the fixed limits.
 ///
-/// As a bit rate, fixed limits cap it at the smallest packet too: no program makes the device take
-/// in more of them.
+/// For bit rates, the fixed limits at the smallest packet size apply too, because no program makes
+/// the device receive more packets.
 pub(super) fn bound(
     target: &Target,
     metric: Metric,

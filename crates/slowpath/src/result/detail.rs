@@ -1,19 +1,19 @@
-//! What only reports for people show of an analysis: no part of the documents of `docs/json.md`. Python
-//! has the same types; `schema.rs` says what they are.
+//! Data that only human reports show; not part of the documents of `docs/json.md`. Python has the
+//! same types, and `schema.rs` generates their description.
 
 use crate::failure::Failure;
 use serde::Serialize;
 
-/// What the human report shows besides the result.
+/// Data of the human report in addition to the result.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
     /// The program's instructions.
     pub code: Vec<CodeInsn>,
-    /// What is known of the error, if there is one.
+    /// Details of the error, if there is one.
     pub failure: Option<Failure>,
-    /// Limits of `--unroll` that the program has no code for, as they were given.
+    /// Limits of `--unroll` that match no code of the program, as the user wrote them.
     pub unmatched: Vec<String>,
 }
 
@@ -23,15 +23,15 @@ pub(crate) struct Detail {
 pub(crate) struct PathDetail {
     /// First and last instruction of each stretch without a taken branch.
     pub ranges: Vec<(u32, u32)>,
-    /// The number of the exit.
+    /// Number of the exit.
     pub exit: u32,
-    /// The text of the instructions executed, with their numbers.
+    /// Numbers and texts of the executed instructions.
     pub listing: Vec<(u32, String)>,
-    /// The path as source lines; empty when none is known.
+    /// The path as source lines; empty if none is known.
     pub stretches: Vec<Stretch>,
 }
 
-/// An instruction of the program, on the path or not.
+/// An instruction of the program, whether on the path or not.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CodeInsn {
@@ -46,20 +46,20 @@ pub(crate) struct CodeInsn {
 pub(crate) struct CodeLine {
     pub file: String,
     pub line: u32,
-    /// Empty when the object does not have it.
+    /// Text of the line; empty if the object does not contain it.
     pub text: String,
 }
 
-/// Instructions of one source line that are executed one after the other.
+/// Consecutively executed instructions of one source line.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stretch {
-    /// Index into the lines of the path; absent when the line is not known.
+    /// Index into the lines of the path; absent if the line is not known.
     pub line: Option<usize>,
     /// Number of the first instruction.
     pub first: u32,
     /// Number of the last instruction.
     pub last: u32,
-    /// How many there are.
+    /// Number of instructions.
     pub instructions: u64,
 }

@@ -1,29 +1,29 @@
-//! Witnesses as data: packet, map content, and what else a path needs.
+//! Witnesses as data: packet, map content, and further requirements of a path.
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
-/// A packet that takes a path, and what else the path needs.
+/// A packet that takes a path, and further requirements of the path.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Witness"))]
 pub(crate) struct WitnessResult {
-    /// Two hexadecimal digits a byte, `--` where any value will do.
+    /// The packet, two hexadecimal digits per byte; `--` for bytes of any value.
     pub packet: String,
-    /// Bytes of the packet.
+    /// Length of the packet in bytes.
     pub length: u32,
-    /// Map content that the path needs, by name of the map; empty when it needs none. Other content
-    /// is arbitrary. The content of maps that a map of maps holds is under `OUTER.inner`. `--maps`
-    /// reads this format, see `docs/maps.md`.
+    /// Map content that the path needs, by map name; empty if it needs none. Other content is
+    /// arbitrary. `OUTER.inner` has the content of the maps inside the map of maps `OUTER`.
+    /// `--maps` reads this format; see `docs/maps.md`.
     pub maps: IndexMap<String, Vec<MapContent>>,
-    /// What instructions have to yield that neither the packet nor a map determines (clocks, random
-    /// numbers, whether a helper fails), in the order of the path.
+    /// Values that instructions must yield and that neither the packet nor a map determines, in the
+    /// order of the path. Examples are clocks, random numbers, and the success of a helper.
     pub unknowns: Vec<Unknown>,
-    /// What has to be so before the first instruction, besides packet and maps.
+    /// Further requirements before the first instruction, besides packet and maps.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub environment: Vec<Given>,
 }
 
-/// Content that a witness needs in a map.
+/// Map content that a witness needs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -40,70 +40,70 @@ pub(crate) enum MapContent {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Memory {
-    /// Of the first byte, in bytes.
+    /// Offset of the first byte, in bytes.
     pub offset: u64,
-    /// Two hexadecimal digits a byte.
+    /// The bytes, two hexadecimal digits each.
     pub bytes: String,
 }
 
-/// An element of a map of a BPF object.
+/// Element of a map of a BPF object.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MapElement {
-    /// Under `OUTER.inner`: the map that it is in. Absent elsewhere.
+    /// Name of the map that contains the element, under `OUTER.inner`; absent elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub map: Option<String>,
-    /// Two hexadecimal digits a byte.
+    /// The key, two hexadecimal digits per byte.
     pub key: String,
-    /// Null: there must be no element with this key.
+    /// The value; null if the map must not have an element with this key.
     pub value: Option<ElementValue>,
 }
 
-/// A map that a map of maps holds.
+/// A map inside a map of maps.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct HeldMap {
-    /// Under which key; two hexadecimal digits a byte.
+    /// Key of the map in the outer map, two hexadecimal digits per byte.
     pub key: String,
-    /// What `OUTER.inner` calls it.
+    /// Name of the map under `OUTER.inner`.
     pub map: String,
 }
 
-/// An element of a queue or stack: they are in the order in which they come out.
+/// Element of a queue or stack. Elements are listed in the order in which the program pops them.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct QueueElement {
-    /// Its value.
+    /// Value of the element.
     pub value: ElementValue,
 }
 
-/// How full a map out of a map of maps is, and how large.
+/// Number of elements and capacity of a map inside a map of maps.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Fill {
-    /// How many elements with other keys there are; absent where that makes no difference.
+    /// Number of elements with other keys; absent if it makes no difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "u32"))]
     pub others: Option<u32>,
-    /// How many elements it has room for; absent where that is what the object says.
+    /// Maximum number of elements; absent if it is the one in the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "u32"))]
     pub max_entries: Option<u32>,
-    /// The map.
+    /// Name of the map.
     pub map: String,
 }
 
-/// How full a map is, where that makes a difference.
+/// Number of elements of a map, if it makes a difference.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Others {
-    /// How many elements with other keys there are.
+    /// Number of elements with other keys.
     pub others: u64,
 }
 
-/// The value of an element: two hexadecimal digits a byte, `--` for one that may be anything. Of a
-/// value of more than 256 bytes, the bytes that matter, by their offset.
+/// Value of an element: two hexadecimal digits per byte, `--` for bytes of any value. For a value
+/// of more than 256 bytes, only the relevant bytes, by their offsets.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -112,7 +112,7 @@ pub(crate) enum ElementValue {
     Pieces(IndexMap<String, String>),
 }
 
-/// What has to be so before the first instruction, besides packet and maps.
+/// A requirement before the first instruction, besides packet and maps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -121,56 +121,58 @@ pub(crate) enum Given {
     Memory(Surroundings),
 }
 
-/// A value at the start: a field of the context, or what else has a name.
+/// A named value at the start, such as a field of the context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Named {
-    /// Such as `rx_queue_index`, `bpf_get_smp_processor_id`, `max_entries of flows`.
+    /// Name of the value, such as `rx_queue_index`, `bpf_get_smp_processor_id`, `max_entries of
+    /// flows`.
     pub name: String,
-    /// What it has to be.
+    /// The required value.
     pub value: u64,
 }
 
-/// Bytes at the start: around the packet, or on the stack.
+/// Bytes in memory at the start: around the packet, or on the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Surroundings {
-    /// What they are of: `packet`, `stack`.
+    /// The memory: `packet` or `stack`.
     pub memory: String,
-    /// Of the first byte, in bytes. Of `packet`, offsets are those of the packet as received,
-    /// negative in front of it, from its length on behind it; of `stack`, from the end of the frame
-    /// that is away from the frame pointer (for BPF, `r10` - 512).
+    /// Offset of the first byte, in bytes. In `packet`, offsets are relative to the packet as
+    /// received: negative before it, and from its length on behind it. In `stack`, they are
+    /// relative to the end of the frame opposite to the frame pointer (for BPF, `r10` - 512).
     pub offset: i64,
-    /// Two hexadecimal digits a byte.
+    /// The bytes, two hexadecimal digits each.
     pub bytes: String,
 }
 
-/// A value that an instruction has to yield for the path to be taken, and that nothing determines:
-/// a clock, a random number, the result of a helper.
+/// A value that an instruction must yield for the path to be taken and that nothing determines: a
+/// clock, a random number, the result of a helper.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Unknown {
     /// Number of the instruction.
     pub instruction: u32,
-    /// How it is written.
+    /// Text of the instruction.
     pub text: String,
-    /// File of its source line; null where it is not known.
+    /// File of the instruction's source line; null if not known.
     pub file: Option<String>,
-    /// Number of its source line; null where it is not known.
+    /// Number of the instruction's source line; null if not known.
     pub line: Option<u32>,
-    /// What yields the value: name of the helper or kernel function, `may_goto`, on the card a
+    /// Source of the value: name of the helper or kernel function, `may_goto`, or on the card a
     /// routine of the firmware.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub call: String,
-    /// Which of its results it is: `return value`, a field that it writes or bytes of what an
-    /// argument points to (`bytes 8 to 15 of value`), or what it finds outside (`room in flows`).
+    /// Name of the result among those of the call: `return value`, a field that the call writes,
+    /// bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call depends on
+    /// (`room in flows`).
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub result: String,
-    /// The value as a number: bytes as a little-endian number; of an error its positive number, 0
-    /// for none; of a clock the time that this call returns, in nanoseconds.
+    /// The value as a number: bytes as a little-endian number, an error as its positive number (0
+    /// for none), a clock as the time in nanoseconds that this call returns.
     pub value: u64,
-    /// The value in the terms of the kernel: `-E2BIG`, `123 ns`, `BPF_FIB_LKUP_RET_NO_NEIGH`, bytes
-    /// in hexadecimal in the order of memory, `yes` or `no` with the error that follows, or a number.
+    /// The value in the kernel's terms: `-E2BIG`, `123 ns`, `BPF_FIB_LKUP_RET_NO_NEIGH`, bytes in
+    /// hexadecimal in memory order, `yes` or `no` with the error that follows, or a number.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub meaning: String,
     /// See [`slowpath_ir::Draw`].

@@ -1,4 +1,4 @@
-//! What a program calls, and what it does with maps.
+//! Helpers and kernel functions that a program calls, and its uses of maps.
 
 use serde::Serialize;
 use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, helper, helper_name};
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Call"))]
 pub(super) struct ShownCall {
-    /// Its name.
+    /// Name of the helper or function.
     name: String,
-    /// How many instructions call it.
+    /// Number of instructions that call it.
     calls: usize,
 }
 
@@ -19,13 +19,15 @@ pub(super) struct ShownCall {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "MapUse"))]
 pub(super) struct ShownMapUse {
-    /// Its name.
+    /// Name of the map.
     name: String,
-    /// What it is used for: helpers without `bpf_`, `access` where values are accessed directly.
+    /// Uses of the map: names of helpers without `bpf_`, and `access` for direct accesses to
+    /// values.
     uses: Vec<String>,
 }
 
-/// The helpers and kernel functions that a program calls.
+/// Returns the helpers that a program calls, in the order of their numbers, and the kernel
+/// functions, by name.
 pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
     let mut helpers = BTreeMap::<i32, usize>::new();
     let mut functions = BTreeMap::<String, usize>::new();
@@ -50,11 +52,11 @@ pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
     (helpers.into_iter().map(helper).collect(), functions.into_iter().map(function).collect())
 }
 
-/// The maps that a program refers to, in the order of the object, and the helpers that it passes
-/// each to, as far as the instructions before a call tell.
+/// Returns the maps that a program refers to, in the order of the object, with the helpers that
+/// receive each map. The map of a call is derived from the instructions before it.
 pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    // The maps last loaded into the first and second argument.
+    // Maps last loaded into the first and second argument register.
     let mut arguments: [Option<u32>; 2] = [None; 2];
     for insn in &program.insns {
         match *insn {

@@ -1,4 +1,4 @@
-//! The loops of a program and their bounds, found by unrolling.
+//! Loops of a program and their bounds, which are found by unrolling.
 
 use crate::frontend::Lifted;
 use crate::loops;
@@ -9,27 +9,26 @@ use slowpath_stop::{Reason, Stop};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A loop, named by its first instruction. A loop in a function that is called several times is
-/// one.
+/// A loop, named by its first instruction. A loop in a function with several calls appears once.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Loop"))]
 pub(super) struct ShownLoop {
-    /// Its first instruction.
+    /// Number of the loop's first instruction.
     instruction: u32,
-    /// The file of that instruction's source line; null where it is not known.
+    /// File of the loop's source line; null if not known.
     file: Option<String>,
-    /// The number of that line; null where it is not known.
+    /// Number of the loop's source line; null if not known.
     line: Option<u32>,
-    /// Text of the line; empty when the object does not have it.
+    /// Text of the line; empty if the object does not contain it.
     text: String,
-    /// How many iterations it has at most, each time that the program gets there, counted at its
-    /// first instruction; null where that is not known.
+    /// Maximum number of iterations per execution of the loop, counted at its first instruction;
+    /// null if not known.
     iterations: Option<u64>,
-    /// Why that is not known; null where it is.
+    /// Reason why the number is not known; null if it is.
     reason: Option<String>,
 }
 
-/// Iterations of loops without a bound, to get on to the others.
+/// Iteration limit for loops without a bound, so that unrolling proceeds to the other loops.
 const FEW: u32 = 2;
 
 pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
@@ -47,7 +46,8 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
                 count(&lifted.program, &flow, &unrolled, &mut known);
                 break None;
             }
-            // One that is found twice is not helped by a limit.
+            // A limit did not help if the same loop is reported again; the last arm handles that
+            // case.
             Err(
                 SearchError::UnboundedLoop { location, iterations }
                 | SearchError::LoopTooLarge { location, iterations, .. },
@@ -90,8 +90,8 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     shown.into_values().collect()
 }
 
-/// Counts how often each loop's first block is laid out, for one time that the loop is entered. Loops
-/// of helpers begin with a test, which has no instruction: it is made once more than there are rounds.
+/// Counts how often each loop's first block is laid out per execution of the loop. A helper's loop
+/// begins with a test without an instruction, which runs once more than the loop's body.
 fn count(
     program: &Program,
     flow: &FlowGraph,

@@ -1,4 +1,4 @@
-//! What both programs leave behind, and where that can differ.
+//! Final states of both programs, and conditions under which they differ.
 
 use super::product::{Area, Product};
 use slowpath_exec::Location;
@@ -9,12 +9,14 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// What a path of the BPF program leaves.
+/// Final state of a path of the BPF program.
 pub(super) struct Outcome {
-    /// 32 bits each: the result, how far the packet's start was moved, the packet's length.
+    /// Three 32-bit values: the result, the distance by which the packet's start was moved, the
+    /// packet's length.
     values: [TermId; 3],
     stores: Vec<Store>,
-    /// Whether an end of the packet may have been moved: what is written need not be part of it.
+    /// True if the start or end of the packet may have been moved; written bytes are then possibly
+    /// outside of it.
     moved: bool,
 }
 
@@ -24,12 +26,12 @@ const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length 
 #[derive(Clone, Copy, Debug)]
 struct Store {
     area: Area,
-    /// As the BPF program sees it, 64 bits.
+    /// Offset in the BPF program, 64 bits.
     offset: TermId,
     bytes: u8,
 }
 
-/// What a region holds at the end at a constant offset, in bytes.
+/// Returns the final content of a region at a constant offset in bytes.
 fn read_at(
     side: &mut Side,
     path: &Path,
@@ -43,7 +45,7 @@ fn read_at(
     side.content(&path.state, region, offset, bytes)
 }
 
-/// Where a path writes, in the regions that count.
+/// Returns the stores of a path to the regions that are compared.
 fn stores(
     side: &mut Side,
     path: &Path,
@@ -68,10 +70,10 @@ fn stores(
     Ok(found)
 }
 
-/// What a path of the BPF program leaves.
+/// Returns the final state of a path of the BPF program.
 ///
 /// # Errors
-/// What cannot be told, in words.
+/// Returns a sentence about a state that cannot be determined.
 pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome, String> {
     let (packet, context, result) =
         (product.layout.packet, product.layout.context, product.layout.result);
@@ -103,7 +105,8 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
     Ok(Outcome { values: [result, start, length], stores, moved })
 }
 
-/// Whether a path writes to the field that selects a queue; the front end does so once.
+/// Returns true if a path writes to the field that selects a queue. The front end itself writes it
+/// once.
 fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     let stores = side.executor.stores(&path.state).unwrap_or_default();
     let places = stores.iter().filter_map(|store| store.location);
@@ -114,7 +117,7 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     of_field.count() > 1
 }
 
-/// The same three values of a path of the card.
+/// Returns the same three values for a path of the card's program.
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
@@ -135,10 +138,11 @@ fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String
     Ok([result, start, pool.zext(length, 32)])
 }
 
-/// Where the two paths can leave something different: what it is, and the condition for it.
+/// Returns the possible differences of two paths: a description, and the condition under which they
+/// differ.
 ///
 /// # Errors
-/// What cannot be told, in words.
+/// Returns a sentence about a state that cannot be determined.
 pub(super) fn differences(
     product: &mut Product,
     expected: &Outcome,
@@ -184,7 +188,7 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// Whether bytes that were written can differ.
+/// Returns the condition under which written bytes differ.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -216,7 +220,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Whether a byte of two values for the same place differs that is part of the packet at the end.
+/// Returns the condition that two values for the same place differ in a byte inside the final
+/// packet.
 fn inside(
     pool: &mut TermPool,
     expected: &Outcome,

@@ -1,11 +1,12 @@
-//! Where the card differs from the kernel whatever the program, so that compiling is not to blame:
-//! cases that are left out of the proof, and named if some packet gets there.
+//! Preconditions: cases in which the card differs from the kernel for every program, independent of
+//! the compiler. The proof excludes these cases and names those that a packet can reach.
 //!
-//! The BPF program says where it decides: its front end chooses between what a helper does and what
-//! it leaves alone. The card's preconditions: it masks the index of an array's element where the kernel
-//! compares it; packets start at a fixed place in their buffer, in which they can be moved less far
-//! than the kernel allows (`apps/nic/ebpf.uc` of the public firmware); a packet's tail can only be
-//! cut (`adjust_tail` of the driver).
+//! The BPF program shows where a precondition matters: its front end emits a `Select` between the
+//! effect of a helper and the unchanged state. The card has three preconditions. It masks the index
+//! of an array element, while the kernel compares it with the number of elements. Packets start at
+//! a fixed offset in their buffer, and the card can move the start less far than the kernel
+//! (`apps/nic/ebpf.uc` of the public firmware). The tail of a packet can only be cut (`adjust_tail`
+//! of the driver).
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::{
@@ -28,28 +29,28 @@ const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses wh
 
 /// The preconditions of one program.
 pub(super) struct CardPreconditions {
-    /// The helper that each slot calls.
+    /// Number of the helper that each slot calls.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
     values: Option<RegionId>,
-    /// What is left out and would happen.
+    /// Excluded cases that a packet can reach.
     pub excluded: BTreeSet<String>,
 }
 
-/// Whether an instruction is a call that the stock firmware does.
+/// Returns true if the stock firmware performs the call of an instruction.
 pub(super) fn uses_firmware(insn: &Insn) -> bool {
     const OWN: [i32; 3] = [GET_PRANDOM_U32, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL];
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
 }
 
-/// Whether a program moves the start of packets.
+/// Returns true if a program moves the start of packets.
 pub(super) fn moves_head(linked: &BpfProgram) -> bool {
     linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }
 
 impl CardPreconditions {
-    /// The preconditions of a program; `packet` and `values` are where it has the packet and the
-    /// elements of its array.
+    /// Returns the preconditions of a program. `packet` and `values` are its regions for the packet
+    /// and the array elements.
     pub fn of(linked: &BpfProgram, packet: RegionId, values: Option<RegionId>) -> Self {
         let helper = |insn: &Insn| match insn {
             Insn::Call(Call::Helper(number)) => Some(*number),

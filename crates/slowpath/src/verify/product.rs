@@ -1,9 +1,9 @@
-//! The product of the two programs: both are executed over the same terms, the same packet and the
-//! same contents of maps.
+//! The product of the two programs: both are executed over the same terms, with the same packet and
+//! the same contents of maps.
 //!
-//! A program for the card sees a packet through 32-bit addresses and elements of the array through
-//! 40-bit ones, and its elements may be closer together (`MapLayout::element_bits`); addresses of
-//! memory are any on both sides, independently.
+//! A program for the card accesses the packet through 32-bit addresses and array elements through
+//! 40-bit addresses. Its elements may have a smaller distance (`MapLayout::element_bits`). The
+//! memory addresses of the two programs are arbitrary and independent.
 
 use super::preconditions;
 use crate::Error;
@@ -17,17 +17,18 @@ use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Where the packet is on the card in runs, and in proofs if its start can be moved.
+/// Address of the packet on the card in concrete runs, and in proofs if the packet's start can be
+/// moved.
 pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::HEAD_START as u64;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
 
-/// A program that starts from these terms.
+/// Prepares a program for symbolic execution from the state `start`.
 fn side(program: Program, start: Start) -> Result<Side, Error> {
     Side::new(program, start).map_err(|error| Error::Input(error.to_string()))
 }
 
-/// Where the card has what.
+/// Memory regions of the card's program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardRegions {
     pub packet: RegionId,
@@ -36,12 +37,12 @@ pub(super) struct CardRegions {
     pub array: RegionId,
 }
 
-/// How far elements of the map are apart, as powers of two.
+/// Distances between elements of the map, as exponents of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    /// In the BPF program.
+    /// Exponent in the BPF program.
     pub bpf: u8,
-    /// On the card; not more.
+    /// Exponent on the card; at most as large.
     pub card: u8,
 }
 
@@ -53,7 +54,7 @@ impl Spacing {
         Ok(Spacing { bpf: map.element_bits.max(card), card })
     }
 
-    /// An offset on the card as one in the BPF program.
+    /// Converts an offset on the card to one in the BPF program.
     fn widen(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
         let number = gap(pool, number, self.bpf - self.card);
@@ -61,20 +62,20 @@ impl Spacing {
         pool.zext(place, 64)
     }
 
-    /// The other way round.
+    /// Converts an offset in the BPF program to one on the card.
     fn narrow(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
         below(pool, number, offset, self.card)
     }
 
-    /// As [`narrow`](Self::narrow), of a number.
+    /// Converts a concrete offset, like [`narrow`](Self::narrow).
     pub fn narrow_number(self, offset: u64) -> u64 {
         let inside = offset & ((1 << self.card) - 1);
         (offset >> self.bpf) << self.card | inside
     }
 }
 
-/// `high` with so many zeros below it.
+/// Appends `zeros` zero bits below `high`.
 fn gap(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     if zeros == 0 {
         return high;
@@ -83,7 +84,7 @@ fn gap(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     pool.concat(high, zeros)
 }
 
-/// `high` with the low `bits` of `low` below it.
+/// Appends the low `bits` bits of `low` below `high`.
 fn below(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     if bits == 0 {
         return high;
@@ -92,15 +93,15 @@ fn below(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     pool.concat(high, low)
 }
 
-/// Memory that both programs can change for others to see.
+/// Memory that others can see and both programs can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Area {
     Packet,
     Array,
 }
 
-/// The two programs. The terms are with the BPF program, but for the time that the card's executes
-/// ([`swap_terms`](Product::swap_terms)).
+/// The two programs. The BPF program's executor owns the term pool, except while the card's program
+/// executes ([`swap_terms`](Product::swap_terms)).
 pub(super) struct Product {
     pub bpf: Side,
     pub card: Side,
@@ -159,13 +160,13 @@ impl Product {
         Ok(Product { bpf, card, layout, regions, spacing })
     }
 
-    /// Hands the terms to the other program.
+    /// Hands the term pool to the other program.
     pub fn swap_terms(&mut self) {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }
 
-    /// The paths of the card's program for the packets of a path of the BPF program, and what they
-    /// draw.
+    /// Returns the paths of the card's program for the packets of a path of the BPF program, and
+    /// the values that they draw.
     pub fn following(&mut self, path: &Path) -> (PathEnumerator, Sequence) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.
@@ -180,17 +181,17 @@ impl Product {
         (paths, draws)
     }
 
-    /// The inputs of both.
+    /// Returns the inputs of both programs.
     pub fn inputs(&self) -> Vec<TermId> {
         self.bpf.executor.inputs().iter().chain(self.card.executor.inputs()).copied().collect()
     }
 
-    /// The array of the BPF program.
+    /// Returns the array of the BPF program.
     pub fn values(&self) -> Option<RegionId> {
         self.layout.maps.first().map(|map| map.values)
     }
 
-    /// An offset on the card as one in the BPF program.
+    /// Converts an offset on the card to one in the BPF program.
     pub fn widen(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -199,7 +200,7 @@ impl Product {
         }
     }
 
-    /// An offset in the BPF program as one on the card.
+    /// Converts an offset in the BPF program to one on the card.
     pub fn narrow(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -209,8 +210,8 @@ impl Product {
     }
 }
 
-/// The packet's address on the card, if it matters where in its buffer that is: the low half is
-/// known.
+/// Sets the packet's address on the card, with a known low half. Needed if the packet's start can
+/// be moved, because its position in the buffer then matters.
 fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
     let inputs = card.inputs.iter();
     let found = inputs.enumerate().find(|(_, i)| i.kind == InputKind::BaseAddress(packet));

@@ -1,5 +1,5 @@
-//! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
-//! shares no code with what found it.
+//! Counterexamples: the concrete interpreter runs both programs on the solver's model. It shares no
+//! code with the symbolic execution.
 
 use super::product::{CARD_ADDRESS, Product};
 use serde::Serialize;
@@ -10,22 +10,22 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More blocks than any path here.
+/// Limit on executed blocks, larger than any path here.
 const MAX_BLOCKS: usize = 200_000;
 
-/// A packet and map contents on which the two programs differ, and what each leaves.
+/// A packet and map contents on which the two programs differ, and the final states of both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counterexample {
-    /// Two hexadecimal digits a byte.
+    /// The packet, two hexadecimal digits per byte.
     pub packet: String,
-    /// Content of the array map at the start; all else is 0.
+    /// Initial content of the array map; all other bytes are 0.
     pub array: Vec<ElementByte>,
-    /// Random numbers (`bpf_get_prandom_u32`), in the order in which they are drawn.
+    /// Random numbers (`bpf_get_prandom_u32`), in the order in which the program draws them.
     pub drawn: Vec<u64>,
-    /// What the BPF program leaves.
+    /// Final state of the BPF program.
     pub bpf: FinalState,
-    /// What the program for the card leaves.
+    /// Final state of the card's program.
     pub card: FinalState,
 }
 
@@ -35,21 +35,21 @@ pub struct Counterexample {
 pub struct ElementByte {
     /// Index of the element.
     pub index: u64,
-    /// Place in its value, in bytes.
+    /// Offset in the element's value, in bytes.
     pub offset: u64,
-    /// What is there.
+    /// Value of the byte.
     pub byte: u8,
 }
 
-/// The state that a run of a program leaves.
+/// Final state of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FinalState {
     /// The return value.
     pub result: u32,
-    /// How far the packet's start was moved, in bytes.
+    /// Distance by which the packet's start was moved, in bytes.
     pub start: i64,
-    /// The packet, two hexadecimal digits a byte.
+    /// The packet, two hexadecimal digits per byte.
     pub packet: String,
     /// Bytes of the array that changed.
     pub array: Vec<ElementByte>,
@@ -58,7 +58,7 @@ pub struct FinalState {
 /// Runs both programs on the values of a model.
 ///
 /// # Errors
-/// Why that shows no difference, in words.
+/// Returns a sentence if the runs show no difference.
 pub(super) fn confirm(
     product: &Product,
     path: &Path,
@@ -105,7 +105,7 @@ pub(super) fn confirm(
     Ok(Counterexample { packet, array, drawn, bpf, card })
 }
 
-/// Puts the bytes of the model into the memory of both.
+/// Copies the bytes of the model to the memory of both programs.
 fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
     let regions = |side: &Side| (0..side.executor.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {
@@ -127,7 +127,7 @@ fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut En
     }
 }
 
-/// The bytes of the array at the start.
+/// Returns the bytes of the array at the start.
 fn array(product: &Product, bpf: &Environment) -> Vec<ElementByte> {
     let (Some(values), Some(spacing)) = (product.values(), product.spacing) else {
         return Vec::new();
@@ -171,23 +171,23 @@ fn card_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
     }
 }
 
-/// A distance between addresses of 32 bits.
+/// Sign-extends a distance between 32-bit addresses.
 fn moved(distance: u64) -> i64 {
     i64::from(distance as u32 as i32)
 }
 
-/// The address of a region's first byte.
+/// Returns the address of a region's first byte.
 fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
     let inputs = &side.executor.program().inputs;
     let input = inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
     input.and_then(|input| environment.inputs.get(&InputId::from(input)).copied()).unwrap_or(0)
 }
 
-/// Memory behind a run.
+/// Memory after a run.
 struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
-    /// What offsets in the packet are modulo.
+    /// Mask for offsets in the packet.
     reach: u64,
 }
 
@@ -201,7 +201,7 @@ impl MemoryAfter<'_> {
         written.unwrap_or_else(|| self.before(region, offset))
     }
 
-    /// Four bytes.
+    /// Reads four bytes, little-endian.
     fn word(&self, region: RegionId, offset: u64) -> u64 {
         (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -211,7 +211,7 @@ impl MemoryAfter<'_> {
         (0..length.min(u64::from(MAX_PACKET) + 1)).map(byte).collect()
     }
 
-    /// The bytes of a region's elements that differ from before.
+    /// Returns the bytes of a region's elements that the run changed.
     fn changed(&self, region: RegionId, bits: u8) -> Vec<ElementByte> {
         let keys = self.run.written.keys().filter(|(of, _)| *of == region);
         let places: BTreeSet<u64> = keys.map(|&(_, at)| at).collect();

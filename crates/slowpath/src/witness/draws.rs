@@ -1,5 +1,5 @@
-//! What a path draws ([`Op::Unknown`]): values that instructions have to yield for it to be taken,
-//! said in such a way that the run can be repeated by hand.
+//! Values that a path draws ([`Op::Unknown`]) and that instructions must yield for the path to be
+//! taken. They are described such that a user can repeat the run.
 
 use super::support::Support;
 use crate::result::Unknown;
@@ -13,15 +13,15 @@ use std::collections::{HashMap, HashSet};
 /// A value that the path draws.
 pub(super) struct Drawn<'a> {
     insn: InsnIdx,
-    /// Bits of it.
+    /// Width of the value in bits.
     width: u8,
     draw: &'a Draw,
-    /// What stands for it in the path's conditions.
+    /// Term of the value in the path's conditions.
     pub term: TermId,
 }
 
 impl Drawn<'_> {
-    /// What the clock that it is the time of shows at the start, if it is a time.
+    /// Returns the input with the clock's initial time, if the value is a time.
     pub fn clock(&self) -> Option<InputId> {
         match self.draw.reading {
             Reading::Time(start) => Some(start),
@@ -30,7 +30,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Everything that the path draws, in order.
+/// Returns all values that the path draws, in order.
 pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>> {
     let (executor, program) = (&unrolled.executor, unrolled.executor.program());
     let by = |ops: &'a [OriginOp], terms: &'a [TermId]| {
@@ -54,7 +54,8 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
     all
 }
 
-/// Those that the path depends on. Of a clock, all that it shows if the path depends on any of it.
+/// Returns the values that the path depends on. If the path depends on any time of a clock, the
+/// result has all times of that clock.
 pub(super) fn unknowns(
     program: &Program,
     drawn: &[Drawn<'_>],
@@ -95,7 +96,7 @@ pub(super) fn unknowns(
     unknowns
 }
 
-/// A value as people write it.
+/// Formats a value for reports.
 fn meaning(reading: Reading, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))

@@ -1,13 +1,13 @@
-//! What a path needs at the start besides packet and maps: values of the context, the bytes around the
-//! packet, what lies on the stack.
+//! Requirements of a path at the start, besides packet and maps: values of the context, bytes
+//! around the packet, content of the stack.
 
 use crate::result::{Given, Named, Surroundings};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The values by name. `clocks` are left out: what they show at the start is part of what they show
-/// later.
+/// Returns the required values by name. Omits `clocks`, because the initial time of a clock is part
+/// of its later times.
 pub(super) fn values(
     program: &Program,
     needed: &BTreeSet<InputId>,
@@ -16,7 +16,7 @@ pub(super) fn values(
 ) -> Vec<Given> {
     let value = |&id: &InputId| {
         let input = &program.inputs[id.index()];
-        // Regions lie somewhere: no program can tell where.
+        // Omits addresses of regions: a program cannot depend on them.
         let told = input.kind == InputKind::Unknown && !clocks.contains(&id);
         let value = *environment.inputs.get(&id)?;
         told.then(|| Given::Value(Named { name: input.name.clone(), value }))
@@ -24,7 +24,7 @@ pub(super) fn values(
     needed.iter().filter_map(value).collect()
 }
 
-/// The bytes that are neither of the packet, which has `length` bytes, nor of maps.
+/// Returns the required bytes outside of the packet, which has `length` bytes, and outside of maps.
 pub(super) fn memory(
     program: &Program,
     bytes: &BTreeMap<(RegionId, u64), u8>,

@@ -1,4 +1,4 @@
-//! The memory that a witness needs, as map content for reports.
+//! Conversion of a witness's memory to map content for reports.
 
 use super::support::FILL;
 use crate::contents::{WHOLE, digits};
@@ -15,22 +15,22 @@ use std::collections::{BTreeMap, HashMap};
 
 type Bytes = BTreeMap<(RegionId, u64), u8>;
 
-/// The memory that a witness depends on.
+/// Memory that a witness depends on.
 pub(super) struct Memory<'a> {
     /// Bytes at the start.
     pub bytes: &'a Bytes,
-    /// Numbers of pairs in the replay.
+    /// Numbers of interned pairs in the replay.
     pub interned: &'a HashMap<(u64, u64), u32>,
-    /// The unknowns that it depends on, and their values.
+    /// Inputs that the witness depends on, with their values.
     pub inputs: &'a BTreeMap<InputId, u64>,
-    /// Bytes at the end of the replay.
+    /// Bytes that the replay wrote.
     pub written: &'a ByteMap,
-    /// The address of a region in the replay.
+    /// Function that returns the address of a region in the replay.
     pub base: &'a dyn Fn(RegionId) -> u64,
 }
 
-/// Maps of a BPF object: entries with keys and values, the format of `--maps`. Maps whose content
-/// is known anyway are left out.
+/// Returns the content of maps of a BPF object as entries with keys and values, in the format of
+/// `--maps`. Omits maps whose content is known before the analysis.
 pub(super) fn of_layout(
     executor: &Executor,
     layout: &Layout,
@@ -71,20 +71,20 @@ pub(super) fn of_layout(
     maps
 }
 
-/// The maps of maps before the maps that they hold.
+/// Orders maps of maps before the maps inside them.
 fn outer_first(layout: &Layout) -> impl Iterator<Item = &MapLayout> {
     let (inner, outer): (Vec<_>, Vec<_>) = layout.maps.iter().partition(|map| map.inner);
     outer.into_iter().chain(inner)
 }
 
-/// The map of maps whose maps these are.
+/// Returns the map of maps that contains these maps.
 fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> {
     let name = inner.name.strip_suffix(".inner").filter(|_| inner.inner)?;
     layout.maps.iter().find(|map| map.name == name)
 }
 
-/// The bytes that matter, and what the replay noted about keys that it met: where a map would hold
-/// too many elements, fewer of them count than the bytes say.
+/// Returns the bytes that the path depends on, and the replay's notes about keys that it met. If
+/// the bytes describe more elements than the map has room for, the notes tell which elements count.
 fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
     let regions = [Some(map.values), map.present, map.identity];
     let mut bytes = Bytes::new();
@@ -111,8 +111,8 @@ fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// The values of a queue or stack in the order in which they come out, up to the last one that
-/// matters.
+/// Returns the values of a queue or stack in the order in which they are popped, up to the last
+/// relevant one.
 fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
     let there = map.room.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
@@ -133,7 +133,8 @@ fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Map
     numbers.into_iter().map(value).collect()
 }
 
-/// What a witness needs of whole maps out of a map of maps: how full they are, how large.
+/// Returns the requirements of a witness on maps inside a map of maps: their numbers of elements
+/// and capacities.
 fn whole_maps(
     map: &MapLayout,
     elements: &[Element],
@@ -147,7 +148,7 @@ fn whole_maps(
             numbers.insert(number.into(), which);
         }
     }
-    // Bytes that do not matter are what the replay had.
+    // Irrelevant bytes have the fill value of the replay.
     let noted = |region: RegionId, number: u64| {
         let byte = |n| memory.bytes.get(&(region, (number << 2) + n)).copied();
         (0..4)
@@ -162,7 +163,7 @@ fn whole_maps(
         {
             let there = |e: &&Element| e.which == Some(which) && e.present == Some(true);
             let listed = elements.iter().filter(there).count() as u32;
-            // So much room that the map has to be larger than the object says.
+            // With this many free places, the map may have to be larger than the object says.
             let free = fill.max_entries.wrapping_sub(fill.elements(noted));
             let most = free.saturating_add(listed).max(fill.max_entries);
             others = Some(most - free - listed);
@@ -180,7 +181,7 @@ fn whole_maps(
     entries
 }
 
-/// Names of maps that maps of maps hold, by the map of maps and the number of the map in it.
+/// Names of maps inside maps of maps, by the outer map and the number of the inner map.
 #[derive(Default)]
 struct InnerNames {
     known: BTreeMap<(RegionId, u64), String>,
@@ -201,8 +202,9 @@ impl InnerNames {
     }
 }
 
-/// An entry; without a value when there must be none with this key. Where it makes no difference
-/// whether there is one, its value makes none either.
+/// Converts an element to an entry, without a value if no element with this key may exist. Returns
+/// `None` if the existence of the element makes no difference, since its value then makes none
+/// either.
 fn entry(
     map: &MapLayout,
     element: &Element,
@@ -225,7 +227,7 @@ fn entry(
     })
 }
 
-/// A value; of a large one, the known bytes by their offset.
+/// Converts a value. For a large value, the result has only the known bytes, by their offsets.
 fn value(value: &PartialValue) -> ElementValue {
     if value.size() > WHOLE {
         let pieces = value.runs().into_iter().map(|(at, bytes)| (at.to_string(), digits(&bytes)));
@@ -235,7 +237,7 @@ fn value(value: &PartialValue) -> ElementValue {
     ElementValue::Whole(value.iter().map(byte).collect())
 }
 
-/// Memory without keys: the bytes of each region, adjacent ones together.
+/// Converts memory without keys: the bytes of each region, with adjacent bytes joined.
 pub(super) fn of_regions(executor: &Executor, bytes: &Bytes) -> IndexMap<String, Vec<MapContent>> {
     let mut maps = IndexMap::new();
     for (index, region) in executor.program().regions.iter().enumerate() {

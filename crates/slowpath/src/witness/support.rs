@@ -1,21 +1,21 @@
-//! What the conditions of a path depend on: bytes, inputs, values drawn, numbers of pairs.
+//! Dependences of a path's conditions: bytes, inputs, drawn values, numbers of interned pairs.
 
 use slowpath_exec::Executor;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The byte that stands for "any" in a replay.
+/// Byte of a replay where any value is allowed.
 pub(super) const FILL: u8 = 0xa5;
 
-/// What a set of conditions depends on.
+/// Dependences of a set of conditions.
 pub(super) struct Support {
     /// Bytes of memory at the start.
     pub bytes: BTreeMap<(RegionId, u64), u8>,
     pub inputs: BTreeSet<InputId>,
-    /// Variables that are no inputs: values drawn on the way.
+    /// Variables other than inputs: drawn values.
     pub drawn: HashSet<TermId>,
-    /// Numbers of pairs.
+    /// Numbers of interned pairs.
     pub interned: HashMap<(u64, u64), u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Witnesses that test runs can repeat: of the environments in which a packet takes a path, that of a
-//! test run is preferred.
+//! Witnesses that test runs can repeat: if a packet takes a path in several environments, the
+//! environment of a test run is preferred.
 
 use crate::Error;
 use slowpath_bpf::lift::{
@@ -9,8 +9,8 @@ use slowpath_ir::InputKind;
 use slowpath_search::{FoundPath, Search};
 use slowpath_smt::{BitSolver, TermId};
 
-/// Makes a run as in a test run the model of a path, if there is one; else one with a packet that is
-/// not shorter than an Ethernet header.
+/// Replaces the model of a path by a run in the environment of a test run, if one takes the path.
+/// Otherwise prefers a packet that is not shorter than an Ethernet header.
 pub(crate) fn prefer(search: &mut Search<BitSolver>, found: &mut FoundPath) -> Result<(), Error> {
     let executor = &search.unrolled().executor;
     let inputs = || executor.program().inputs.iter().zip(executor.inputs());

@@ -1,4 +1,4 @@
-//! Facts as a program looks at them, against facts as they are defined.
+//! Compares the emitted check of facts with the definition of facts.
 
 use super::*;
 use slowpath_exec::concrete::{self, Environment};
@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 const LENGTH: InputId = InputId(0);
 const PACKET: RegionId = RegionId(0);
-/// Bytes of the longest packet.
+/// Length of the longest packet in bytes.
 const MOST: u16 = 12;
 const EXIT: u32 = 7;
 
-/// A program that does nothing with a packet.
+/// Returns a program that does nothing with a packet.
 fn nothing() -> Program {
     let input = |name: &str, width, (min, max), kind| Input {
         name: name.to_owned(),
@@ -60,7 +60,7 @@ fn nothing() -> Program {
     }
 }
 
-/// Numbers that look random (Marsaglia 2003, "Xorshift RNGs").
+/// Pseudo-random numbers (Marsaglia 2003, "Xorshift RNGs").
 struct Numbers(u64);
 
 impl Numbers {
@@ -75,7 +75,7 @@ impl Numbers {
         Field { offset: self.below(10) as u16, bytes: 1 + self.below(4) as u8 }
     }
 
-    /// Bytes with few values, so that facts often hold.
+    /// Returns bytes with few different values, so that facts often hold.
     fn packet(&mut self, least: u16) -> Vec<u8> {
         let length = u64::from(least) + self.below(u64::from(MOST - least) + 1);
         (0..length).map(|_| self.below(2) as u8).collect()
