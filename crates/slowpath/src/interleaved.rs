@@ -115,8 +115,8 @@ impl Found {
 }
 
 impl Job<'_> {
-    /// Finds the guarantee for any number of CPUs, or removes the condition that no other CPU
-    /// interferes.
+    /// Finds the guarantee for any number of CPUs. Removes the condition that no other CPU
+    /// interferes if it makes no difference.
     ///
     /// # Errors
     /// If the interpreter does not take a found path, which is an internal error. After all other

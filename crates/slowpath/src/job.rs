@@ -67,7 +67,7 @@ pub(crate) fn shown(
     model: &CostModel,
     found: &mut FoundPath,
 ) -> Result<(WitnessResult, Vec<String>), Error> {
-    // First, because runs that rely on something differ from others by the path alone, not by the
+    // `prefer` comes second: `reliances` adds conditions that exclude all other reliances from the
     // model.
     let relied = search.reliances(found)?;
     usual::prefer(search, found)?;

@@ -1,4 +1,4 @@
-//! Programs on the card for packets of which something is known.
+//! Programs on the card, for packets about which facts are known.
 
 use crate::common;
 
@@ -10,7 +10,8 @@ use slowpath_ir::{KnownBits, PacketFacts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The result of the example for the card, behind itself or not, for packets of which facts hold.
+/// Analyses the card's example for packets with these facts. With `behind`, the program runs behind
+/// itself.
 fn arriving(facts: Option<PacketFacts>, behind: bool) -> Value {
     let data = std::fs::read(example()).expect("the example");
     let object = Arc::new(Object::parse(&data).expect("an object"));
@@ -47,7 +48,7 @@ fn rate(result: &Value) -> f64 {
     result["guarantee"]["bitrate_bps"].as_f64().expect("a rate")
 }
 
-/// Exactly one packet, as hexadecimal digits or `--` have it.
+/// Returns facts that hold for one packet only, given as hexadecimal digits; `--` becomes zero.
 fn only(packet: &str) -> PacketFacts {
     let bytes: Vec<&str> = (0..packet.len() / 2).map(|at| &packet[2 * at..2 * at + 2]).collect();
     let length = u16::try_from(bytes.len()).expect("a packet");
@@ -72,11 +73,11 @@ fn the_slowest_packet_alone_is_as_slow() {
 fn packets_that_do_not_take_the_slowest_path_are_faster() {
     let alone = alone();
     let packet = alone["paths"][0]["witness"]["packet"].as_str().expect("a packet");
-    // No IPv6.
+    // Packets without IPv6.
     let mut facts = only(packet);
     facts.bits.insert(12, KnownBits::all(0x08));
     assert!(rate(&arriving(Some(facts), true)) > 1.5 * rate(&alone));
-    // Or longer ones.
+    // Longer packets.
     let longer = PacketFacts::lengths(120, 1500);
     assert!(rate(&arriving(Some(longer), true)) > 1.5 * rate(&alone));
 }
@@ -114,7 +115,7 @@ fn conditions_are_those_of_what_a_program_uses() {
     let found = conditions_on_card(&parsed, 0, &Stop::never());
     assert!(found.iter().any(|sentence| sentence.starts_with("indices of array elements")));
     assert!(found.iter().all(|sentence| !sentence.contains("the packet's start")));
-    // What the card refuses does nothing there.
+    // The list is empty for a program that the card refuses.
     let refused = Object::parse(&object("chain_second.bpf.o")).expect("an object");
     let request = ProgramFile::read(&object("chain_second.bpf.o")).expect("an object");
     let on_card = run(ProgramRequest { options: options(), ..ProgramRequest::of("x", request) }).0;

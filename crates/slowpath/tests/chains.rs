@@ -1,5 +1,5 @@
-//! Programs that run behind others: what the first one lets through is all that the second one gets,
-//! and its maps are its own unless they are shared. Sources: `objects/chain_*.bpf.c`.
+//! Chains of programs. The second program receives only packets that the first one passes on, and
+//! has its own maps unless they are shared. Sources: `objects/chain_*.bpf.c`.
 
 use crate::common;
 
@@ -17,23 +17,25 @@ const PASS: u32 = 2;
 const TX: u32 = 3;
 const REDIRECT: u32 = 4;
 
-/// Accesses of memory of slow ways of the second program, besides those that every packet needs.
+/// Numbers of memory accesses on slow paths of the second program, in addition to those for every
+/// packet.
 const IPV4: u64 = 40;
 const UNSEEN: u64 = 80;
 const ZERO: u64 = 160;
 
-/// Most accesses of memory of both programs.
+/// Analyses the maximum of memory accesses of both programs.
 fn chained(results: Vec<u32>, shared: bool) -> Value {
     chain_of(&["first", "second"], &[(0, results, 1)], shared)
 }
 
-/// Most accesses of memory of programs, of which the second one of each edge runs behind the first
-/// one, if that returns one of these.
+/// Analyses the maximum of memory accesses of a chain. In each edge, the second program runs behind
+/// the first one if it returns one of the results.
 fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
     run_chain(names, edges, shared, None, None)
 }
 
-/// The same, where a network is between the programs, or the work of one of them counts.
+/// The same as [`chain_of`], with a network between the programs, or with the work of one program
+/// only.
 fn run_chain(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -44,7 +46,7 @@ fn run_chain(
     run_received(names, edges, shared, (network, counted), None)
 }
 
-/// The same for packets that arrive so.
+/// The same as [`run_chain`], for packets that arrive as `receive` says.
 fn run_received(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -109,16 +111,16 @@ fn the_second_program_gets_what_the_first_one_lets_through() {
     let (first, second) =
         (guaranteed(&alone("chain_first.bpf.o")), guaranteed(&alone("chain_second.bpf.o")));
     assert!(second > ZERO, "{second}");
-    // Neither IPv4 nor a zero gets there, but an array of its own may hold a zero.
+    // Neither IPv4 packets nor zeros pass, but the second program's own array can contain a zero.
     let passed = guaranteed(&chained(vec![PASS], false));
     assert!((first + UNSEEN..first + UNSEEN + IPV4).contains(&passed), "{first} {second} {passed}");
-    // What the first one has set, the second one finds.
+    // The second program finds the values that the first one wrote.
     let shared = guaranteed(&chained(vec![PASS], true));
     assert!((first..first + IPV4).contains(&shared), "{shared}");
-    // Behind both results, a zero gets there.
+    // If both results lead to the second program, a zero passes.
     let both = guaranteed(&chained(vec![PASS, TX], true));
     assert!((first + ZERO..first + second).contains(&both), "{both}");
-    // It runs behind no result that the first one has.
+    // The second program never runs: the first one does not return this result.
     assert_eq!(guaranteed(&chained(vec![REDIRECT], false)), first);
 }
 
@@ -148,7 +150,7 @@ fn the_cost_is_split_over_the_programs() {
         assert!(parts.iter().all(|part| cost(part) > 0));
     }
     assert!(parts[1]["cost"]["memory accesses"].as_u64() >= Some(UNSEEN));
-    // A program by itself has no such parts.
+    // A single program has no such parts.
     assert_eq!(alone("chain_first.bpf.o")["profile"]["programs"], Value::Array(Vec::new()));
 }
 
@@ -173,8 +175,8 @@ fn notes(result: &Value) -> Vec<&str> {
 fn programs_that_no_packet_reaches_are_named() {
     let never = "second is never reached: no packet makes first return XDP_REDIRECT";
     assert_eq!(notes(&chained(vec![REDIRECT], false)), [never]);
-    // The first one has looked whether packets are long enough: that takes the solver to see. What
-    // the slowest path does not pass, others may.
+    // The first program checks the packet length, so only the solver finds that the note applies.
+    // Other paths may pass programs that the slowest path does not pass.
     let names = ["first", "second", "first'", "first''"];
     let edges = [(0, vec![PASS], 1), (1, vec![ABORTED], 2), (1, vec![TX], 3)];
     let result = chain_of(&names, &edges, false);
@@ -186,7 +188,7 @@ fn programs_that_no_packet_reaches_are_named() {
     assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
 }
 
-/// Most accesses of memory of one of two programs on two devices.
+/// Analyses the maximum of memory accesses of one of two programs on two devices.
 fn apart(results: Vec<u32>, network: &Network, counted: usize) -> Value {
     run_chain(&["first", "second"], &[(0, results, 1)], false, Some(network), Some(counted))
 }
@@ -199,17 +201,18 @@ fn a_network_changes_what_it_is_said_to() {
     };
     let first = guaranteed(&alone("chain_first.bpf.o"));
     let second = |network: &Network| guaranteed(&apart(vec![PASS], network, 1));
-    // Neither IPv4 nor a zero gets to the second program, as on one device.
+    // Neither IPv4 packets nor zeros reach the second program, as on one device.
     let together = guaranteed(&chained(vec![PASS], false));
     assert_eq!(first + second(&only(&[(0, 12), (14, 20), (21, 90)])), together);
-    // What can be anything can be the slowest.
+    // If the network can change all relevant bytes, the slowest path is possible.
     let slowest = guaranteed(&alone("chain_second.bpf.o"));
     assert_eq!(second(&only(&[(12, 21)])), slowest);
-    // Of what is no IPv4 by its first byte, the second one is not looked at.
+    // Without the first EtherType byte of IPv4, the program does not read the second byte: one
+    // access less.
     assert_eq!(second(&only(&[(20, 21)])), slowest - 1);
     assert_eq!(second(&only(&[(13, 40)])), slowest - 1);
     assert!((UNSEEN..ZERO).contains(&second(&only(&[(12, 14)]))));
-    // Byte 20 is no field that routers change, but behind a tag there is none that this is.
+    // Byte 20 is not a field that routers change, neither without nor behind a VLAN tag.
     assert!(second(&Network { changes: Vec::new(), routes: true }) < ZERO);
 }
 
@@ -246,10 +249,10 @@ fn another_device_receives_the_packet_anew() {
         assert_eq!(result["guarantee"]["verdict"], "conditional", "{result}");
         result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a number")
     };
-    // Metadata is there, and 100 bytes of head room are taken.
+    // The metadata stays, and 100 bytes of head room are used.
     let here = of(None);
     assert!((METADATA..INTERFACE).contains(&here), "{here}");
-    // Of what is in front of the packet, nothing is known but that it is room.
+    // The bytes before the packet are unknown, and only their room is known.
     let there = of(Some(&Network::default()));
     let parts = INTERFACE + PADDING + HEAD_ROOM;
     assert!((parts..parts + METADATA).contains(&there), "{there}");

@@ -1,5 +1,4 @@
-//! BPF objects on the SmartNIC: the same guarantee from the object and from the listing that is
-//! compiled from it.
+//! BPF objects on the SmartNIC: the guarantee of an object is that of its compiled listing.
 
 use crate::common;
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
 use std::path::Path;
 
-/// The listing of the first program of an object, or why there is none.
+/// Returns the listing of the first program of an object, or the error of its compilation.
 fn listing(data: &[u8], options: &Options) -> Result<String, String> {
     let object = ProgramFile::read(data).expect("an object");
     let request =
@@ -30,7 +29,7 @@ fn objects_and_their_listings_have_the_same_guarantee() {
     for file in &files {
         let name = file.file_name().expect("a name").to_string_lossy();
         let data = std::fs::read(file).expect("the example");
-        // Rounds of the loops of the A-law transcoders: a voice packet has 160 samples.
+        // Limit for the loops of the A-law transcoders: a voice packet has 160 samples.
         let options = Options { unroll: vec!["160".into()], ..options() };
         let (object, _) = analyse(&data, options.clone());
         match listing(&data, &options) {
@@ -82,7 +81,7 @@ fn another_core_may_change_a_map_between_two_reads() {
     assert_eq!(twice["guarantee"]["verdict"], "conditional", "{twice}");
     let condition = "no other core changes limits meanwhile";
     assert_eq!(twice["assumptions"], serde_json::json!([condition]), "{twice}");
-    // Among other cores it is slower, although no interpreter shows such a run.
+    // Interference by other cores makes it slower, but the interpreter cannot replay such a run.
     let rate = |bound: &str| twice[bound]["bitrate_bps"].as_f64();
     assert_eq!(twice["interleaved"]["verdict"], "bound", "{twice}");
     assert!(rate("interleaved") < rate("guarantee"), "{twice}");

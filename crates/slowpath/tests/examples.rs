@@ -1,4 +1,4 @@
-//! The examples have the guarantees that their comments claim.
+//! The guarantees of the examples match the claims in their comments.
 
 use crate::common;
 
@@ -19,10 +19,10 @@ fn example(name: &str, metric: &str) -> Value {
     result
 }
 
-/// Cycles and least packet size.
+/// Cycles, and smallest packet length.
 type Expected = (u64, u64);
 
-/// Name, cycles of the slowest path with its packet size: by packet rate, by bit rate.
+/// Name, and cycles with packet length of the slowest path: by packet rate, by bit rate.
 const EXPECTED: [(&str, Expected, Expected); 4] = [
     ("two_protocols.asm", (323, 100), (244, 60)),
     ("size_classes.asm", (312, 160), (269, 60)),

@@ -1,8 +1,10 @@
-//! The guarantees of thousands of random BPF programs against every path of them, each tried by
-//! itself with Z3: the slowest satisfiable path for every metric, its cost and its shortest packet.
+//! Compares the guarantees of thousands of random BPF programs with an enumeration of all their
+//! paths. Z3 checks each path separately. The slowest satisfiable path must agree for every metric,
+//! with its cost and its shortest packet.
 //!
-//! `EXHAUSTIVE_PROGRAMS` is how many programs, `EXHAUSTIVE_SEED` the first of them. Programs with
-//! too many paths, and those whose arithmetic Z3 cannot decide in time, are left out and counted.
+//! `EXHAUSTIVE_PROGRAMS` sets the number of programs, `EXHAUSTIVE_SEED` the first seed. Programs
+//! with too many paths, and programs with arithmetic that Z3 cannot decide in time, are skipped and
+//! counted.
 
 mod target;
 
@@ -24,11 +26,11 @@ use std::time::Duration;
 use target::target;
 
 const PROGRAMS: u64 = 2000;
-/// Programs with more paths after unrolling take the enumeration too long.
+/// Maximum number of paths after unrolling; more would take the enumeration too long.
 const MOST_PATHS: u64 = 64;
-/// Lengths of packets, in bytes.
+/// Packet lengths in bytes.
 const PACKETS: (u32, u32) = (14, 128);
-/// What is searched for, and when inputs are tried one by one.
+/// Metrics of the searches, and their enumeration of inputs.
 const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::Interleaved),
     (Metric::PacketRate, InputEnumeration::Interleaved),
@@ -37,14 +39,14 @@ const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::First),
     (Metric::Component(0), InputEnumeration::First),
 ];
-/// Operations after which trying inputs is given up.
+/// Number of operations after which the enumeration of inputs gives up.
 const MOST_OPERATIONS: u64 = 1 << 18;
 
-/// What one query of the enumeration may take.
+/// Time limit for one query of the enumeration.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Programs of several kinds, from small ones with everything to larger ones without arithmetic that
-/// is hard to decide.
+/// Returns generators of several kinds, from small programs with all features to larger ones
+/// without arithmetic that is hard to decide.
 fn kinds() -> Vec<Programs> {
     let all = Features { packet_reach: 64, max_slots: 300, ..Features::all() };
     let easy = Features { multiply: false, divide: false, variable_shifts: false, ..all.clone() };
@@ -60,7 +62,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// How many programs were compared, and why others were not.
+/// Numbers of compared and skipped programs.
 #[derive(Default, Debug)]
 struct Tally {
     compared: u64,
@@ -68,7 +70,7 @@ struct Tally {
     impossible: u64,
     many_paths: u64,
     undecided: u64,
-    /// Searches that ended by trying inputs.
+    /// Searches that the enumeration of inputs completed.
     tried: u64,
 }
 
@@ -105,8 +107,8 @@ fn unrolled(program: &Rc<Program>) -> Unrolled {
     unroll(Rc::clone(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// The slowest path that the search finds has to be the slowest of all. Returns whether it was found
-/// by trying inputs.
+/// Checks that the search finds the slowest path. Returns true if the enumeration of inputs
+/// completed the search.
 fn compare(
     name: &str,
     program: &Rc<Program>,
@@ -151,7 +153,7 @@ fn compare(
     }
 }
 
-/// Names the program when the engine panics.
+/// Guard that prints the program's name if the engine panics.
 struct Named<'a>(&'a str);
 
 impl Drop for Named<'_> {

@@ -1,4 +1,4 @@
-//! Packets whose offsets come from the packet: nothing bounds them but the width of addresses.
+//! Packets that contain offsets into themselves: only the width of addresses limits these offsets.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use common::{analyse, options};
 use serde_json::Value;
 use slowpath::Options;
 
-/// A listing from its instructions.
+/// Returns a listing with these instructions.
 fn listing(instructions: &[&str]) -> String {
     let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
     instructions.iter().enumerate().map(line).collect()

@@ -1,4 +1,5 @@
-//! Loops of BPF programs whose bounds follow from the program: `objects/loops.bpf.c` says which.
+//! Loops of BPF programs whose bounds follow from the program; `objects/loops.bpf.c` documents the
+//! bounds.
 
 use serde_json::Value;
 use slowpath::{
@@ -7,12 +8,12 @@ use slowpath::{
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Rounds of the loops of each program, in the order of their first instructions.
+/// Iterations of the loops of each program, in the order of their first instructions.
 const ROUNDS: [(&str, &[u64]); 8] = [
     ("register_counter", &[17]),
     ("stack_counter", &[9]),
     ("packet_counter", &[40]),
-    // Packets of at most 1500 bytes in steps of 16, and the round that finds the end.
+    // Packets of at most 1500 bytes in steps of 16, and the iteration that finds the end.
     ("headers", &[101]),
     ("helper_loop", &[25]),
     ("helper_loop_packet", &[12]),
@@ -44,12 +45,12 @@ fn bounds_are_the_numbers_of_rounds() {
     assert_eq!(found, expected);
 }
 
-/// The result of a program of `objects/kernel_loops.bpf.o`.
+/// Analyses a program of `objects/kernel_loops.bpf.o`.
 fn bound(program: usize, unroll: &[&str]) -> Value {
     bound_of("kernel_loops.bpf.o", program, unroll)
 }
 
-/// The result of a program of an object of `objects/`.
+/// Analyses a program of an object of `objects/`.
 fn bound_of(name: &str, program: usize, unroll: &[&str]) -> Value {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(name);
     let data = std::fs::read(path).expect("the object is there");
@@ -83,9 +84,9 @@ fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
     assert!(why.contains("may run 8388609 times (bpf_loop)"), "{why}");
     assert!(why.starts_with("the loop at kernel_loops.bpf.c:"), "{why}");
     let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
-    // The callback has 7 instructions or fewer.
+    // The callback has at most 7 instructions.
     assert!((8_388_608..9 * 8_388_608).contains(&instructions), "{instructions}");
-    // What others write changes no round.
+    // Writes of other CPUs do not change the number of iterations.
     assert_eq!(callback["assumptions"], serde_json::json!([]), "{callback}");
 
     let budget = bound(1, &[]);
@@ -115,7 +116,8 @@ fn a_loop_without_a_limit_of_its_own_has_that_of_the_verifier() {
     assert!(conditions.contains("which limits a run to 1000000 instructions"), "{conditions}");
 }
 
-/// The loop counts by eight up to `len & 0x78`, where `len` is 8 to 96: at most twelve rounds.
+/// The loop counts in steps of eight to `len & 0x78`, with `len` from 8 to 96: at most twelve
+/// iterations.
 #[test]
 fn a_loop_that_counts_by_eight_to_an_end_that_it_equals_is_bounded() {
     let derived = bound_of("unrolled_copy.bpf.o", 0, &[]);

@@ -1,4 +1,4 @@
-//! Guarantees of whole programs: all tests as one program, which links once.
+//! Guarantees of whole programs: one test binary for all tests, which links once.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! What helpers for maps can do: `objects/maps.bpf.c`, `objects/elements.bpf.c` and
-//! `objects/tries.bpf.c` have programs whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
+//! Effects of map helpers. `objects/maps.bpf.c`, `objects/elements.bpf.c` and `objects/tries.bpf.c`
+//! have programs whose slow paths depend on such effects. `crates/kernel/tests/elements.rs` runs
+//! the programs of the last two in the kernel.
 
 use crate::common;
 
@@ -8,10 +9,10 @@ use serde_json::Value;
 use slowpath::Options;
 use slowpath_bpf::Object;
 
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on the slow paths.
 const SLOW: u64 = 40;
 
-/// The programs, in the order of the object, and whether their slow way can be taken.
+/// Programs in the order of the object; true if a run can take the slow path.
 const PROGRAMS: [(&str, bool); 9] = [
     ("map_called_packet", true),
     ("map_called_stack", true),
@@ -24,7 +25,7 @@ const PROGRAMS: [(&str, bool); 9] = [
     ("never_out_of_range", false),
 ];
 
-/// The same of `elements.bpf.c`, by name.
+/// Programs of `elements.bpf.c`, by name; true if a run can take the slow path.
 const ELEMENTS: [(&str, bool); 36] = [
     ("old_value_stays", true),
     ("old_value_does_not_change", false),
@@ -64,7 +65,7 @@ const ELEMENTS: [(&str, bool); 36] = [
     ("record_larger_than_the_ring", false),
 ];
 
-/// The same of `tries.bpf.c`.
+/// Programs of `tries.bpf.c`; true if a run can take the slow path.
 const TRIES: [(&str, bool); 6] = [
     ("only_too_long_a_prefix", false),
     ("two_prefixes_in_one", false),
@@ -74,7 +75,8 @@ const TRIES: [(&str, bool); 6] = [
     ("three_prefixes_in_two", false),
 ];
 
-/// The same of `consistent.bpf.c`, and whether the slow way relies on something.
+/// Programs of `consistent.bpf.c`. The first flag is true if a run can take the slow path, the
+/// second if that run relies on a condition.
 const CONSISTENT: [(&str, bool, bool); 31] = [
     ("inner_full_and_then_not", false, false),
     ("inner_full_behind_a_delete", false, false),
@@ -113,7 +115,7 @@ fn bound(program: usize) -> Value {
     of_content("maps.bpf.o", program, None)
 }
 
-/// The bound of a program of an object, under content of maps.
+/// Analyses a program of an object with the given map content.
 fn of_content(file: &str, program: usize, maps: Option<String>) -> Value {
     of_object(file, program, Options { maps, ..accesses() })
 }
@@ -137,7 +139,7 @@ fn where_maps_lie_is_no_condition() {
     assert!(!assumptions.contains("address of"), "{assumptions}");
 }
 
-/// Checks which slow ways of an object can be taken, and which of them rely on something.
+/// Checks the possible slow paths of an object's programs, and the conditions that they rely on.
 fn check(
     file: &str,
     slow: u64,
@@ -155,7 +157,7 @@ fn check(
             wrong.push(format!("{name}: {accesses:?}, {possible}"));
         }
         let assumptions = result["assumptions"].as_array().cloned().unwrap_or_default();
-        // A program that accesses shared memory twice is conditional on being alone, too.
+        // A program that accesses shared memory twice also depends on the absence of other CPUs.
         let alone = |one: &Value| one.as_str().is_some_and(|one| one.contains("other CPU"));
         let relied_on = assumptions.iter().any(|one| !alone(one));
         let verdict = if assumptions.is_empty() { "exact" } else { "conditional" };
@@ -165,7 +167,7 @@ fn check(
         if relies {
             continue;
         }
-        // What the witness needs is content that leads there.
+        // With the map content of the witness, the result must be the same.
         let needed = result["paths"][0]["witness"]["maps"].to_string();
         let again = of_content(file, number.unwrap_or(0), Some(needed.clone()));
         if again["error"] != Value::Null

@@ -1,4 +1,4 @@
-//! No run of an example costs more than what is guaranteed.
+//! No run of an example costs more than guaranteed.
 
 use crate::common;
 mod environment;
@@ -12,9 +12,9 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 use std::path::PathBuf;
 
-/// Packets tried for each example.
+/// Number of packets per example.
 const STEPS: u64 = 1_000;
-/// Lengths that target `ebpf` and the default MTU allow.
+/// Packet lengths of target `ebpf` with an MTU of 1500 bytes.
 const PACKETS: (u16, u16) = (14, 1500);
 
 fn examples() -> Vec<(String, Vec<u8>)> {
@@ -28,7 +28,7 @@ fn examples() -> Vec<(String, Vec<u8>)> {
     objects.iter().map(read).collect()
 }
 
-/// The count that is guaranteed, and a witness of the path that sets it.
+/// Returns the guaranteed count, and a witness of the path that sets it.
 fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
     let options = Options {
         target: "ebpf".into(),

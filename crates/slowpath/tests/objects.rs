@@ -1,4 +1,4 @@
-//! BPF objects from file to count.
+//! Analyses of BPF objects, from the file to the counts.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! What becomes of a packet's bytes when its ends move, and what the kernel answers:
-//! `objects/packet.bpf.c` has programs whose slow way depends on it.
+//! Bytes of a packet after its start or end moves, and the kernel's answers. The slow paths of the
+//! programs in `objects/packet.bpf.c` depend on both.
 
 use crate::common;
 
@@ -7,10 +7,10 @@ use common::{accesses, of_object};
 use serde_json::Value;
 use slowpath::Options;
 
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on the slow paths.
 const SLOW: u64 = 40;
 
-/// The programs, in the order of the object, and whether their slow way can be taken.
+/// Programs in the order of the object; true if a run can take the slow path.
 const PROGRAMS: [(&str, bool); 31] = [
     ("cleared", true),
     ("not_cleared", true),
@@ -45,7 +45,7 @@ const PROGRAMS: [(&str, bool); 31] = [
     ("never_without_any_room", false),
 ];
 
-/// Where each packet has a page.
+/// Analyses a program for drivers with one page per packet.
 fn bound(program: usize) -> Value {
     let receive = Some("native-page".to_owned());
     of_object("packet.bpf.o", program, Options { receive, ..accesses() })

@@ -1,4 +1,4 @@
-//! The packets that a guarantee is for: as long as the target says, or as an option says.
+//! Packets that a guarantee covers: their lengths come from the target or from an option.
 
 use crate::common;
 
@@ -6,10 +6,10 @@ use common::{object, of_object, options};
 use serde_json::Value;
 use slowpath::{Error, Options, ProgramFile, ProgramRequest, Stop, Target, target_text, verify};
 
-/// Program `headers` of `objects/loops.bpf.c`: a round for every 16 bytes of the packet.
+/// Program `headers` of `objects/loops.bpf.c`: one iteration per 16 bytes of the packet.
 const HEADERS: usize = 3;
 
-/// A built-in target, but for the length of its longest packet.
+/// Returns a built-in target with a different maximum packet length.
 fn with_longest(name: &str, bytes: u32) -> Target {
     let text = target_text(name).expect("it is built in");
     let longest = format!("max_size_bytes = {bytes}");
@@ -23,7 +23,7 @@ fn analysed(target: Target, mtu: Option<u16>) -> Value {
     of_object("loops.bpf.o", HEADERS, Options { target, mtu, ..options() })
 }
 
-/// The most instructions of the program, which some packet takes.
+/// Returns the exact maximum of instructions of the program.
 fn instructions(mtu: Option<u16>) -> u64 {
     let result = analysed("ebpf".into(), mtu);
     assert_eq!(result["error"], Value::Null);
@@ -35,12 +35,12 @@ fn instructions(mtu: Option<u16>) -> u64 {
 fn a_guarantee_of_counts_is_for_the_packets_that_arrive() {
     let shown = [Some(320), Some(1500), Some(9000), None].map(instructions);
     assert!(shown.is_sorted() && shown[0] < shown[2], "{shown:?}");
-    // The target does not say how packets arrive.
+    // The target's packet length applies only without `--mtu`.
     let long = analysed(with_longest("ebpf", 20_000), Some(1500));
     assert_eq!(long["guarantee"], analysed("ebpf".into(), Some(1500))["guarantee"]);
 }
 
-/// Lengths that not all devices keep to are a condition.
+/// A limit on lengths that some devices do not observe is a condition.
 #[test]
 fn an_option_about_lengths_is_a_condition() {
     let result = analysed("ebpf".into(), Some(1500));

@@ -1,4 +1,4 @@
-//! Where the cost of the slowest path goes: the parts are priced in context and add up to it.
+//! Profile of the slowest path: the prices depend on context, and all parts add up to the cost.
 
 use crate::common;
 
@@ -17,7 +17,8 @@ fn examples(extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A cost in billionths of a cycle, the finest that the engine counts: sums of these are exact.
+/// Converts a cost to billionths of a cycle, the smallest unit of the engine, so that sums are
+/// exact.
 fn ticks(cost: &Value, component: &str) -> u64 {
     let cycles = cost[component].as_f64().expect("a cost");
     (cycles * 1e9).round() as u64
@@ -27,7 +28,8 @@ fn list<'a>(profile: &'a Value, key: &str) -> &'a Vec<Value> {
     profile[key].as_array().expect("a list")
 }
 
-/// Instructions, and lines with the instructions that have none, both add up to the whole.
+/// Checks that the costs of all instructions add up to the total, and also those of all lines and
+/// of the instructions without a line.
 fn check_sums(result: &Value, name: &str) {
     let profile = &result["profile"];
     let components = profile["cost"].as_object().expect("costs").keys();
@@ -85,7 +87,7 @@ fn the_costs_of_source_lines_add_up() {
     }
 }
 
-/// `.N`: runs and processing cycles.
+/// Returns the executions and processing cycles of the instruction `.N`.
 fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     let found = list(profile, "instructions").iter().find(|i| i["instruction"] == number);
     let found = found.unwrap_or_else(|| panic!("instruction {number} is on the path"));
@@ -93,8 +95,9 @@ fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     (found["runs"].as_u64().expect("a count"), cycles)
 }
 
-/// The loop's head runs 13 times: 12 times it is not taken, and the last time it is, right behind
-/// the instruction that sets the condition codes. The branch at its end is always taken.
+/// The loop's head runs 13 times. Its branch falls through 12 times and is taken the last time,
+/// directly after the instruction that sets the condition codes. The branch at the loop's end is
+/// always taken.
 #[test]
 fn a_branch_costs_what_it_costs_where_it_stands() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/counter_loop.asm");
@@ -103,14 +106,14 @@ fn a_branch_costs_what_it_costs_where_it_stands() {
     assert_eq!(instruction(&result["profile"], 21), (12, 12 * 4));
 }
 
-/// Accesses that follow each other closely wait; the wait is the second one's.
+/// The second of two accesses in quick succession waits, and is charged for the wait.
 #[test]
 fn waiting_is_charged_to_the_instruction_that_waits() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dram_reads.asm");
     let (result, _) = analyse(&std::fs::read(file).expect("the example"), options());
     let profile = &result["profile"];
-    // 25 cycles from one read to the next, of which the loop's other instructions fill some: less
-    // than that is left to wait, more than the 3 that a read takes by itself.
+    // Reads are at least 25 cycles apart, and other instructions of the loop use some of them. So a
+    // read waits for less than 25 cycles, but costs more than the 3 cycles of the read itself.
     let (runs, cycles) = instruction(profile, 21);
     assert_eq!(runs, 8);
     assert!(cycles > 3 * 8 && cycles < 25 * 8, "{cycles}");

@@ -1,5 +1,5 @@
-//! How packets arrive: `objects/receive.bpf.c` has programs whose slow way depends on it, each in the
-//! environments that have a name.
+//! Arrival of packets. The slow paths of the programs in `objects/receive.bpf.c` depend on it, and
+//! the tests run each program in all named environments.
 
 use crate::common;
 
@@ -7,16 +7,16 @@ use common::{accesses, of_object};
 use serde_json::{Value, json};
 use slowpath::Options;
 
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on the slow paths.
 const SLOW: u64 = 40;
 
 const ENVIRONMENTS: [&str; 5] = ["any", "native-page", "veth", "generic", "test-run"];
 
-/// The programs, in the order of the object, and whether their slow way can be taken in each of the
-/// environments.
+/// Programs in the order of the object; true if a run in the environment can take the slow path.
 const PROGRAMS: [(&str, [bool; 5]); 12] = [
     ("tail_is_full", [true, false, true, true, true]),
-    // On `generic`, packets of more than 65,335 bytes cannot grow here: lengths have 16 bits.
+    // On `generic`, packets of more than 65,335 bytes cannot grow here, because lengths have 16
+    // bits.
     ("head_is_full", [true, false, true, true, false]),
     ("metadata_is_there", [true, false, true, false, false]),
     ("metadata_is_known", [true, false, true, false, false]),
@@ -55,7 +55,7 @@ fn ways_are_open_where_packets_can_arrive_so() {
     }
 }
 
-/// The default needs no condition; each narrower environment is one.
+/// The default needs no condition; each narrower environment adds one.
 #[test]
 fn environments_are_conditions() {
     for (index, (name, _)) in PROGRAMS.into_iter().enumerate() {
@@ -75,13 +75,13 @@ fn environments_are_conditions() {
     }
 }
 
-/// What of the environment the slowest path needs.
+/// Returns the requirements of the slowest path on the environment.
 fn needed(name: &str) -> Vec<(String, u64)> {
     let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
     given(&bound(program, None)["paths"][0]["witness"])
 }
 
-/// Names and values of the environment of a witness.
+/// Returns the names and values in the environment of a witness.
 fn given(witness: &Value) -> Vec<(String, u64)> {
     let given = witness["environment"].as_array().cloned().unwrap_or_default();
     let named =
@@ -100,12 +100,13 @@ fn witnesses_say_what_they_need_of_the_environment() {
     assert_eq!(value("metadata_is_refused", "driver supports metadata"), Some(0));
 }
 
-/// Of equally slow runs, one as in a test run is shown.
+/// Among equally slow runs, the witness shows one that a test run can repeat.
 #[test]
 fn witnesses_are_as_in_a_test_run_where_they_can_be() {
     for name in ["never_full_again", "never_both_ends"] {
         let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
-        // Of the runs without a slow way, the one with the most instructions is the same everywhere.
+        // The slow path is never taken, and the run with the most instructions is the same in all
+        // environments.
         let options = Options { metric: Some("instructions".into()), ..accesses() };
         let path = of_object("receive.bpf.o", program, options)["paths"][0].clone();
         let length = path["min_packet_size"].as_u64().expect("a length");

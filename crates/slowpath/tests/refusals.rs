@@ -1,4 +1,4 @@
-//! What cannot be analysed says so in one line; what is stopped keeps its bound.
+//! Errors have one line, and stopped analyses keep their bound.
 
 use crate::common;
 
@@ -6,13 +6,13 @@ use common::{analyse, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile};
 
-/// A listing from its instructions.
+/// Returns a listing with these instructions.
 fn listing(instructions: &[&str]) -> String {
     let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
     instructions.iter().enumerate().map(line).collect()
 }
 
-/// A loop that only the packet's content ends.
+/// Returns a loop that only the packet's content ends.
 fn endless() -> String {
     listing(&[
         "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
@@ -111,7 +111,7 @@ fn a_deadline_in_the_past_ends_at_once() {
     let program = listing(&["br[.15000]"]);
     let options = Options { deadline_seconds: Some(0.0), ..options() };
     let (result, _) = analyse(program.as_bytes(), options);
-    // Limits of loops and costs of blocks give a bound all the same.
+    // The structural bound exists even without time for a search.
     assert_eq!(result["guarantee"]["verdict"], "bound", "{result}");
     assert_eq!(result["guarantee"]["stopped"], "deadline", "{result}");
 }
@@ -160,7 +160,7 @@ fn memory_outside_of_all_regions_is_the_programs_fault() {
 
 #[test]
 fn a_path_that_needs_more_than_the_packet_says_so() {
-    // Branches on a register that nothing has written.
+    // Branches on an uninitialised register.
     let program = listing(&["alu[--, gprA_7, AND, 0x1]", "beq[.4]", "nop", "nop", "br[.15000]"]);
     let (result, _) = analyse(program.as_bytes(), options());
     assert_eq!(result["error"], Value::Null);

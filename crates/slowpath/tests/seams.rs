@@ -1,5 +1,5 @@
-//! Programs in which two features meet: `objects/seams.bpf.c` has some whose slow way depends on
-//! it. `crates/kernel/tests/seams.rs` runs them in the kernel.
+//! Programs that combine two features. The slow paths of the programs in `objects/seams.bpf.c`
+//! depend on the combination. `crates/kernel/tests/seams.rs` runs the programs in the kernel.
 
 use crate::common;
 
@@ -7,11 +7,11 @@ use common::{accesses, object, of_object};
 use serde_json::Value;
 use slowpath_bpf::Object;
 
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on the slow paths.
 const SLOW: u64 = 40;
 
-/// The programs, in the order of the object, and whether their slow way can be taken; `None` for one
-/// of which that cannot be said.
+/// Programs in the order of the object; true if a run can take the slow path. `None` if the program
+/// cannot be analysed.
 const PROGRAMS: [(&str, Option<bool>); 15] = [
     ("old_pointer_returned", Some(true)),
     ("key_of_the_outer_round", Some(true)),
@@ -51,7 +51,7 @@ fn slow_ways_are_found_where_features_meet() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How often a callback is called that moves the elements it goes through is not bounded.
+/// A callback that moves the elements of the map under iteration can be called without limit.
 #[test]
 fn maps_that_change_on_the_way_are_refused() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "updated_on_the_way");
@@ -61,7 +61,7 @@ fn maps_that_change_on_the_way_are_refused() {
     assert!(error.contains("seams.bpf.c"), "{error}");
 }
 
-/// A witness says what the function found on its stack.
+/// The witness names the bytes that the function read from its uninitialised stack.
 #[test]
 fn bytes_that_nobody_wrote_are_named() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "left_by_another_function");

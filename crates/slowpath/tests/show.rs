@@ -1,4 +1,4 @@
-//! What `show` says of the example objects, and of what is no object.
+//! Output of `show` for the example objects, and for data that is not an object.
 
 use serde_json::Value;
 use slowpath::{Blame, Failure, KernelTypes, ProgramFile, ShowRequest, Stop};
@@ -34,7 +34,7 @@ fn every_example_is_shown_with_sources_and_nothing_unresolved() {
             assert_eq!(program["kind"], "xdp", "{name}");
             assert!(list(program, "unresolved").is_empty(), "{name}");
             assert_eq!(program["unsupported"], Value::Null, "{name}");
-            // Compilers mark some instructions as being from no line.
+            // Compilers generate some instructions without a source line.
             let count = |key: &str| program[key].as_u64().expect("a count");
             let (all, known) = (count("instructions"), count("instructions_with_source"));
             assert!(known <= all && known * 10 > all * 9, "{name}: {known} of {all}");

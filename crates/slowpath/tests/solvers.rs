@@ -1,9 +1,9 @@
-//! The solver in use agrees with Z3 on all queries of all examples: searches for the slowest paths,
-//! and walks along all branches, with as many queries as possible. With many more of them, a checker
-//! of proofs confirms every answer "unsatisfiable".
+//! The default solver agrees with Z3 on queries from all examples: searches for the slowest paths,
+//! and walks along all branches, with as many queries as possible. For many more queries, a proof
+//! checker confirms each answer "unsatisfiable".
 //!
-//! What the search knows without a solver (facts, guesses) is left out in most of the searches, so
-//! that every path checked is a query. Published listings are searched too, where they are at hand.
+//! Most searches do not use knowledge from outside of the solver (facts, guesses), so that every
+//! checked path is a query. Published listings are searched too, if they are available.
 
 mod programs;
 mod searches;
@@ -13,12 +13,12 @@ use searches::{Enough, WAYS, search};
 use slowpath_oracle::Oracle;
 use slowpath_smt::{BitSolver, CrossCheck, Proof, Solver, Z3Solver};
 
-/// For Z3, which some queries that hash take a second each.
+/// Limits for Z3, which needs a second for some queries with hashes.
 const COMPARED: Enough = Enough { steps: 400, queries: 150, seconds: 2.0 };
-/// For proofs.
+/// Limits for searches with proofs.
 const PROVED: Enough = Enough { steps: 4000, queries: 2000, seconds: f64::INFINITY };
 
-/// Published programs with the limits of their loops.
+/// Published programs and the limits of their loops.
 const PUBLISHED: [(&str, Option<u32>); 6] = [
     ("xdp-switch", None),
     ("xdp-dns-cache", None),
@@ -28,12 +28,13 @@ const PUBLISHED: [(&str, Option<u32>); 6] = [
     ("xdp-cloudflare", None),
 ];
 
-/// Searches all of them; how often both solvers said "satisfiable" and "unsatisfiable".
+/// Searches all cases with both solvers. Returns the numbers of "satisfiable" and "unsatisfiable"
+/// answers.
 fn compare(cases: &[Case]) -> (u64, u64) {
     let (mut sat, mut unsat) = (0, 0);
     for case in cases {
         for way in WAYS {
-            // What Z3 said about the queries is what the solver in use said.
+            // `CrossCheck` fails on different answers, so Z3's statistics apply to both solvers.
             let z3 = Z3Solver::new().expect("Z3 is available");
             let both = CrossCheck { first: BitSolver::new(), second: z3 };
             let said = search(case, way, both, |both| both.second.statistics(), &COMPARED);
@@ -46,7 +47,7 @@ fn compare(cases: &[Case]) -> (u64, u64) {
     (sat, unsat)
 }
 
-/// Searches all of them with proofs; how many answers and learnt clauses were checked.
+/// Searches all cases with proofs. Returns the numbers of checked answers and learnt clauses.
 fn prove(cases: &[Case]) -> (usize, usize) {
     let proof = Proof::new();
     for case in cases {

@@ -1,11 +1,11 @@
-//! Analyses that are stopped, wherever that is: what there is by then is a result, and a bound that
-//! holds.
+//! Stopped analyses: whenever an analysis is stopped, its result so far is valid and has a correct
+//! bound.
 
 use slowpath::{Analysis, Event, Limits, Options, Poll, ProgramFile, ProgramRequest, Stop};
 use std::path::Path;
 use std::time::Duration;
 
-/// What an analysis gives that looks at most so often at whether to stop.
+/// Returns the result of an analysis that polls at most `looks` times before it is stopped.
 fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let data = std::fs::read(folder.join(name)).expect("the example exists");
@@ -29,10 +29,10 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     }
 }
 
-/// The guaranteed bit rate, or how often a thing happens at most.
+/// Returns the inverse of the guaranteed bit rate, or the maximum count; larger is worse.
 fn value(bound: &serde_json::Value) -> f64 {
     let count = bound["counts"]["instructions"].as_f64();
-    // The more, the worse: as for counts.
+    // Inverts the rate, so that larger values are worse, as for counts.
     count.unwrap_or_else(|| 1.0 / bound["bitrate_bps"].as_f64().expect("a rate"))
 }
 
@@ -54,14 +54,14 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
             if let Some(error) = stopped["error"].as_str() {
                 assert!(error.starts_with("interrupted while "), "{name}, {looks}: {error}");
                 assert!(error.ends_with(": there is no bound yet"), "{name}, {looks}: {error}");
-                // Before that it is not known what the program consists of.
+                // Before unrolling, the instructions of the program are not known.
                 assert!(!error.contains("unrolling"), "{name}, {looks}: {error}");
                 assert!(stopped["guarantee"].is_null(), "{name}, {looks}: {stopped}");
                 without += 1;
             } else {
                 let guarantee = &stopped["guarantee"];
                 assert!(value(guarantee) >= exact, "{name}, {looks}: {guarantee}");
-                // Once the program is unrolled, the more time, the better.
+                // Once the program is unrolled, bounds improve with time.
                 if !stopped["profile"].is_null() {
                     assert!(value(guarantee) <= last, "{name}, {looks}: {guarantee} after {last}");
                     last = value(guarantee);
@@ -69,7 +69,8 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
                 if guarantee["exact"] == true && guarantee["stopped"].is_null() {
                     break;
                 }
-                // It may be found, and open whether it holds while other cores write.
+                // The guarantee can be found while the search with interference by other cores is
+                // unfinished.
                 if guarantee["verdict"] != "conditional" {
                     assert_eq!(guarantee["stopped"], "interrupted", "{name}, {looks}");
                 }
@@ -77,7 +78,7 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
             }
             looks += 1 + looks / 4;
         }
-        // A listing is read at once, and then there is a bound whenever it is stopped.
+        // Lifting a listing does not poll, so a bound exists whenever the analysis is stopped.
         assert_eq!(without == 0, name.ends_with(".asm"), "{name}: {without}");
     }
     assert!(with > 0, "never with a bound that is not exact");

@@ -1,19 +1,19 @@
-//! Results of calls that follow from what a program has in memory, but that the model does not
-//! compute: a path that depends on one relies on it. Programs: `objects/sums.bpf.c`.
+//! Results of calls that depend on a program's memory but that the model does not compute. A path
+//! that depends on such a result relies on it. The programs are in `objects/sums.bpf.c`.
 
 use crate::common;
 
 use common::{accesses, of_object};
 use serde_json::Value;
 
-/// Accesses of memory on the slow ways.
+/// Minimum number of memory accesses on the slow paths.
 const SLOW: u64 = 40;
 
 fn bound(program: usize) -> Value {
     of_object("sums.bpf.o", program, accesses())
 }
 
-/// The programs, and what their slow way relies on.
+/// Programs, with the calls that their slow paths rely on.
 const PROGRAMS: [(&str, Option<&str>); 3] = [
     ("depends_on_a_sum", Some("bpf_csum_diff")),
     ("stores_a_sum", None),

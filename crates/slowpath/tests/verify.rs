@@ -1,5 +1,5 @@
-//! Translation validation with the solver: compiled programs are proved to do what their BPF
-//! programs do, and changed listings are found out.
+//! Translation validation with the solver: proves that compiled programs do the same as their BPF
+//! programs, and detects changed listings.
 
 use serde_json::Value;
 use slowpath::{
@@ -24,7 +24,7 @@ fn example(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).expect("the example exists")
 }
 
-/// Ends after so many seconds.
+/// Returns a handle that stops the work after this time.
 fn within(seconds: f64) -> Stop {
     Stop::new(Limits { time: Some(Duration::from_secs_f64(seconds)), ..Limits::default() })
 }
@@ -49,7 +49,7 @@ fn the_count_min_sketch_is_proved() {
     }
 }
 
-/// Looks at whether to stop: enough for the compilation and a few paths, too few for all.
+/// Number of polls, enough for the compilation and a few paths, but too few for all paths.
 const LOOKS: u64 = 40_000;
 
 #[test]
@@ -76,9 +76,10 @@ fn features() -> Features {
     Features { helpers: false, ..Features::default() }
 }
 
-/// Verifies the programs of some seeds that the card can run: how many are proved, of how many.
+/// Verifies the programs of some seeds that the card can run. Returns the number of proved programs
+/// and the number of all programs without deviations.
 ///
-/// There is a counterexample only where the compiler itself says that it deviates.
+/// Counterexamples may exist only if the compiler reports a deviation.
 fn proved(seeds: std::ops::Range<u64>, features: &Features) -> (usize, usize) {
     let (mut proved, mut all) = (0, 0);
     for seed in seeds {
@@ -86,7 +87,7 @@ fn proved(seeds: std::ops::Range<u64>, features: &Features) -> (usize, usize) {
         let Ok(found) = verify(&request(&program.object()), &within(4.0)) else { continue };
         let decided = found.proved || found.counterexample.is_some();
         assert!(decided || !found.undecided.is_empty(), "{seed}: {found:?}");
-        // What the firmware makes of a result is behind what is proved.
+        // The proof does not cover the firmware's use of the result.
         let mut deviations = found.deviations.iter();
         let deviates = deviations.any(|sentence| !sentence.contains("a result above"));
         assert!(found.counterexample.is_none() || deviates, "{seed}: {found:?}\n{program}");
@@ -109,7 +110,7 @@ fn random_programs_with_helpers_are_proved() {
     assert!(all >= 15 && 10 * proved >= 8 * all, "{proved} of {all} are proved");
 }
 
-/// The listing with one instruction changed, for each that has a constant or condition to change.
+/// Returns the mutants of a listing, each with one changed constant or branch condition.
 fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
     let changed = |insn: &Insn| match *insn {
         Insn::Immed { dst, value, shift, both } => {
@@ -148,7 +149,8 @@ fn changed_listings_are_found_out() {
                 assert_ne!(counterexample.bpf, counterexample.card, "instruction {at}");
                 found_out += 1;
             } else {
-                // Such as high words that nothing reads, and what follows the program's end.
+                // Equivalent mutants change, for example, unused high words or the code after the
+                // program's end.
                 assert!(proved || !undecided.is_empty(), "instruction {at}");
             }
         }
@@ -166,7 +168,7 @@ fn a_counterexample_says_what_both_programs_do() {
         found.counterexample.filter(|found| found.bpf.result != found.card.result)
     });
     let shown = shown.expect("some change is one of the result");
-    // XDP_PASS, always.
+    // The program always returns XDP_PASS.
     assert_eq!(shown.bpf.result, 2);
     assert!(shown.packet.len() >= 2 * 60);
     let json = serde_json::to_value(&shown).expect("serialises");

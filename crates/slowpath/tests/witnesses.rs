@@ -1,5 +1,5 @@
-//! What witnesses say of values that neither packet nor maps determine: `objects/witnesses.bpf.c` has
-//! programs whose slow way needs one of them.
+//! Values in witnesses that neither packet nor maps determine. The slow path of each program in
+//! `objects/witnesses.bpf.c` needs such a value.
 
 use crate::common;
 
@@ -18,7 +18,7 @@ const PROGRAMS: [&str; 7] = [
     "on_another_queue",
 ];
 
-/// The result of a program.
+/// Analyses a program.
 fn analysed(name: &str, paths: Option<u64>) -> Value {
     let program = PROGRAMS.iter().position(|program| *program == name).expect("a program");
     let result = of_object("witnesses.bpf.o", program, Options { paths, ..accesses() });
@@ -28,7 +28,8 @@ fn analysed(name: &str, paths: Option<u64>) -> Value {
     result
 }
 
-/// What the slowest path needs instructions to yield: call, result, value and meaning.
+/// Returns the values that instructions must yield on the slowest path: call, result, value and
+/// meaning.
 fn unknowns(name: &str) -> Vec<(String, String, u64, String)> {
     let result = analysed(name, Some(1));
     let unknowns = result["paths"][0]["witness"]["unknowns"].as_array().cloned();
@@ -76,7 +77,7 @@ fn codes_errors_and_fields_are_named() {
     assert!(found.iter().any(|row| row.0 == "bpf_check_mtu" && row.3 == "-ENODEV"), "{found:?}");
 }
 
-/// What the slowest path needs at the start.
+/// Returns the environment that a path needs at the start.
 fn environment(result: &Value, path: usize) -> String {
     result["paths"][path]["witness"]["environment"].to_string()
 }

@@ -1,40 +1,40 @@
-//! Running an analysis to its end. No test needs all of it.
+//! Helpers that run analyses to their end. Not all tests use all of them.
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use std::path::Path;
 use std::time::Duration;
 
-/// The options that the command line has by default.
+/// Returns the default options of the command line.
 pub fn options() -> Options {
     Options { target: "agilio-cx-2x40".into(), paths: Some(1), ..Options::default() }
 }
 
-/// Options that count the accesses of memory on the slowest path.
+/// Returns options that count the memory accesses on the slowest path.
 pub fn accesses() -> Options {
     let metric = Some("memory-accesses".into());
     Options { target: "ebpf".into(), metric, ..options() }
 }
 
-/// An object of the folder `objects`.
+/// Reads an object of the folder `objects`.
 pub fn object(file: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
     std::fs::read(path).expect("the object is there")
 }
 
-/// The result of a program of such an object.
+/// Analyses a program of an object of this folder.
 pub fn of_object(file: &str, program: usize, options: Options) -> Value {
     let read = ProgramFile::read(&object(file)).expect("an object");
     run(ProgramRequest { program, options, ..ProgramRequest::of(file, read) }).0
 }
 
-/// The result of analysing a listing, and the bounds on the way.
+/// Analyses a listing. Returns the result and all bounds before it.
 pub fn analyse(data: &[u8], options: Options) -> (Value, Vec<f64>) {
     let read = ProgramFile::read(data).expect("a program");
     run(ProgramRequest { options, ..ProgramRequest::of("folder/test.asm", read) })
 }
 
-/// The result of a request, and the bounds on the way.
+/// Runs an analysis. Returns the result and all bounds before it.
 pub fn run(request: ProgramRequest) -> (Value, Vec<f64>) {
     let analysis = Analysis::start(request);
     let mut bounds = Vec::new();

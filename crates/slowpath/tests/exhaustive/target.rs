@@ -1,4 +1,4 @@
-//! A device for BPF programs whose prices depend on context, like those of the real one.
+//! A device for BPF programs with context-dependent prices, like those of the card.
 
 use slowpath_target::Target;
 
@@ -32,8 +32,8 @@ set_at_start = true
 source = "here"
 "#;
 
-/// The price of the events of a class: memory is accessed every five cycles at most, and keeps the
-/// engine busy.
+/// Returns the price of events of a class. Memory accesses are at least five cycles apart and keep
+/// the engine busy.
 fn price(class: &str) -> String {
     let (cores, engine, sets) = match class.split('.').next().unwrap_or_default() {
         "load" => (spaced(2), Some("1.5"), true),
@@ -55,7 +55,7 @@ fn spaced(cycles: u32) -> String {
     format!("{{ cycles = {cycles}, spacing = {{ mark = \"access\", cycles = 5 }} }}")
 }
 
-/// The device, with a price for each of these classes.
+/// Returns the device, with a price for each of these classes.
 pub fn target(classes: &[String]) -> Target {
     let prices: String = classes.iter().map(|class| price(class)).collect();
     Target::parse(&format!("{HEAD}{prices}"), "test").expect("the target is valid")

@@ -1,4 +1,4 @@
-//! Packets and map content to start from: at random, and as the result of an analysis has them.
+//! Initial packets and map content: random, or from the witness of a result.
 
 use super::random::Random;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use slowpath_exec::concrete::Environment;
 use slowpath_ir::RegionId;
 use std::collections::BTreeSet;
 
-/// The first bytes of a packet: headers that programs look for, or noise.
+/// Returns the first bytes of a packet: headers that programs look for, or noise.
 pub fn random_packet(random: &mut Random) -> Vec<u8> {
     let mut packet: Vec<u8> = (0..160).map(|_| random.byte()).collect();
     let mut at = 12;
@@ -34,7 +34,7 @@ pub fn random_packet(random: &mut Random) -> Vec<u8> {
     packet
 }
 
-/// What the reported witness of the slowest path needs.
+/// Returns the environment that the witness of the slowest path needs.
 pub fn of_witness(lifted: &Lifted, witness: &Value, fill: u8) -> Environment {
     let mut environment = Environment::with_fill(&lifted.program, fill);
     if let (Some(input), Some(length)) = (lifted.program.packet_length, witness["length"].as_u64())
@@ -57,13 +57,13 @@ pub fn of_witness(lifted: &Lifted, witness: &Value, fill: u8) -> Environment {
     environment
 }
 
-/// Bytes as results have them: two digits each, `--` for any.
+/// Parses bytes in the format of results: two digits each, `--` for any value.
 fn bytes(hex: &str) -> Vec<Option<u8>> {
     let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or("--"));
     pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
-/// Puts an entry of a witness where the program looks for it.
+/// Stores an entry of a witness in the memory where the program looks for it.
 fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     let key: Vec<u8> = bytes(entry["key"].as_str().unwrap_or_default())
         .into_iter()
@@ -93,7 +93,7 @@ fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     }
 }
 
-/// The number of a key of several words.
+/// Returns the number of a key of several words.
 fn number_of(environment: &mut Environment, which: Option<u64>, key: &[u8]) -> u64 {
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
     let mut words: Vec<u64> = which.into_iter().chain(key.chunks(8).map(word)).collect();
@@ -108,8 +108,8 @@ fn number_of(environment: &mut Environment, which: Option<u64>, key: &[u8]) -> u
     number
 }
 
-/// The elements of maps that a program may look at: those with small numbers, and those whose
-/// numbers stand for keys.
+/// Elements of maps that a program may access: those with small numbers, and those whose numbers
+/// stand for keys.
 pub struct Elements<'a> {
     layout: &'a Layout,
     numbers: Vec<u64>,
@@ -122,7 +122,7 @@ impl<'a> Elements<'a> {
         Elements { layout, numbers: keys.into_iter().collect() }
     }
 
-    /// Changes something about one of them.
+    /// Changes one element at random.
     pub fn mutate(&self, environment: &mut Environment, random: &mut Random) {
         let mut pick = |length: usize| random.below(length.max(1) as u64) as usize;
         let Some(map) = self.layout.maps.get(pick(self.layout.maps.len())) else { return };

@@ -1,6 +1,6 @@
-//! A fuzzer of lifted programs: packets, map content, and results of helpers, drawn at random and
-//! mutated from what a path of the analysis needs. It asks the concrete interpreter only, which
-//! shares no code with what computes guarantees.
+//! A fuzzer of lifted programs. Packets, map content and results of helpers are random, or mutated
+//! from the witness of a path. The fuzzer uses only the concrete interpreter, which shares no code
+//! with the analysis.
 
 use super::environment::{Elements, random_packet};
 use super::random::Random;
@@ -9,14 +9,14 @@ use slowpath_exec::concrete::{Environment, Run, Taken, run};
 use slowpath_ir::{InputId, InputKind, Op, Program};
 use std::collections::HashSet;
 
-/// Blocks after which a run is given up, and not counted.
+/// Number of blocks after which a run is abandoned and not counted.
 const MAX_BLOCKS: usize = 1 << 20;
-/// Environments that are kept to be mutated.
+/// Maximum number of environments kept for mutation.
 const MAX_CORPUS: usize = 64;
-/// How often results of helpers are drawn again because the path changed.
+/// Maximum number of attempts to draw the results of helpers: new results can change the path.
 const REDRAWN: usize = 6;
 
-/// What a run costs: instructions, and accesses of memory.
+/// Cost of a run: instructions and memory accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     pub instructions: u64,
@@ -49,14 +49,14 @@ pub struct Fuzzer<'a> {
     corpus: Vec<Environment>,
     covered: HashSet<Taken>,
     packets: (u16, u16),
-    /// The most that any run has cost.
+    /// Maximum cost of all runs.
     pub most: Costs,
-    /// Runs that came to an end.
+    /// Number of completed runs.
     pub runs: u64,
 }
 
 impl<'a> Fuzzer<'a> {
-    /// A fuzzer that starts from these environments.
+    /// Returns a fuzzer that starts from these environments.
     pub fn new(lifted: &'a Lifted, packets: (u16, u16), seeds: Vec<Environment>) -> Self {
         let mut fuzzer = Fuzzer {
             lifted,
@@ -76,7 +76,7 @@ impl<'a> Fuzzer<'a> {
         fuzzer
     }
 
-    /// One more environment.
+    /// Tries one more environment.
     pub fn step(&mut self) {
         let environment = if self.corpus.is_empty() || self.random.one_in(8) {
             self.fresh()
@@ -87,7 +87,7 @@ impl<'a> Fuzzer<'a> {
         self.try_out(environment);
     }
 
-    /// Runs the program; environments that cost more or lead somewhere new are kept.
+    /// Runs the program. Keeps environments that cost more than all before or take new edges.
     fn try_out(&mut self, mut environment: Environment) {
         let program = &self.lifted.program;
         let Some(run) = self.run(&mut environment) else { return };
@@ -107,7 +107,7 @@ impl<'a> Fuzzer<'a> {
         self.most = most;
     }
 
-    /// Runs the program with results of helpers that are in their ranges.
+    /// Runs the program, and draws results of helpers until all are in their ranges.
     fn run(&mut self, environment: &mut Environment) -> Option<Run> {
         let program = &self.lifted.program;
         for _ in 0..REDRAWN {
@@ -125,11 +125,11 @@ impl<'a> Fuzzer<'a> {
             environment.unknowns.extend(more);
         }
         environment.unknowns.truncate(0);
-        // Behind the end of the list, everything has its least value.
+        // Values beyond the end of the list are the smallest ones.
         run(program, environment, MAX_BLOCKS).ok()
     }
 
-    /// An environment that owes nothing to others.
+    /// Returns a new random environment.
     fn fresh(&mut self) -> Environment {
         let program = &self.lifted.program;
         let fill = [0, 1, 0xff, 0xa5][self.random.below(4) as usize];
@@ -154,7 +154,7 @@ impl<'a> Fuzzer<'a> {
         }
     }
 
-    /// A few changes to an environment.
+    /// Returns an environment with a few random changes.
     fn mutated(&mut self, mut environment: Environment) -> Environment {
         for _ in 0..=self.random.below(4) {
             match self.random.below(8) {
@@ -200,7 +200,7 @@ impl<'a> Fuzzer<'a> {
     }
 }
 
-/// What each result of a helper on a path can be, in order.
+/// Returns the range of each drawn value on a path, in order.
 fn ranges(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     let blocks = run.path.iter().flat_map(|taken| &program.block(taken.block).ops);
     let draws = program.prologue.iter().chain(blocks).filter_map(|origin| match origin.op {

@@ -1,4 +1,5 @@
-//! Random numbers, the same in every run of the tests (xorshift64*, Marsaglia 2003, Vigna 2016).
+//! Pseudo-random numbers, the same in every run of the tests (xorshift64*, Marsaglia 2003, Vigna
+//! 2016).
 
 pub struct Random(u64);
 
@@ -14,7 +15,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `limit`, which is not zero.
+    /// Returns a number below `limit`, which must not be zero.
     pub fn below(&mut self, limit: u64) -> u64 {
         (self.next() >> 16) % limit
     }
@@ -23,14 +24,14 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// A byte, often one that programs compare with.
+    /// Returns a byte, often one that programs compare with.
     pub fn byte(&mut self) -> u8 {
         const COMMON: [u8; 16] =
             [0, 1, 2, 4, 5, 6, 8, 17, 0x11, 0x45, 0x46, 0x4f, 0x60, 0x80, 0xdd, 0xff];
         if self.one_in(2) { COMMON[self.below(16) as usize] } else { self.next() as u8 }
     }
 
-    /// A number in a range, often one of its ends.
+    /// Returns a number in a range, often one of its ends.
     pub fn value(&mut self, min: u64, max: u64) -> u64 {
         let span = max - min;
         match self.below(5) {

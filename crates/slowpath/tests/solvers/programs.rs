@@ -1,4 +1,4 @@
-//! The examples, and published listings where there are any, unrolled and priced.
+//! Examples, and published listings if available, unrolled and priced.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions as ObjectOptions;
@@ -11,7 +11,7 @@ use slowpath_target::{CostModel, Target};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// A program and what it runs on.
+/// A program with its target.
 pub struct Case {
     pub name: String,
     pub target: Target,
@@ -37,7 +37,7 @@ impl Case {
         unrolled.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Least and greatest packet length in bytes.
+    /// Returns the least and greatest packet length in bytes.
     pub fn packets(&self) -> (u32, u32) {
         (self.target.min_packet, self.target.max_packet)
     }
@@ -57,7 +57,7 @@ fn stem(path: &Path) -> String {
     path.file_name().expect("a file").to_string_lossy().into_owned()
 }
 
-/// The files of a folder with an extension, in order.
+/// Returns the sorted files of a folder with an extension.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries
@@ -69,7 +69,8 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The objects of the examples: their instructions, and those of the card where it runs them.
+/// Returns the programs of the example objects, in BPF instructions and, if the card can run them,
+/// compiled.
 pub fn examples() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut cases = Vec::new();
@@ -98,8 +99,8 @@ pub fn examples() -> Vec<Case> {
     cases
 }
 
-/// The published listings that a name is given of, with the limit of their loops; or none and a
-/// report why.
+/// Returns the published listings with these names, with the limits of their loops. Reports the
+/// reason if they are not available.
 pub fn published(wanted: &[(&str, Option<u32>)]) -> Vec<Case> {
     let Some(folder) = published_listings() else { return Vec::new() };
     let mut cases = Vec::new();

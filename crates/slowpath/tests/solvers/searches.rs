@@ -1,38 +1,38 @@
-//! Searches that ask a solver as much as possible.
+//! Searches with as many solver queries as possible.
 
 use super::programs::Case;
 use slowpath_search::{Event, Search, SearchOptions};
 use slowpath_smt::{Solver, SolverStatistics};
 
-/// Slowest paths of a program.
+/// Number of slowest paths to find per program.
 const PATHS: usize = 50;
-/// Most steps that the slowest path may take to find.
+/// Maximum number of steps for finding the slowest path.
 const MOST_STEPS: usize = 10_000;
 
-/// What is searched, and with what.
+/// Kind of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
-    /// As users do. Everything is asked until the slowest path is found, whatever it takes.
+    /// Search with default options, without limits until the slowest path is found.
     AsUsed,
-    /// All that can be a query is one.
+    /// Search in which every decision that can be a query is one.
     Asking,
-    /// All paths, with a query at branches.
+    /// Enumeration of all paths, with a query at each branch.
     Branches,
 }
 
 pub const WAYS: [Way; 3] = [Way::AsUsed, Way::Asking, Way::Branches];
 
-/// When a search has shown enough.
+/// Limits after which a search ends.
 pub struct Enough {
-    /// After so many steps,
+    /// Maximum number of steps.
     pub steps: usize,
-    /// so many queries,
+    /// Maximum number of queries.
     pub queries: u64,
-    /// or when these have taken so many seconds.
+    /// Maximum time of the queries in seconds.
     pub seconds: f64,
 }
 
-/// Searches with a solver; what `asked` says about that at the end.
+/// Runs a search. Returns the solver's statistics at the end, as `asked` reads them.
 pub fn search<S: Solver>(
     case: &Case,
     way: Way,
