@@ -5,8 +5,8 @@
 //! (`nfp` or `bpf`) builds a [`Program`], `exec` executes it symbolically, and a target prices its
 //! cost classes.
 //!
-//! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV`: division by zero yields all
-//! ones, remainder by zero yields the dividend, and shifts by the width or more yield zero or
+//! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV`. Division by zero yields all
+//! ones, and remainder by zero yields the dividend. Shifts by the width or more yield zero or
 //! copies of the sign bit. Memory is little-endian and addressed by pointers. The address of every
 //! region is an unknown [`Input`], so no result can depend on the place of a region in memory.
 

@@ -2,10 +2,10 @@
 //! other registers.
 //!
 //! Most registers are temporaries that one block writes and reads. The sets contain only the other
-//! registers, those that some block reads before it writes them (the "global names" of Briggs et
-//! al., "Practical improvements to the construction and destruction of static single assignment
-//! form", SP&E 1998). With all registers in each set, memory would grow with the square of the
-//! program's size.
+//! registers, those that some block reads before it writes them. These are the "global names" of
+//! Briggs et al., "Practical improvements to the construction and destruction of static single
+//! assignment form", SP&E 1998. With all registers in each set, memory would grow with the square
+//! of the program's size.
 
 use crate::{BlockId, Destination, Operand, Program, Reg, Terminator};
 

@@ -62,10 +62,10 @@ pub(crate) struct ProgramResult {
     /// cost and the guarantee. Empty after an error.
     pub paths: Vec<PathResult>,
     /// Breakdown of the cost of the path that sets the guarantee or, if there is an estimate, of
-    /// the path with that estimate. Null after an error, if the analysis ended before the program
-    /// was unrolled, and if it had to be ended by force half a second after its limits. While
-    /// `guarantee.verdict` is `bound`, the path is similar to those that the bound covers and may
-    /// cost more.
+    /// the path with that estimate. While `guarantee.verdict` is `bound`, the path is similar to
+    /// those that the bound covers and may cost more. Null after an error, and if the analysis
+    /// ended before the program was unrolled. Also null if the analysis had to be ended by force
+    /// half a second after its limits.
     pub profile: Option<Profile>,
     /// Assumptions, one sentence each: prices from `--assume`, limits from `--unroll`, and
     /// assumptions of a front end. The guarantee, exact or not, holds only if they hold. The

@@ -1,22 +1,22 @@
 //! Names of the stages of an analysis, for messages such as "deadline while ...".
 
-/// Reads the file, its types and relocations.
+/// Reading the file, its types and relocations.
 pub(crate) const READING: &str = "reading the program";
-/// Compiles the program for the card.
+/// Compiling for the card.
 pub(crate) const COMPILING: &str = "compiling the program for the card";
-/// Lifts the instructions to the intermediate representation.
+/// Lifting instructions to the intermediate representation.
 pub(crate) const LIFTING: &str = "translating the program";
-/// Finds facts about the packets that programs in front send.
+/// Finding facts about the packets that programs in front send.
 pub(crate) const ARRIVING: &str = "looking for facts about the packets that arrive";
-/// Executes all paths together.
+/// Executing all paths together.
 pub(crate) const UNROLLING: &str = "unrolling the program";
-/// Searches for the slowest path.
+/// Looking for the slowest path.
 pub(crate) const SEARCHING: &str = "searching for the slowest path";
-/// Replays the path that was found and attributes its cost.
+/// Replaying the path that was found, and attributing its cost.
 pub(crate) const REPORTING: &str = "replaying the slowest path";
-/// Compares a compiled program with its source.
+/// Comparing a program with what it was compiled from.
 pub(crate) const VERIFYING: &str = "verifying the compiled program";
-/// Finds programs of a chain that no packet reaches.
+/// Searching for programs of a chain that no packet reaches.
 pub(crate) const REACHING: &str = "looking for programs that no packet reaches";
-/// Finds the paths with the longest estimated times.
+/// Searching for the paths with the longest estimated times.
 pub(crate) const ESTIMATING: &str = "estimating the slowest paths";

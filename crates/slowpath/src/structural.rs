@@ -8,14 +8,13 @@
 //! `kernel/bpf/verifier.c`).
 //!
 //! A run does not execute more instructions than the verifier, although the verifier prunes states.
-//! It prunes a state only if it has already followed a state that covers it to all exits
-//! (`is_state_visited` compares with states that have no open `branches`). So each step of a run
-//! leads either to a state derived from the previous one, or to a state that the verifier finished
-//! before the previous one. The time at which a state is finished therefore never grows along a
-//! run, and falls at every step that does not lead to a derived state. So no state occurs twice.
-//! The verifier compares with unfinished states only around calls with callbacks, iterators and
-//! `may_goto`. Functions that it verifies on their own, and programs behind tail calls, have limits
-//! of their own.
+//! It prunes a state only if it has already followed a state that covers it to all exits:
+//! `is_state_visited` compares with states that have no open `branches`. So each step of a run
+//! leads to a state derived from the previous one, or to a state that the verifier finished
+//! earlier. The time at which a state is finished never grows along a run. It falls at every step
+//! that does not lead to a derived state. So no state occurs twice. The verifier compares with
+//! unfinished states only around calls with callbacks, iterators and `may_goto`. Functions that it
+//! verifies on their own, and programs behind tail calls, have limits of their own.
 
 use crate::frontend::{Lifted, Verified};
 use crate::{loops, panics};
@@ -38,8 +37,8 @@ const VERIFIER_LIMIT: u64 = 1_000_000;
 /// Time for unrolling before the search for iteration counts of loops begins.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Maximum time of the search for iteration counts after the deadline, so that even a missed
-/// deadline has a bound.
+/// Maximum time of the search for iteration counts once it is time to stop, so that an analysis has
+/// a bound even at its deadline.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Upper bound on the cost of all runs, found without unrolling.

@@ -1,10 +1,11 @@
 //! Translation validation of one program: a proof that the program on the card does the same as the
 //! BPF program.
 //!
-//! The proof covers every pair of a satisfiable path of the BPF program and a path of the compiled
-//! program that a packet of the first path takes. For each pair, the solver shows that result,
-//! packet and maps are equal at the end, for all packets and all contents of maps. Failed proofs
-//! are listed. A difference is reported only if running both programs confirms it (`replay`).
+//! The proof covers all pairs of a satisfiable path of the BPF program and a compatible path of the
+//! compiled program, one that some packet of the first path takes. For each pair, the solver shows
+//! that result, packet and maps are equal at the end, for all packets and all contents of maps.
+//! Failed proofs are listed. A difference is reported only if running both programs confirms it
+//! (`replay`).
 //!
 //! The code after the program's end on the card is not verified. It is the same for all programs
 //! and translates the result into an action of the firmware.

@@ -20,10 +20,10 @@ pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
 }
 
 /// Returns the content like [`start_maps`], for a runner that fills all maps of a program. The
-/// result includes content that the kernel leaves to the object. Program arrays have entries with
-/// `program`, maps of maps have entries with `map`, which can name maps of the object, and entries
-/// of bloom filters have only values. Program arrays and maps of maps that `--maps` does not name
-/// have the content from the object.
+/// result includes content that the kernel leaves to the object. Entries of program arrays have a
+/// `program`. Entries of maps of maps have a `map`, which can be a map of the object. Entries of
+/// bloom filters have only values. Program arrays and maps of maps that `--maps` does not name have
+/// the content from the object.
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.

@@ -40,7 +40,7 @@ pub(crate) fn lift(
     lift_beside(request, object, receive, false, stop)
 }
 
-/// Lifts the program like [`lift`]. With `interleaved`, other CPUs change shared maps between
+/// Lifts the program like `lift`. With `interleaved`, other CPUs change shared maps between
 /// accesses.
 pub(crate) fn lift_beside(
     request: &ProgramRequest,

@@ -163,9 +163,9 @@ pub(crate) struct Unknown {
     /// routine of the firmware.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub call: String,
-    /// Name of the result among those of the call: `return value`, a field that the call writes,
-    /// bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call depends on
-    /// (`room in flows`).
+    /// Name of the result among those of the call. It is `return value`, a field that the call
+    /// writes, bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call
+    /// depends on (`room in flows`).
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub result: String,
     /// The value as a number: bytes as a little-endian number, an error as its positive number (0

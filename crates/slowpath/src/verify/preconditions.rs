@@ -4,7 +4,7 @@
 //! The BPF program shows where a precondition matters: its front end emits a `Select` between the
 //! effect of a helper and the unchanged state. The card has three preconditions. It masks the index
 //! of an array element, while the kernel compares it with the number of elements. Packets start at
-//! a fixed offset in their buffer, and the card can move the start less far than the kernel
+//! a fixed offset in their buffer, which limits moves of the start more than the kernel does
 //! (`apps/nic/ebpf.uc` of the public firmware). The tail of a packet can only be cut (`adjust_tail`
 //! of the driver).
 
