@@ -71,8 +71,8 @@ pub(crate) struct ProgramResult {
     /// assumptions of a front end. The guarantee, exact or not, holds only if they hold. The
     /// requirements of a single path are in its witness.
     pub assumptions: Vec<String>,
-    /// Those of the `assumptions` that cut a loop known to run more often (`--unroll N@LOCATION`).
-    /// If there are any, `--require` is met only with `--accept-assumptions`.
+    /// The `assumptions` that cut a loop known to run more often (`--unroll N@LOCATION`). If there
+    /// are any, `--require` is met only with `--accept-assumptions`.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub cuts: Vec<String>,
     /// Remarks that do not affect the guarantee, one sentence each. Examples are differences

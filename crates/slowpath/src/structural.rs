@@ -46,7 +46,7 @@ pub(crate) struct StructuralBound {
     pub cost: CostVector,
     /// Conditions of the bound, one sentence each.
     pub conditions: Vec<String>,
-    /// Those of the conditions that cut loops known to run more often.
+    /// The conditions that cut loops known to run more often.
     pub cuts: Vec<String>,
     /// Maximum number of iterations of each loop with its source, by the loop's first instruction.
     rounds: Vec<(u32, u64, Source)>,

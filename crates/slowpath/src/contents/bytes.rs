@@ -71,7 +71,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
 }
 
 fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
-    /// Integers larger than this size in bytes are stored without trailing zeros.
+    /// Integers of more than this many bytes are stored as their low 8 bytes.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;
