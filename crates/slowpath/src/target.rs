@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// A target with its name. Clones share the description.
 ///
-/// Creating a target never fails. If it does not exist or its description is not valid, every
-/// program analysed for it reports the error.
+/// Creating a target never fails. If the target does not exist or its description is not valid,
+/// every program analysed for it reports the error.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
     name: String,

@@ -54,7 +54,8 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
             if let Some(error) = stopped["error"].as_str() {
                 assert!(error.starts_with("interrupted while "), "{name}, {looks}: {error}");
                 assert!(error.ends_with(": there is no bound yet"), "{name}, {looks}: {error}");
-                // Before unrolling, the instructions of the program are not known.
+                // An error without a bound can occur only before unrolling, while the program is
+                // being translated.
                 assert!(!error.contains("unrolling"), "{name}, {looks}: {error}");
                 assert!(stopped["guarantee"].is_null(), "{name}, {looks}: {stopped}");
                 without += 1;

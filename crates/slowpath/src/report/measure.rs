@@ -39,7 +39,7 @@ impl Measure<'_> {
 
     /// Converts a bound of the search.
     pub fn found_bound(&self, unrolled: &Unrolled, bound: &Found) -> Bound {
-        // A bound on packet rates has no packet size. The minimum length of its path is used
+        // A bound on packet rates has no packet size. The minimum packet length of its path is used
         // instead.
         let needed = || {
             let lengths = bound.path.iter().map(|&arc| unrolled.dag[arc].min_length);
